@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gluonx import autograd
 from gluonx import np as gnp
-from gluonx.compat.symbol.run import GraphBlock
+from gluonx.compat.symbol.graph import Entry, Node
+from gluonx.compat.symbol.run import LABELS, GraphBlock
 from gluonx.errors import GraphError, ShapeError
 from gluonx.np.handle import ndarray
 
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
 
+_LOSSES = frozenset(["IdentityAttachKLSparseReg", "MakeLoss", "make_loss"])
 _REQS = ("write", "add", "null")
 
 
@@ -26,7 +30,7 @@ class Executor:
         By the names of the arguments and auxiliary states; ``arg_arrays``, ``grad_arrays`` and ``aux_arrays`` are the
         lists in the symbol's order, with None for a gradient that nobody asked for.
     outputs : list of gluonx.np.ndarray
-        Of the last :meth:`forward`.
+        Of the last :meth:`forward`, which writes into the arrays that are there; before the first, zeros.
     """
 
     def __init__(
@@ -39,7 +43,8 @@ class Executor:
         block: GraphBlock | None = None,
     ) -> None:
         self._symbol = symbol
-        self.outputs: list[ndarray] = []
+        self._outputs: list[ndarray] = []  # what users hold
+        self._results: list[ndarray] = []  # what the last forward gave
         names, aux = symbol.list_arguments(), symbol.list_auxiliary_states()
         self.arg_dict = _by_name(args, names, "args", "argument")
         self.aux_dict = _by_name(aux_states, aux, "aux_states", "auxiliary state")
@@ -65,6 +70,16 @@ class Executor:
     arg_arrays = property(lambda self: [self.arg_dict[n] for n in self._symbol.list_arguments()])
     grad_arrays = property(lambda self: [self.grad_dict.get(n) for n in self._symbol.list_arguments()])
     aux_arrays = property(lambda self: [self.aux_dict[n] for n in self._symbol.list_auxiliary_states()])
+
+    @property
+    def outputs(self) -> list[ndarray]:
+        """What the last :meth:`forward` gave; before the first, zeros."""
+        if not self._outputs:
+            known = {name: array.shape for name, array in self.arg_dict.items()}
+            _, shapes, _ = self._symbol.infer_shape_partial(**known)
+            types = self._symbol.infer_type_partial(**{name: array.dtype for name, array in self.arg_dict.items()})[1]
+            self._outputs = [gnp.zeros(s, dtype=t or np.float32) for s, t in zip(shapes, types, strict=True)]
+        return list(self._outputs)
 
     @property
     def output_dict(self) -> dict[str, ndarray]:
@@ -110,10 +125,20 @@ class Executor:
             with autograd.predict_mode():
                 outputs = block(*values)
         count = len(self._symbol._entries)
-        self.outputs = outputs if monitor is None else outputs[:count]
+        self._write(outputs[:count])
         if monitor is not None:
             monitor.show(outputs[count:])
         return self.outputs
+
+    def _write(self, values: list[ndarray]) -> None:
+        """Put what was computed into the arrays of outputs, which share it."""
+        alike = [array.shape for array in self._outputs] == [value.shape for value in values]
+        self._results = list(values)
+        if not alike or any(value.aval is not None and value.aval.spread for value in values):
+            self._outputs = list(values)
+            return
+        for array, value in zip(self._outputs, values, strict=True):
+            array._assign(value)
 
     def set_monitor_callback(
         self, callback: Callable[[str, Any], None], monitor_all: bool = False, wanted: Callable[[], bool] | None = None
@@ -139,6 +164,7 @@ class Executor:
         ----------
         out_grads : array or list of arrays, optional
             The gradients of the outputs; ones by default. Loss operators (SoftmaxOutput, ...) take no notice of them.
+            Those at the end may be left away for losses, and for outputs that no gradient comes from.
         is_train : bool
             Accepted for ported code.
 
@@ -146,11 +172,39 @@ class Executor:
         ------
         GraphError
             If there was no such forward.
+        ValueError
+            If there is no gradient for an output that needs one.
         """
-        if not self.outputs:
+        if not self._results:
             raise GraphError("backward: call forward(is_train=True) first")
-        grads = None if out_grads is None else list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
-        autograd.backward(self.outputs, grads)
+        heads, grads = self._results, None
+        if out_grads is not None:
+            grads = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
+            grads = grads[: len(heads)]
+            for number, entry in list(enumerate(self._symbol._entries))[len(grads) :]:
+                if self._needs_gradient(entry):
+                    told = self._symbol.list_outputs()[number]
+                    raise ValueError(f"backward: the output '{told}' is no loss, so it needs a gradient too")
+            heads = heads[: len(grads)] + [h for h, e in self._rest(len(grads)) if _is_loss(e[0])]
+            grads += [gnp.ones_like(head) for head in heads[len(grads) :]]
+        autograd.backward(heads, grads)
+
+    def _rest(self, count: int) -> list[tuple[ndarray, Entry]]:
+        """Return the outputs behind the first `count`."""
+        return list(zip(self._results, self._symbol._entries, strict=True))[count:]
+
+    def _needs_gradient(self, entry: Entry) -> bool:
+        """Return whether a gradient of this output would come to an argument that wants one."""
+        stack, seen = [entry[0]], set()
+        while stack:
+            node = stack.pop()
+            if id(node) in seen or _is_loss(node) or (node.op is not None and node.op.name == "BlockGrad"):
+                continue
+            seen.add(id(node))
+            if node.op is None and self._reqs.get(node.name, "null") != "null":
+                return True
+            stack += [source for source, _ in node.inputs]
+        return False
 
     def copy_params_from(
         self,
@@ -219,6 +273,11 @@ class _Monitor:
     def show(self, arrays: Sequence[Any]) -> None:
         for name, array in zip(self.names, arrays, strict=True):
             self.callback(name, array)
+
+
+def _is_loss(node: Node) -> bool:
+    """Return whether an operator makes its own gradient."""
+    return node.op is not None and (node.op.name in LABELS or node.op.name in _LOSSES)
 
 
 def _by_name(values: Any, names: Sequence[str], argument: str, what: str) -> dict[str, ndarray]:

@@ -846,13 +846,25 @@ def _np_norm(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_norm", emit.array(step.args[0]), axis=axes, **given)
 
 
-@rule("random_uniform", "random_normal")
+_DRAWN = {
+    "uniform": ("low", "high"),
+    "normal": ("loc", "scale"),
+    "gamma": ("alpha", "beta"),
+    "poisson": ("lam",),
+    "negative_binomial": ("k", "p"),
+}
+
+
+@rule(*[f"random_{name}" for name in _DRAWN])
 def _random(emit: Emit, step: Step) -> Any:
-    names = ("low", "high") if step.op.name == "random_uniform" else ("loc", "scale")
-    if not all(number(v) for v in step.args):
-        raise GraphError("its parameters must be numbers")
-    out = step.outs[0]
-    given: Any = {n: float(v) for n, v in zip(names, step.args, strict=False)}
-    return emit.node(
-        f"_npi_{step.op.name.removeprefix('random_')}", size=tuple(out.shape), dtype=np.dtype(out.dtype).name, **given
-    )
+    name, out = step.op.name.removeprefix("random_"), step.outs[0]
+    dtype = np.dtype(out.dtype).name
+    if all(number(v) for v in step.args) and not is_open(out.shape):
+        given: Any = {n: float(v) for n, v in zip(_DRAWN[name], step.args, strict=False)}
+        return emit.node(f"_random_{name}", shape=tuple(out.shape), dtype=dtype, **given)
+    full = _new(emit, "_npi_zeros", out.shape, "float32")
+    wide = [
+        emit.node("_npi_add_scalar", full, **_scalar(v)) if number(v) else emit.node("_npi_add", full, emit.array(v))
+        for v in step.args
+    ]
+    return emit.node(f"_sample_{name}", *wide, dtype=dtype)

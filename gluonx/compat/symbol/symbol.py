@@ -14,7 +14,7 @@ from gluonx._frames import warn
 from gluonx.compat.symbol import files, infer
 from gluonx.compat.symbol.compose import function
 from gluonx.compat.symbol.executor import Executor
-from gluonx.compat.symbol.graph import Entry, Node, aux_nodes, entry_name, variables, walk
+from gluonx.compat.symbol.graph import Entry, Node, aux_nodes, entry_name, is_hidden, variables, walk
 from gluonx.compat.symbol.methods import Methods
 from gluonx.compat.symbol.run import GraphBlock
 from gluonx.errors import GluonxError, ShapeError
@@ -511,7 +511,7 @@ class Symbol(Methods):
 
 def _both(attrs: Mapping[str, str]) -> dict[str, str]:
     """MXNet lists what is hidden under both of its names."""
-    plain = {k.strip("_"): v for k, v in attrs.items() if k in ("__lr_mult__", "__wd_mult__", "__ctx_group__")}
+    plain = {k.strip("_"): v for k, v in attrs.items() if k.startswith("__") and is_hidden(k.strip("_"))}
     return {**attrs, **plain}
 
 

@@ -1,0 +1,58 @@
+"""Corners of symbols at which programs of MXNet 1 stopped, against MXNet 1.9.1 (tests/oracle/symbol/corners.json)."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+import gluonx as mx
+from gluonx import nd
+from gluonx.compat import symbol as sym
+from lib import TESTS
+
+FOLDER = TESTS / "oracle" / "symbol"
+GOLDEN = json.loads((FOLDER / "corners.json").read_text())
+_spec = importlib.util.spec_from_file_location("corners", FOLDER / "corners.py")
+corners = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(corners)
+
+
+@pytest.mark.parametrize("line", corners.LINES)
+def test_lines(line):
+    assert corners.plain(eval(line, {"mx": mx, "sym": sym, "np": np})) == GOLDEN["lines"][line]
+
+
+@pytest.mark.parametrize(("line", "shape"), corners.PARTIAL)
+def test_what_is_known_of_shapes(line, shape):
+    net = eval(line, {"sym": sym, "d": sym.var("d")})
+    assert corners.plain(net.infer_shape_partial(d=shape)) == GOLDEN["partial"][line]
+
+
+def test_an_initializer_as_an_attribute():
+    """MXNet keeps where in memory it lay; here it is one that reads back."""
+    told = '["constant", {"value": 20}]'
+    init = mx.init.Constant(20)
+    assert sym.var("s", **{"__init__": init}).attr("__init__") == told
+    net = sym.Convolution(sym.var("d"), num_filter=2, kernel=(1, 1), attr={"__init__": init}, name="c")
+    assert net.attr_dict()["c_weight"]["__init__"] == told
+    with pytest.raises(TypeError, match="must be a string"):
+        sym.var("s", attr={"__lr_mult__": 2.0})
+
+
+def test_an_output_that_needs_a_gradient_is_named():
+    a = sym.var("a")
+    bound = sym.Group([a * 2, sym.exp(a, name="e")]).simple_bind(a=(2,))
+    bound.forward(is_train=True)
+    with pytest.raises(ValueError, match="the output 'e_output' is no loss"):
+        bound.backward([nd.ones(2)])
+
+
+def test_draws_of_symbols_have_their_parameters():
+    low, high = nd.array([0.0, 10.0]), nd.array([1.0, 11.0])
+    drawn = sym.random.uniform(sym.var("a"), sym.var("b"), shape=(50,))
+    found = drawn.eval(a=low, b=high)[0].asnumpy()
+    assert found.shape == (2, 50)
+    assert (found >= low.asnumpy()[:, None]).all() and (found <= high.asnumpy()[:, None]).all()
+    with pytest.raises(ValueError, match="all symbols or all numbers"):
+        sym.random.uniform(sym.var("a"), 1.0)
