@@ -1,13 +1,16 @@
 """Corners of symbols at which programs of MXNet 1 stopped, against MXNet 1.9.1 (tests/oracle/symbol/corners.json)."""
 
+import hashlib
 import importlib.util
 import json
+import time
 
 import numpy as np
 import pytest
 
 import gluonx as mx
 from gluonx import nd
+from gluonx.compat import prefixes
 from gluonx.compat import symbol as sym
 from lib import TESTS
 
@@ -56,3 +59,26 @@ def test_draws_of_symbols_have_their_parameters():
     assert (found >= low.asnumpy()[:, None]).all() and (found <= high.asnumpy()[:, None]).all()
     with pytest.raises(ValueError, match="all symbols or all numbers"):
         sym.random.uniform(sym.var("a"), 1.0)
+
+
+@pytest.mark.parametrize("name", corners.ZOO)
+def test_the_zoo_has_mxnets_names(monkeypatch, name):
+    monkeypatch.setattr(prefixes.Naming, "active", True)
+    begin = time.process_time()
+    outputs = mx.gluon.model_zoo.vision.get_model(name, prefix="net_")(sym.var("data")).get_internals().list_outputs()
+    assert time.process_time() - begin < 60  # each layer looks at what is new only: DenseNet-121 takes 2 s
+    digest = hashlib.sha256("\n".join(outputs).encode()).hexdigest()
+    assert [len(outputs), outputs[-12:], digest] == GOLDEN["zoo"][name]
+
+
+def test_a_network_of_the_zoo_in_a_name_scope(monkeypatch):
+    """MXNet 1.9.1 gives the same names."""
+    monkeypatch.setattr(prefixes.Naming, "active", True)
+    net = mx.gluon.nn.HybridSequential(prefix="outer_")
+    with net.name_scope():
+        inner = mx.gluon.model_zoo.vision.resnet18_v1(classes=3)
+        net.add(inner, mx.gluon.nn.Dense(2))
+    names = list(net.collect_params())
+    assert names[0] == "outer_resnetv10_conv0_weight" and names[-1] == "outer_dense0_bias"
+    assert "outer_resnetv10_stage2_conv2_weight" in names
+    assert inner.prefix == "outer_resnetv10_"

@@ -106,6 +106,7 @@ SAMPLED = {
     "test_startup.py": 4,
     "test_symbol.py": 3,
     "test_symbol_calls.py": 3,
+    "test_symbol_corners.py": 4,
     "test_symbol_rnn.py": 5,
     "test_threefry.py": 2,
     "test_tracebacks.py": 2,

@@ -42,7 +42,7 @@ LINES = [
     "[(e.outputs[0], e.forward(a=mx.nd.ones(2) * k), e.forward(a=mx.nd.ones(2)))[0].asnumpy().tolist()"
     " for k in (1, 2) for e in [(sym.var('a') * 2).simple_bind(mx.cpu(), a=(2,))]]",
     # Gradients of the first outputs.
-    "[(e.forward(is_train=True), e.backward([mx.nd.ones(2), mx.nd.ones(2) * 9]), e.grad_dict['a'].asnumpy().tolist())[2]"
+    "[(e.forward(is_train=True), e.backward([mx.nd.ones(2)] * 2), e.grad_dict['a'].asnumpy().tolist())[2]"
     " for a in [sym.var('a')] for e in [sym.Group([a * 2, a * 3, sym.BlockGrad(a)]).simple_bind(mx.cpu(), a=(2,))]]",
     "[(e.forward(is_train=True), e.backward([mx.nd.ones(2)]), e.grad_dict['a'].asnumpy().tolist())[2]"
     " for a in [sym.var('a')] for e in [sym.Group([a * 2, sym.make_loss(a * 3)]).simple_bind(mx.cpu(), a=(2,))]]",
@@ -83,6 +83,11 @@ PARTIAL = [
     ("sym.RNN(d, state_size=4, num_layers=1, mode='gru')", SEQUENCE),
     ("sym.RNN(d, state_size=4, num_layers=1, mode='lstm', state_outputs=True)", (5, 0, 3)),
 ]
+
+ZOO = (
+    "alexnet vgg11_bn resnet18_v1 resnet18_v2 resnet50_v1 resnet50_v2 squeezenet1.0 densenet121 mobilenet0.25 "
+    "mobilenetv2_0.25 inceptionv3"
+).split()
 
 
 def plain(value):
