@@ -36,7 +36,7 @@ def test_an_initializer_as_an_attribute():
     """MXNet keeps where in memory it lay; here it is one that reads back."""
     told = '["constant", {"value": 20}]'
     init = mx.init.Constant(20)
-    assert sym.var("s", **{"__init__": init}).attr("__init__") == told
+    assert sym.var("s", __init__=init).attr("__init__") == told
     net = sym.Convolution(sym.var("d"), num_filter=2, kernel=(1, 1), attr={"__init__": init}, name="c")
     assert net.attr_dict()["c_weight"]["__init__"] == told
     with pytest.raises(TypeError, match="must be a string"):
@@ -82,3 +82,24 @@ def test_a_network_of_the_zoo_in_a_name_scope(monkeypatch):
     assert names[0] == "outer_resnetv10_conv0_weight" and names[-1] == "outer_dense0_bias"
     assert "outer_resnetv10_stage2_conv2_weight" in names
     assert inner.prefix == "outer_resnetv10_"
+
+
+def test_a_csr_matrix_stays_sparse_in_a_symbol():
+    """A product over a million columns, of which a batch has eight; and what else is done with small matrices."""
+    wide = 1_000_000
+    data = sym.var("data", stype="csr")
+    net = sym.sparse.dot(data, sym.var("w", shape=(wide, 2), stype="row_sparse"))
+    bound = net.simple_bind(data=(4, wide), grad_req={"w": "write"})
+    assert bound.arg_dict["data"].stype == "csr"
+    bound.arg_dict["w"][:] = 1.0
+    columns = np.array([3, 9, 3, 999_999, 7, 9, 0, 1])
+    batch = nd.sparse.csr_matrix((np.arange(8.0, dtype="float32"), columns, [0, 2, 4, 6, 8]), shape=(4, wide))
+    (out,) = bound.forward(is_train=True, data=batch)
+    assert out.asnumpy().tolist() == [[1.0] * 2, [5.0] * 2, [9.0] * 2, [13.0] * 2]
+    bound.backward([nd.ones((4, 2))])
+    assert bound.grad_dict["w"].asnumpy()[[3, 9, 0, 2]].tolist() == [[2.0] * 2, [6.0] * 2, [6.0] * 2, [0.0] * 2]
+    small = sym.broadcast_add(sym.sum(data, axis=0), sym.var("b")).simple_bind(data=(2, 3), b=(1,), grad_req="null")
+    rows = nd.sparse.csr_matrix((np.ones(2, "float32"), [0, 2], [0, 1, 2]), shape=(2, 3))
+    assert small.forward(data=rows)[0].asnumpy().tolist() == [1.0, 0.0, 1.0]
+    assert small.forward(data=np.ones((2, 3), "float32"))[0].asnumpy().tolist() == [2.0] * 3
+    assert small.reshape(data=(5, 3), b=(1,)).arg_dict["data"].shape == (5, 3)

@@ -13,6 +13,7 @@ from gluonx.compat.symbol.graph import Entry, Node
 from gluonx.compat.symbol.run import LABELS, GraphBlock
 from gluonx.errors import GraphError, ShapeError
 from gluonx.np.handle import ndarray
+from gluonx.sparse import CSRNDArray, cast_storage, zeros
 
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
@@ -111,11 +112,17 @@ class Executor:
             target = self.arg_dict.get(name)
             if target is None:
                 raise TypeError(f"forward: the symbol has no argument '{name}' (it has: {', '.join(self.arg_dict)})")
-            value = value if isinstance(value, ndarray) else gnp.array(value)
+            if isinstance(target, CSRNDArray):
+                value = value if isinstance(value, CSRNDArray) else cast_storage(gnp.array(value), "csr")
+            value = value if isinstance(value, ndarray | CSRNDArray) else gnp.array(value)
             if value.shape != target.shape:
                 raise ShapeError(f"forward: '{name}' is bound to shape {target.shape}, but {value.shape} came")
-            target[...] = value
-        values = [*self.arg_dict.values(), *self.aux_dict.values()]
+            if isinstance(value, CSRNDArray) and isinstance(target, CSRNDArray):
+                self.arg_dict[name] = value
+            else:
+                target[...] = value
+        bound = [*self.arg_dict.values(), *self.aux_dict.values()]
+        values = [(*v.padded(), *v.shape) if isinstance(v, CSRNDArray) else v for v in bound]
         monitor = None if self._monitor is None or not self._monitor.wanted() else self._monitor
         block = self._block if monitor is None else monitor.block
         if is_train:
@@ -246,7 +253,12 @@ class Executor:
         args = {}
         for name, shape in zip(names, shapes, strict=True):
             old = self.arg_dict[name]
-            args[name] = old if old.shape == shape else gnp.zeros(shape, dtype=old.dtype)
+            if old.shape == shape:
+                args[name] = old
+            elif isinstance(old, CSRNDArray):
+                args[name] = zeros("csr", shape, dtype=old.dtype)
+            else:
+                args[name] = gnp.zeros(shape, dtype=old.dtype)
         grads = {
             n: grad if grad.shape == args[n].shape else gnp.zeros(args[n].shape, dtype=args[n].dtype)
             for n, grad in self.grad_dict.items()
@@ -293,7 +305,7 @@ def _by_name(values: Any, names: Sequence[str], argument: str, what: str) -> dic
             raise ValueError(f"{argument}: {len(names)} arrays were expected, got {len(given)}")
     if missing:
         raise ValueError(f"{argument}: there is no array for the {what} {', '.join(map(repr, missing))}")
-    return dict(zip(names, [v if isinstance(v, ndarray) else gnp.array(v) for v in given], strict=True))
+    return dict(zip(names, [v if isinstance(v, ndarray | CSRNDArray) else gnp.array(v) for v in given], strict=True))
 
 
 def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:

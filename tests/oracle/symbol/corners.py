@@ -84,10 +84,10 @@ PARTIAL = [
     ("sym.RNN(d, state_size=4, num_layers=1, mode='lstm', state_outputs=True)", (5, 0, 3)),
 ]
 
-ZOO = (
-    "alexnet vgg11_bn resnet18_v1 resnet18_v2 resnet50_v1 resnet50_v2 squeezenet1.0 densenet121 mobilenet0.25 "
-    "mobilenetv2_0.25 inceptionv3"
-).split()
+ZOO = [
+    *("alexnet", "vgg11_bn", "resnet18_v1", "resnet18_v2", "resnet50_v1", "resnet50_v2", "squeezenet1.0"),
+    *("densenet121", "mobilenet0.25", "mobilenetv2_0.25", "inceptionv3"),
+]
 
 
 def plain(value):
