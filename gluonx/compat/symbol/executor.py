@@ -60,8 +60,15 @@ class Executor:
             if len(given) != len(names):
                 raise ValueError(f"args_grad must have one array for each of {len(names)} arguments, got {len(given)}")
             self.grad_dict = {n: g for n, g in zip(names, given, strict=True) if g is not None and n in wanted}
-        for name, grad in self.grad_dict.items():
-            autograd.mark_variables([self.arg_dict[name]], [grad], [reqs[name]])
+        by_rows = {node.name for node in symbol._variables() if node.attrs.get("__storage_type__") == "1"}
+        self._by_rows = False
+        for name, grad in list(self.grad_dict.items()):
+            array = self.arg_dict[name]
+            if name in by_rows and array.ndim == 2 and reqs[name] == "write":
+                array.attach_grad(reqs[name], stype="row_sparse")  # optimizers look at the rows that a batch has
+                self.grad_dict[name], self._by_rows = array.grad, True
+            else:
+                autograd.mark_variables([array], [grad], [reqs[name]])
         self._reqs = reqs
         nodes = {node.name: node for node in symbol._variables()}
         # Executors of one symbol for inputs of other shapes share the block, and so what it has compiled.
@@ -125,12 +132,9 @@ class Executor:
         values = [(*v.padded(), *v.shape) if isinstance(v, CSRNDArray) else v for v in bound]
         monitor = None if self._monitor is None or not self._monitor.wanted() else self._monitor
         block = self._block if monitor is None else monitor.block
-        if is_train:
-            with autograd.record():
-                outputs = block(*values)
-        else:
-            with autograd.predict_mode():
-                outputs = block(*values)
+        run = block._run_forward if self._by_rows else block  # a traced call gives whole gradients of its inputs
+        with autograd.record() if is_train else autograd.predict_mode():
+            outputs = run(*values)
         count = len(self._symbol._entries)
         self._write(outputs[:count])
         if monitor is not None:

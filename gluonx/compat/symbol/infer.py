@@ -33,6 +33,7 @@ _NO_FLOAT = {
     "_npi_argmax": "int64",
     "_npi_argmin": "int64",
     **dict.fromkeys(("_contrib_index_array", "shape_array", "size_array"), "int64"),
+    **dict.fromkeys(("_contrib_quantized_conv", "_contrib_quantized_fully_connected"), "int32"),
 }
 
 
@@ -228,7 +229,7 @@ def _type_of(node: Node, found: dict[int, np.dtype | None]) -> None:
         for s in sources:
             if found.get(s) is None:
                 found[s] = common
-    given = attrs.get("dtype")
+    given = attrs.get("dtype") or (None if attrs.get("out_type") == "auto" else attrs.get("out_type"))
     if name in _NO_FLOAT:
         common = jax.numpy.dtype(_NO_FLOAT[name])
     elif given is not None:
