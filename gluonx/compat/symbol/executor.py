@@ -60,7 +60,7 @@ class Executor:
             if len(given) != len(names):
                 raise ValueError(f"args_grad must have one array for each of {len(names)} arguments, got {len(given)}")
             self.grad_dict = {n: g for n, g in zip(names, given, strict=True) if g is not None and n in wanted}
-        by_rows = {node.name for node in symbol._variables() if node.attrs.get("__storage_type__") == "1"}
+        by_rows = self._looked_up()
         self._by_rows = False
         for name, grad in list(self.grad_dict.items()):
             array = self.arg_dict[name]
@@ -74,6 +74,15 @@ class Executor:
         # Executors of one symbol for inputs of other shapes share the block, and so what it has compiled.
         self._block = block or GraphBlock(symbol._entries, [nodes[n] for n in (*names, *aux)])
         self._monitor: Any = None
+
+    def _looked_up(self) -> set[str]:
+        """Return the row_sparse arguments that only csr matrices are multiplied with: of them a batch has some rows."""
+        found = {n.name for n in self._symbol._variables() if n.attrs.get("__storage_type__") == "1"}
+        for node in self._symbol._walk():
+            first = node.inputs[0][0].name if node.inputs else ""
+            picks = node.op is not None and node.op.name == "dot" and isinstance(self.arg_dict.get(first), CSRNDArray)
+            found -= {source.name for source, _ in node.inputs if not picks or node.parsed.transpose_a}
+        return found
 
     arg_arrays = property(lambda self: [self.arg_dict[n] for n in self._symbol.list_arguments()])
     grad_arrays = property(lambda self: [self.grad_dict.get(n) for n in self._symbol.list_arguments()])
