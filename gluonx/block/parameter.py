@@ -982,8 +982,8 @@ class _Arrays(list[Any]):
     """The arrays of a parameter; one that a program puts in the place of another is written into that."""
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        for array, new in zip(self[index], value, strict=True) if isinstance(index, slice) else [(self[index], value)]:
-            array[...] = new
+        for held, new in zip(self[index], value, strict=True) if isinstance(index, slice) else [(self[index], value)]:
+            held[...] = new
 
 
 class Constant(Parameter):

@@ -233,7 +233,7 @@ class LineByLine:
         """Run the forward."""
         block, state = self._block(), current_state()
         assert block is not None, "it is being called"
-        if self.last_inputs is None and not kwargs:
+        if not kwargs:
             with contextlib.suppress(AttributeError):  # something that is no array: nothing for an export
                 self.last_inputs = list(jax.tree.map(aval_or_unknown, args, is_leaf=is_handle))
         if state.deferring or state.trace is not None or state.naive:

@@ -22,7 +22,7 @@ from gluonx import rnn
 from gluonx.block.block import Block, name_blocks_by
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
-from gluonx.compat import hybrid_forward
+from gluonx.compat import hybrid_forward, zoo
 from gluonx.compat.mode import Mode
 from gluonx.compat.parameter_dict import ParameterDict
 from gluonx.files import cell_name
@@ -98,7 +98,8 @@ class Scope:
         return Scope, (self.prefix, self.params, self.empty)
 
 
-def _hint(block: Any) -> str:
+def hint_of(block: Any) -> str:
+    """Return what a block is called after, where it is given no prefix."""
     alias = getattr(block, "_alias", None)
     if callable(alias):
         return str(alias())
@@ -123,9 +124,9 @@ def _own_prefix(block: Any, counters: dict[str, int]) -> str:
     """Return the prefix of a block that was given none: a cell that modifies another one goes by that one's."""
     base = block.__dict__.pop("_base", None)
     if base is None:
-        return _numbered(counters, _hint(block))
+        return _numbered(counters, hint_of(block))
     reserved = None if "_scope" in base.__dict__ else base.__dict__.get("_reserved")
-    return (reserved or scope_of(base).prefix) + _hint(block)
+    return (reserved or scope_of(base).prefix) + hint_of(block)
 
 
 def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
@@ -294,6 +295,8 @@ class Prefixes(Names):
 
     def begin(self, block: Any, prefix: str | None, params: Any) -> None:
         """Give a block its scope at once, reserve a prefix, or do nothing."""
+        if zoo.building.get():
+            return
         if "_asked" in block.__dict__:
             prefix, params = block.__dict__.pop("_asked")
         if prefix is not None or params is not None or wants_scope() or getattr(block, "_runs_hybrid_forward", False):
@@ -449,7 +452,13 @@ def _taking_scope(
             kwargs.pop(keyword, None)
         if looks is not None:
             looks(self, *args, **kwargs)
-        init(self, *args, **kwargs)
+        wanted = Naming.active or "_asked" in self.__dict__ or _current.get() is not None
+        if not wanted or zoo.building.get() or not zoo.is_network(type(self)):
+            init(self, *args, **kwargs)
+            return
+        with zoo.unnamed():
+            init(self, *args, **kwargs)
+        zoo.named(self)
 
     taking.takes_scope = True  # type: ignore[attr-defined]
     return taking

@@ -114,11 +114,11 @@ class Unknown(Placeholder):
 
 
 def _complete(shape: Sequence[object]) -> bool:
-    return all(isinstance(n, int) and n > 0 for n in shape)
+    return all(n > 0 if isinstance(n, int) else n is not None for n in shape)  # what is no int is a symbolic size
 
 
 def _shape_of(value: object) -> tuple[int, ...] | None:
     if value is None:
         return None
     shape = getattr(value, "shape", ())
-    return None if shape is None else tuple(int(n) for n in shape)
+    return None if shape is None else tuple([int(n) if isinstance(n, np.integer) else n for n in shape])

@@ -297,6 +297,7 @@ class Traced:
     to hold (their messages). Arrays of the trace that it left in attributes and that do not come out are ``lost``.
     ``inputs`` and ``outputs`` are the shapes and dtypes that the operator takes and gives. The first uses may be by
     the calls of a ``replay``, which stands with all handles that were lifted and which of them are ``handles``.
+    What an export takes for its arguments is ``given``, nested as they were; None where some went by keyword.
     """
 
     __slots__ = (
@@ -304,6 +305,7 @@ class Traced:
         "_gradient",
         "attributes",
         "changed",
+        "given",
         "handles",
         "inputs",
         "layouts",
@@ -326,6 +328,7 @@ class Traced:
         self.op, self.handles, self.n_out = op, handles, found.tree.num_leaves
         head = KEY if found.n_random else ()
         self.inputs, self.outputs = [*head, *map(aval_or_unknown, handles), *structs], outputs
+        self.given: list[Any] | None = structs
         self.layouts = Layouts.version if op.gathers else None  # of which it says how weights are gathered
         self._gradient: tuple[str | None] | None = None
         self._elsewhere: dict[Any, tuple[int, Traced]] = {}
@@ -698,7 +701,8 @@ class TracedCall:
     def __init__(self, block: Any) -> None:
         self._block = weakref.ref(block)
         self.entries: dict[Any, list[Traced]] = {}  # several where attributes of blocks were of several kinds
-        self.last_inputs: list[Any] | None = None  # what exports take in; lists in it where lists were given
+        self.last: Traced | None = None  # what the last call used
+        self.refused: list[Any] | None = None  # the arguments of a call that could not be traced
         # By train mode: why the forward cannot be traced, and for which `Replicas.version` (None: for any).
         self.plain: dict[bool, tuple[str, int | None]] = {}
         Kept.tables.add(self)
@@ -713,6 +717,11 @@ class TracedCall:
     def block(self) -> Any:
         """The block, which owns this object."""
         return self._block()
+
+    @property
+    def last_inputs(self) -> list[Any] | None:
+        """What an export takes in: the arguments of the last call, nested as they were; None where it cannot."""
+        return self.refused if self.last is None else self.last.given
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the block with these arguments, tracing it where they are of a new kind."""
@@ -741,6 +750,7 @@ class TracedCall:
         entry = self._find(lookup)
         if entry is None:
             entry = self._build(lookup, list(args), lambda *h: self.block._run_forward(*h))
+        self.last = entry
         if Replicas.on:
             entry = entry.here(self.block._unique_params)
         return entry(list(args))
@@ -800,9 +810,10 @@ class TracedCall:
 
             entry = self._build(key, flat, forward)
             if len(flat) == len(leaves) and not kwargs:
-                self.last_inputs = list(jax.tree.unflatten(tree, [aval_or_unknown(h) for h in flat])[0])
+                entry.given = list(jax.tree.unflatten(tree, [aval_or_unknown(h) for h in flat])[0])
             elif kwargs:
-                self.last_inputs = None  # an export cannot give keywords
+                entry.given = None  # an export cannot give keywords
+        self.last = entry
         if Replicas.on:
             entry = entry.here(self.block._unique_params)
         return entry(flat)
@@ -817,10 +828,11 @@ class TracedCall:
     def _build(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
         if len(_places(self.block._unique_params())) > 1:  # not for good: they may be moved
             raise NotTraced("parameters on several devices, without a replica on each")
-        before = self.last_inputs
+        structs = [aval_or_unknown(h) for h in flat]
         try:
-            return self._trace(key, flat, forward)
+            return self._trace(key, flat, structs, forward)
         except DynamicShapeError as error:
+            self.last, self.refused = None, structs
             name = type(self.block).__name__
             why = f"{name}, because of {error.operator} at {error.where}"
             self.plain[current_state().training] = why, None
@@ -833,14 +845,13 @@ class TracedCall:
             )
             raise NotTraced(why) from None
         except NotTraced as error:
+            self.last, self.refused = None, structs
             self.plain[current_state().training] = error.why, Replicas.version
             raise
-        except BaseException:
-            self.last_inputs = before  # what the forward refuses is not what an export takes in
-            raise
 
-    def _trace(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
-        structs = self.last_inputs = [aval_or_unknown(h) for h in flat]
+    def _trace(
+        self, key: tuple[object, ...], flat: list[Handle], structs: list[Any], forward: Callable[..., Any]
+    ) -> Traced:
         params = self.block._unique_params()
         places = _places(params, flat)
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):

@@ -8,12 +8,13 @@ operator on values; a value is an earlier step's output, an input, or a constant
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
+from jax import export
 from jax.extend.core import jaxpr_as_fun
 
 from gluonx.deferred.core import Handle, Pending, Tracer, new_handle
@@ -96,6 +97,11 @@ class Program:
 def number(value: Any) -> bool:
     """Return whether an argument of a step is a Python or NumPy number."""
     return isinstance(value, int | float | np.generic)
+
+
+def is_open(sizes: Iterable[Any]) -> bool:
+    """Return whether one of these is a symbolic size, and so any number."""
+    return any(map(export.is_symbolic_dim, sizes))
 
 
 def into(rules: dict[str, Rule]) -> Callable[..., Callable[[Rule], Rule]]:

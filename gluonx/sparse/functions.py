@@ -689,6 +689,11 @@ def _dot_csr(lhs: CSRNDArray, rhs: Any, transposed: bool, forward_stype: str | N
     return found if forward_stype in (None, "default") else cast_storage(found, forward_stype)
 
 
+def dot_padded(values: Any, rows: Any, columns: Any, count: int, rhs: Any) -> Any:
+    """Return the product of a csr matrix of `count` rows, as :meth:`CSRNDArray.padded` gives it, and a dense array."""
+    return invoke(_product_op(count, len(rhs.shape) == 1), (values, by_row.look_up(rhs, columns), rows))
+
+
 def _stored_rows(rhs: RowSparseNDArray, numbers: np.ndarray, size: int) -> tuple[Any, Any, np.ndarray | None]:
     """Get the stored rows of an array, where the rows `numbers` are among them, padded, and which of them are there."""
     stored, table = rhs.row_numbers, rhs._handle

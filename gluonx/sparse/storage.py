@@ -383,7 +383,7 @@ for _word in ("neg", "abs"):
 
 
 @kept.once
-def _scatter_op(shape: tuple[int, ...]) -> DerivedOp:
+def scatter_op(shape: tuple[int, ...]) -> DerivedOp:
     def scattered(values: Any, rows: Any, columns: Any) -> Any:
         return jnp.zeros(shape, values.dtype).at[rows, columns].add(values, mode="drop")
 
@@ -450,7 +450,7 @@ class CSRNDArray(BaseSparseNDArray):
         return np.repeat(np.arange(self.shape[0]), np.diff(self._indptr))
 
     def _dense(self) -> Any:
-        return invoke(_scatter_op(self.shape), (self._handle, *map(_index, (self.row_numbers, self._columns))))
+        return invoke(scatter_op(self.shape), (self._handle, *map(_index, (self.row_numbers, self._columns))))
 
     @door
     def asnumpy(self) -> np.ndarray:

@@ -286,8 +286,10 @@ def test_simple_bind_forward_and_backward():
     expected = (out.asnumpy() - labels).sum(0)
     np.testing.assert_allclose(bound.grad_dict["fc2_bias"].asnumpy(), expected, rtol=1e-5, atol=1e-6)
     assert bound.output_dict["softmax_output"].shape == (3, 2)
+    before = out.asnumpy()
     (again,) = bound.forward(data=np.zeros((3, 5), "float32"))
-    assert not np.allclose(again.asnumpy(), out.asnumpy())
+    assert not np.allclose(again.asnumpy(), before)
+    assert np.array_equal(out.asnumpy(), again.asnumpy())  # the same array, as in MXNet
 
 
 def test_bind_with_own_arrays_and_requests():

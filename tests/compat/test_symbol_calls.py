@@ -118,6 +118,28 @@ def test_a_shape_that_matters_is_asked_for(name):
         net(sym.var("data"))
 
 
+class Row(HybridBlock):
+    """Takes the first row of what a layer gives, and flattens as arrays do; a symbol would do other things."""
+
+    def __init__(self):
+        super().__init__()
+        self.d = nn.Dense(3, in_units=5)
+
+    def forward(self, x):
+        return self.d(x)[0] + self.d(x)[-1:].flatten()
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("shape", [None, (4, 5)])
+def test_rows_are_rows_where_a_symbol_has_outputs(hybrid, shape):
+    net = stack(Row(), nn.Activation("relu"))
+    net.initialize("xavier")
+    if hybrid:
+        net.hybridize()
+    x = np.array(onp.random.RandomState(0).normal(size=(4, 5)))
+    check(net, [sym.var("data", shape=shape)], [x], net(x))
+
+
 def test_a_cell_with_its_states():
     cell = rnn.LSTMCell(3, input_size=5)
     cell.initialize()

@@ -230,14 +230,15 @@ RULES.update(dict.fromkeys(("sgd_update", "sgd_mom_update", "adam_update", "ftrl
 
 
 def aware(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function `name` of ``mx.nd``, which uses its rule where an argument is sparse."""
+    """Return the function `name` of ``mx.nd``, which uses its rule where an argument, or the result, is sparse."""
     rule = RULES.get(name)
     if rule is None:
         return op
 
     @functools.wraps(op)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not any(isinstance(a, BaseSparseNDArray) for a in _flat(args, kwargs)):
+        makes_one = name == "cast_storage"
+        if not makes_one and not any(isinstance(a, BaseSparseNDArray) for a in _flat(args, kwargs)):
             return op(*args, **kwargs)
         given = {key: value for key, value in kwargs.items() if key not in ("out", "name")}
         found = rule(op, *args, **given)

@@ -296,7 +296,10 @@ def _quantized_layer(via: str, attrs: str) -> None:
     """Enter a layer of bytes; without a bias there is no range of it either."""
 
     def layer(a: Any, data: Any, weight: Any, *others: Any) -> Any:
-        bias, others = (None, others) if a.no_bias else (others[0], others[1:])
+        if a.no_bias:  # whoever calls by keyword leaves places of a bias and its range
+            bias, others = None, tuple([x for x in others if x is not None])
+        else:
+            bias, others = others[0], others[1:]
         return core(via, data, weight, bias, *others, **given(a))
 
     signature = f"_contrib_{via}(data, weight, bias?, {_RANGES}; {attrs})"

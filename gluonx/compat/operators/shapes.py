@@ -14,6 +14,7 @@ from gluonx.deferred.core import current_state, new_handle
 from gluonx.deferred.shapes import Unknown
 from gluonx.deferred.tracing import infer
 from gluonx.errors import DeferredInitializationError
+from gluonx.export.record import is_open
 
 Shape = tuple[int, ...]
 
@@ -45,7 +46,7 @@ def _of_equal_shapes(name: str) -> bool:
 
 
 def _known(shape: Shape | None) -> bool:
-    return shape is not None and all(isinstance(n, int) and n > 0 for n in shape)
+    return shape is not None and all(is_open((n,)) or (isinstance(n, int) and n > 0) for n in shape)
 
 
 def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list[Shape | None]:
@@ -55,7 +56,7 @@ def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list
     ----------
     op : LegacyOp
     shapes : sequence of tuple or None
-        None where nothing is known; 0 or -1 in place of an unknown dimension.
+        None where nothing is known; 0 or -1 in place of an unknown dimension, or a symbolic size of JAX.
     attrs : Attrs
 
     Raises
@@ -63,6 +64,11 @@ def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list
     ShapeError
         If what is known contradicts itself.
     """
+    if op.name.startswith("_sample_"):  # parameters of a distribution, an element of each for every draw
+        shapes = [shape if _known(shape) else next(filter(_known, shapes), shape) for shape in shapes]
+    if op.name == "RNN":  # to the core operator a begin state without a shape is one that nobody gave
+        states = [name.startswith("state") for name in op.input_names(attrs)]
+        shapes = [(0, 0, 0) if shape is None and state else shape for shape, state in zip(shapes, states, strict=False)]
     blanks: list[Any] = [None] * len(shapes)
     takes_batch = _of_equal_shapes(op.name)
 
@@ -80,6 +86,9 @@ def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list
     structs = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes if s is not None and _known(s)]
     # An input that no operator can tell ends the run, as a rule's look at a shape that is None does; what was learned
     # before is all that there is to know, and what is wrong comes up again when the operator runs on whole shapes.
-    with contextlib.suppress(DeferredInitializationError, TypeError):
+    # With a symbolic size JAX raises whatever it does where that matters.
+    opened = any(shape is not None and is_open(shape) for shape in shapes)
+    with contextlib.suppress(Exception if opened else DeferredInitializationError, TypeError):
         infer(forward, [jax.ShapeDtypeStruct((), np.float32), *structs])
-    return [s if b is None else b.shape for s, b in zip(shapes, blanks, strict=True)]
+    found = [s if b is None else b.shape for s, b in zip(shapes, blanks, strict=True)]
+    return [None if shape == (-1, -1, -1) else shape for shape in found]

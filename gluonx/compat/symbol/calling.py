@@ -11,16 +11,19 @@ way, as it looks at shapes or at values, is recorded too.
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import inspect
 import itertools
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import jax
+import jax.export
 import numpy as np
 
 from gluonx.block.hollow import hollow
-from gluonx.compat import hybrid_forward
+from gluonx.compat import hybrid_forward, zoo
 from gluonx.compat import name as names
 from gluonx.compat import prefixes as naming
 from gluonx.compat.mode import Mode
@@ -29,7 +32,9 @@ from gluonx.compat.symbol.emit import symbol_of
 from gluonx.compat.symbol.front import var
 from gluonx.compat.symbol.graph import Node, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS, complete
+from gluonx.compat.symbol.infer import shapes as infer_shapes
 from gluonx.compat.symbol.symbol import Symbol
+from gluonx.deferred.where import FORWARDS
 from gluonx.errors import GluonxError, GraphError, ShapeError, UninitializedError
 from gluonx.export.record import record_forward
 
@@ -55,6 +60,7 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     GraphError
         If the forward does what MXNet has no operator for.
     """
+    _check_caller(block)
     if not naming.is_named(block):  # the names of its parameters are known when they are initialized
         for param in block._array_params().values():
             if param._handle is None:
@@ -63,8 +69,13 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     if type(block).forward is hybrid_forward.forward:
         with contextlib.suppress(Exception):
             return _line_by_line(block, args)
-    if block._children and (getattr(block, "_active", False) or (not ready and naming.is_named(block))):
-        with contextlib.suppress(Exception):  # its blocks, one by one, ask less of the shapes
+    if naming.is_named(block) and (forward := zoo.forward_of(block)) is not None:
+        from gluonx.compat import symbol  # the namespace, which builds on this module
+
+        with contextlib.suppress(Exception), _entering(block):
+            return forward(block, symbol, *args)
+    if block._children and _takes_symbols(block):
+        with contextlib.suppress(Exception), _entering(block):  # its blocks, one by one, ask less of the shapes
             return block._run_forward(*args)
     leaves, tree = jax.tree.flatten(args, is_leaf=lambda x: isinstance(x, Symbol) or hasattr(x, "shape"))
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Symbol)]
@@ -97,6 +108,46 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     return jax.tree.unflatten(out_tree, [result[i] for i in range(len(entries))])
 
 
+def _takes_symbols(block: Any) -> bool:
+    """Return whether the forward of a block means the same by symbols as by arrays.
+
+    One of MXNet 1 runs with symbols there too, and gluonx's own are written so. In anyone else's ``self.dense(x)[0]``
+    is the first row, where of a symbol it would be the first output, and ``flatten()`` leaves one axis, not two.
+    """
+    return naming.is_named(block) or type(block).forward.__module__.startswith("gluonx.")
+
+
+_entered: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("gluonx_symbol_blocks", default=())
+"""The blocks whose forward runs with symbols because `call_with_symbols` has it do so."""
+
+
+def _check_caller(block: Any) -> None:
+    """Refuse symbols in a forward that came to them by itself.
+
+    The call of the block around then fails, and comes to `call_with_symbols` in its turn, which knows what to do.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        owner = frame.f_locals.get("self") if frame.f_code.co_name in FORWARDS else None
+        if owner is not None and owner is not block and hasattr(owner, "_children"):
+            if not any(owner is entered for entered in _entered.get()):
+                raise TypeError(f"the forward of {type(owner).__name__} works on arrays, but a symbol came")
+            return
+        frame = frame.f_back
+
+
+@contextlib.contextmanager
+def _entering(block: Any) -> Iterator[None]:
+    """Run the forward of a block with symbols; a block of MXNet 1 with an empty prefix has no names of its own."""
+    token = _entered.set((*_entered.get(), block))
+    scope = naming.scope_of(block) if naming.is_named(block) else None
+    try:
+        with contextlib.nullcontext() if scope is None or scope.empty else names.Prefix(scope.prefix):
+            yield
+    finally:
+        _entered.reset(token)
+
+
 def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
     """Return what the ``hybrid_forward`` of a block makes of symbols; raises whatever it does where it needs arrays."""
     from gluonx.compat import symbol  # the namespace, which builds on this module
@@ -104,7 +155,7 @@ def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
     hybrid_forward.count_call(block)
     named = naming.is_named(block)
     params = {name: _variable_of(param, named) for name, param in block._reg_params.items()}
-    with names.Prefix(naming.scope_of(block).prefix):
+    with _entering(block):
         return block.hybrid_forward(symbol, *args, **params)
 
 
@@ -132,8 +183,41 @@ def _variable_of(param: Any, named: bool) -> Symbol:
 def _shape_of(symbol: Symbol) -> tuple[int, ...] | None:
     if len(symbol._entries) != 1:
         raise TypeError(f"a block takes symbols of one output each, got {symbol!r}")
-    shape = symbol.infer_shape_partial()[1][0]
-    return tuple(shape) if shape and complete(shape) else None
+    node, index = symbol._entries[0]
+    if node not in _shapes:
+        _shapes[node] = _learned(node)
+    shape = _shapes[node][index]
+    return shape if shape and complete(shape) else None
+
+
+_shapes: WeakKeyDictionary[Node, list[tuple[int, ...] | None]] = WeakKeyDictionary()
+"""The shapes of the outputs of nodes that came to blocks: a net asks for each layer, and what is below it stays."""
+
+
+def _learned(node: Node) -> list[tuple[int, ...] | None]:
+    """Return the shapes of a node's outputs, found from the nearest nodes below whose shapes were found before."""
+    copies: dict[int, Node] = {}
+    known: list[tuple[int, ...] | None] = []
+    stack = [node]
+    while stack:
+        at = stack[-1]
+        below = [source for source, _ in at.inputs if id(source) not in copies]
+        if at is not node and at.nout == 1 and at.op is not None and at in _shapes:
+            known.append(_shapes[at][0])
+            marks = {} if known[-1] is None else {"__shape__": str(known[-1])}
+            copies[id(at)] = Node(f"\0{len(copies)}", None, (), marks)
+        elif below:
+            stack += below
+            continue
+        elif id(at) not in copies:
+            inputs = [(copies[id(source)], index) for source, index in at.inputs]
+            copies[id(at)] = at if at.op is None else Node(at.name, at.op, inputs, at.attrs, at.subgraphs)
+        stack.pop()
+    if known and not any(known):
+        return [None] * node.nout
+    entries = [(copies[id(node)], i) for i in range(node.nout)]
+    found = infer_shapes(entries, {})
+    return [found.get((id(own), index)) for own, index in entries]
 
 
 def _handles(block: Any) -> dict[str, Any]:
@@ -156,11 +240,16 @@ def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
     if known.count(None) > _MOST:
         raise ShapeError(_UNKNOWN.format(cls=type(block).__name__, why=""))
     served: set[Any] = set()
+    own = type(block).__module__.startswith("gluonx.nn") and not hasattr(block, "_func")
     for forms, pair in _tried(block, known):
         if forms in served:
             continue
         try:
-            both = [graph(sizes) for sizes in pair]
+            both = [graph(_symbolic(*pair))] * 2
+        except Exception:  # JAX raises whatever it does where a size matters
+            both = []
+        try:
+            both = both or [graph(sizes) for sizes in pair]
         except GraphError:
             raise
         except (GluonxError, TypeError, ValueError, IndexError, ZeroDivisionError, AttributeError) as error:
@@ -170,10 +259,19 @@ def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
         if texts[0] != texts[1] or text not in (None, texts[0]):
             raise ShapeError(_UNKNOWN.format(cls=type(block).__name__, why=""))
         first, text = both[0], texts[0]
+        if own:  # a layer of gluonx is the same operator for all of them
+            break
         served.add(forms)
     if first is None:
         raise ShapeError(_UNKNOWN.format(cls=type(block).__name__, why=why))
     return first
+
+
+def _symbolic(one: list[Any], two: list[Any]) -> list[Any]:
+    """Return the shapes of a pair with a symbolic size for each that differs."""
+    scope = jax.export.SymbolicScope()
+    rows = [[str(a) if a == b else f"s{a}" for a, b in zip(*pair, strict=True)] for pair in zip(one, two, strict=True)]
+    return [jax.export.symbolic_shape(",".join(row), scope=scope) if row else () for row in rows]
 
 
 def _tried(block: Any, known: list[Any]) -> Iterator[Any]:
@@ -210,7 +308,11 @@ def _name(block: Any, entries: list[Any]) -> None:
         hint = type(block).__name__.lower()
         if naming.is_named(block):
             own = f"{block.name}_fwd"
-            node.name = own if node in last[:1] else f"{own}_{_short(node)}{number}"
+            inner = next(iter(block._children.values()), None) if block._reg_params else None
+            if inner is not None and len(nodes) == 2:  # a layer and its activation
+                node.name = f"{inner.name}_fwd" if node in last[:1] else own
+            else:
+                node.name = own if node in last[:1] else f"{own}_{_short(node)}{number}"
         else:
             node.name = names.current().get(None, hint)
 

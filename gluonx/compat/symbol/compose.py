@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,25 +20,48 @@ if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
 
 _INITS = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
+_BILINEAR = '["bilinear", {}]'
+_MARKS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
 
 def as_text(value: Any) -> str:
     """Return an attribute's value as MXNet writes it."""
     if isinstance(value, type | np.dtype):
         return jnp.dtype(value).name
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, list):
-        value = tuple(value)
+    value = _plain(value)
     return value if isinstance(value, str) else str(value)
 
 
+def _plain(value: Any) -> Any:
+    """Return a value without NumPy's numbers in it, whose text is another one, and with tuples for lists."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def init_text(init: Any) -> str:
+    """Return an initializer as ``__init__`` tells it."""
+    if isinstance(init, str):
+        return init
+    if hasattr(init, "dumps"):
+        return init.dumps()
+    return json.dumps([type(init).__name__.lower(), getattr(init, "_kwargs", {})])
+
+
 def marks_of(attr: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the attributes that a user gave a node, with those of the scope around; TypeError unless they are text."""
+    """Return the attributes that a user gave a node, with those of the scope around.
+
+    Raises
+    ------
+    TypeError
+        If one is neither text nor, for ``__init__``, an initializer.
+    """
+    found: dict[str, str] = {}
     for key, value in (attr or {}).items():
-        if not isinstance(value, str):
+        if not isinstance(value, str) and not (key == "__init__" and callable(value)):
             raise TypeError(f"attr: the attribute '{key}' must be a string, got {value!r}")
-    return attribute.current().get(attr)
+        found[key] = value if isinstance(value, str) else init_text(value)
+    return attribute.current().get(found)
 
 
 def _single(value: Symbol, op: LegacyOp, what: str) -> Entry:
@@ -75,12 +99,17 @@ def create(
     if len(rest) > len(free):
         raise TypeError(f"{op.name}: {rest[0]!r} is no symbol")
     values.update(zip(free, rest, strict=False))
-    texts = {n: as_text(v) for n, v in values.items() if v is not None or n in op.attrs}
     marks = marks_of(attr)
+    for key in _MARKS:  # these may be given to any operator
+        if key in values and key not in op.attrs:
+            marks[f"__{key}__"] = as_text(values.pop(key))
+    texts = {n: as_text(v) for n, v in values.items() if v is not None or n in op.attrs}
     name = names.current().get(name, hint)
     if op.variadic:
         entries = [e for s in (*positional, *given.values()) for e in s._entries]
         texts.setdefault("num_args", str(len(entries)))
+        if texts.get("sample_type") == "bilinear" and len(entries) == 1:  # UpSampling, whose weight is made
+            entries.append((Node(f"{name}_weight", None, (), {**marks, **texts, "__init__": _BILINEAR}), 0))
     else:
         entries = _bound_inputs(op, name, positional, given, texts, marks)
     try:
@@ -114,7 +143,9 @@ def _bound_inputs(
             entries.append(_single(found[key], op, f"the input '{key}'"))
         else:
             init = {"__init__": _INITS[key]} if key in op.aux and key in _INITS else {}
-            entries.append((Node(f"{name}_{key}", None, (), {**marks, **init}), 0))
+            entries.append(
+                (Node(f"{name}_{key}", None, (), {**marks, **texts, **init}), 0)
+            )  # as MXNet's, it has all that was said
     return entries
 
 

@@ -18,7 +18,7 @@ from gluonx.compat.symbol.compose import as_text
 from gluonx.compat.symbol.graph import Entry, Node
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.errors import GraphError
-from gluonx.export.record import Program, Ref, Step, into
+from gluonx.export.record import Program, Ref, Step, into, is_open
 
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
@@ -60,6 +60,9 @@ class Emit:
             Those that MXNet is to be told; None is left away.
         """
         row = table.get(op)
+        for name, value in attrs.items():
+            if is_open(value if isinstance(value, tuple | list) else (value,)):
+                raise GraphError(f"'{name}' of MXNet's {op} cannot be {value}, a size that an input may have any of")
         texts = {name: as_text(value) for name, value in attrs.items() if value is not None}
         if row.variadic:
             texts["num_args"] = str(len(inputs))
@@ -83,6 +86,8 @@ class Emit:
             return self.entries[value] if value.step is not None else self.leaf(value.index)
         if value is None:
             raise GraphError("an array is missing")
+        if is_open((value,)):
+            raise GraphError(f"a number cannot be {value}, a size that an input may have any of")
         whole = not isinstance(value, float | np.floating)
         return self.node(
             "_npi_full",
@@ -111,6 +116,27 @@ class Emit:
                 marks = {"__shape__": str(value.shape), "__dtype__": str(DTYPE_NUMBERS.index(value.dtype.name))}
             found = self.leaves[index] = (Node(name, None, (), marks), 0)
         return found
+
+    def grown(self, entry: Entry, shape: Sequence[Any], dtype: Any) -> Entry:
+        """Return an array whose axes have length 1 where `shape` is open, repeated along those."""
+        for axis, size in enumerate(shape):
+            if is_open((size,)):
+                like, other = self.having((size,))
+                like = self.node("Cast", like, dtype=np.dtype(dtype).name)
+                entry = self.node("broadcast_like", entry, like, lhs_axes=(axis,), rhs_axes=(other,))
+        return entry
+
+    def having(self, sizes: Sequence[Any]) -> tuple[Entry, int]:
+        """Return an array that has these sizes side by side, and where they begin; an input if there is one."""
+        wanted, steps = list(map(str, sizes)), self.program.steps
+        leaves = [(Ref(None, i), leaf) for i, (_, leaf) in enumerate(self.program.leaves)]
+        made = [(ref, steps[ref.step].outs[ref.index]) for ref in self.entries if ref.step is not None]
+        for ref, value in [*leaves, *made]:
+            shape = list(map(str, getattr(value, "shape", ())))
+            axis = next((a for a in range(len(shape)) if shape[a : a + len(wanted)] == wanted), None)
+            if axis is not None:
+                return self.array(ref), axis
+        raise GraphError(f"no array has axes of the sizes {', '.join(wanted)}")
 
     def made(self, value: np.ndarray) -> Entry | None:
         """Return an array that is one number throughout, as a node that makes it."""
@@ -171,6 +197,8 @@ def _rule(step: Step) -> Rule | None:
 
 def _constant(emit: Emit, step: Step) -> Any:
     """Compute an operator without inputs, and keep what it gives as arrays."""
+    if any(is_open(out.shape) for out in step.outs):
+        raise GraphError("its size is one that an input may have any of")
     with jax.ensure_compile_time_eval():
         out = step.op.fn(*step.args)
     values = [np.asarray(v) for v in (out if isinstance(out, tuple | list) else (out,))]

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gluonx import autograd
 from gluonx import np as gnp
-from gluonx.compat.symbol.run import GraphBlock
+from gluonx.compat.symbol.graph import Entry, Node
+from gluonx.compat.symbol.run import LABELS, GraphBlock
 from gluonx.errors import GraphError, ShapeError
 from gluonx.np.handle import ndarray
+from gluonx.sparse import CSRNDArray, cast_storage, zeros
 
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
 
+_LOSSES = frozenset(["IdentityAttachKLSparseReg", "MakeLoss", "make_loss"])
 _REQS = ("write", "add", "null")
 
 
@@ -26,7 +31,7 @@ class Executor:
         By the names of the arguments and auxiliary states; ``arg_arrays``, ``grad_arrays`` and ``aux_arrays`` are the
         lists in the symbol's order, with None for a gradient that nobody asked for.
     outputs : list of gluonx.np.ndarray
-        Of the last :meth:`forward`.
+        Of the last :meth:`forward`, which writes into the arrays that are there; before the first, zeros.
     """
 
     def __init__(
@@ -39,7 +44,8 @@ class Executor:
         block: GraphBlock | None = None,
     ) -> None:
         self._symbol = symbol
-        self.outputs: list[ndarray] = []
+        self._outputs: list[ndarray] = []  # what users hold
+        self._results: list[ndarray] = []  # what the last forward gave
         names, aux = symbol.list_arguments(), symbol.list_auxiliary_states()
         self.arg_dict = _by_name(args, names, "args", "argument")
         self.aux_dict = _by_name(aux_states, aux, "aux_states", "auxiliary state")
@@ -54,17 +60,43 @@ class Executor:
             if len(given) != len(names):
                 raise ValueError(f"args_grad must have one array for each of {len(names)} arguments, got {len(given)}")
             self.grad_dict = {n: g for n, g in zip(names, given, strict=True) if g is not None and n in wanted}
-        for name, grad in self.grad_dict.items():
-            autograd.mark_variables([self.arg_dict[name]], [grad], [reqs[name]])
+        by_rows = self._looked_up()
+        self._by_rows = False
+        for name, grad in list(self.grad_dict.items()):
+            array = self.arg_dict[name]
+            if name in by_rows and array.ndim == 2 and reqs[name] == "write":
+                array.attach_grad(reqs[name], stype="row_sparse")  # optimizers look at the rows that a batch has
+                self.grad_dict[name], self._by_rows = array.grad, True
+            else:
+                autograd.mark_variables([array], [grad], [reqs[name]])
         self._reqs = reqs
         nodes = {node.name: node for node in symbol._variables()}
         # Executors of one symbol for inputs of other shapes share the block, and so what it has compiled.
         self._block = block or GraphBlock(symbol._entries, [nodes[n] for n in (*names, *aux)])
         self._monitor: Any = None
 
+    def _looked_up(self) -> set[str]:
+        """Return the row_sparse arguments that only csr matrices are multiplied with: of them a batch has some rows."""
+        found = {n.name for n in self._symbol._variables() if n.attrs.get("__storage_type__") == "1"}
+        for node in self._symbol._walk():
+            first = node.inputs[0][0].name if node.inputs else ""
+            picks = node.op is not None and node.op.name == "dot" and isinstance(self.arg_dict.get(first), CSRNDArray)
+            found -= {source.name for source, _ in node.inputs if not picks or node.parsed.transpose_a}
+        return found
+
     arg_arrays = property(lambda self: [self.arg_dict[n] for n in self._symbol.list_arguments()])
     grad_arrays = property(lambda self: [self.grad_dict.get(n) for n in self._symbol.list_arguments()])
     aux_arrays = property(lambda self: [self.aux_dict[n] for n in self._symbol.list_auxiliary_states()])
+
+    @property
+    def outputs(self) -> list[ndarray]:
+        """What the last :meth:`forward` gave; before the first, zeros."""
+        if not self._outputs:
+            known = {name: array.shape for name, array in self.arg_dict.items()}
+            _, shapes, _ = self._symbol.infer_shape_partial(**known)
+            types = self._symbol.infer_type_partial(**{name: array.dtype for name, array in self.arg_dict.items()})[1]
+            self._outputs = [gnp.zeros(s, dtype=t or np.float32) for s, t in zip(shapes, types, strict=True)]
+        return list(self._outputs)
 
     @property
     def output_dict(self) -> dict[str, ndarray]:
@@ -96,24 +128,37 @@ class Executor:
             target = self.arg_dict.get(name)
             if target is None:
                 raise TypeError(f"forward: the symbol has no argument '{name}' (it has: {', '.join(self.arg_dict)})")
-            value = value if isinstance(value, ndarray) else gnp.array(value)
+            if isinstance(target, CSRNDArray):
+                value = value if isinstance(value, CSRNDArray) else cast_storage(gnp.array(value), "csr")
+            value = value if isinstance(value, ndarray | CSRNDArray) else gnp.array(value)
             if value.shape != target.shape:
                 raise ShapeError(f"forward: '{name}' is bound to shape {target.shape}, but {value.shape} came")
-            target[...] = value
-        values = [*self.arg_dict.values(), *self.aux_dict.values()]
+            if isinstance(value, CSRNDArray) and isinstance(target, CSRNDArray):
+                self.arg_dict[name] = value
+            else:
+                target[...] = value
+        bound = [*self.arg_dict.values(), *self.aux_dict.values()]
+        values = [(*v.padded(), *v.shape) if isinstance(v, CSRNDArray) else v for v in bound]
         monitor = None if self._monitor is None or not self._monitor.wanted() else self._monitor
         block = self._block if monitor is None else monitor.block
-        if is_train:
-            with autograd.record():
-                outputs = block(*values)
-        else:
-            with autograd.predict_mode():
-                outputs = block(*values)
+        run = block._run_forward if self._by_rows else block  # a traced call gives whole gradients of its inputs
+        with autograd.record() if is_train else autograd.predict_mode():
+            outputs = run(*values)
         count = len(self._symbol._entries)
-        self.outputs = outputs if monitor is None else outputs[:count]
+        self._write(outputs[:count])
         if monitor is not None:
             monitor.show(outputs[count:])
         return self.outputs
+
+    def _write(self, values: list[ndarray]) -> None:
+        """Put what was computed into the arrays of outputs, which share it."""
+        alike = [array.shape for array in self._outputs] == [value.shape for value in values]
+        self._results = list(values)
+        if not alike or any(value.aval is not None and value.aval.spread for value in values):
+            self._outputs = list(values)
+            return
+        for array, value in zip(self._outputs, values, strict=True):
+            array._assign(value)
 
     def set_monitor_callback(
         self, callback: Callable[[str, Any], None], monitor_all: bool = False, wanted: Callable[[], bool] | None = None
@@ -139,6 +184,7 @@ class Executor:
         ----------
         out_grads : array or list of arrays, optional
             The gradients of the outputs; ones by default. Loss operators (SoftmaxOutput, ...) take no notice of them.
+            Those at the end may be left away for losses, and for outputs that no gradient comes from.
         is_train : bool
             Accepted for ported code.
 
@@ -146,11 +192,39 @@ class Executor:
         ------
         GraphError
             If there was no such forward.
+        ValueError
+            If there is no gradient for an output that needs one.
         """
-        if not self.outputs:
+        if not self._results:
             raise GraphError("backward: call forward(is_train=True) first")
-        grads = None if out_grads is None else list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
-        autograd.backward(self.outputs, grads)
+        heads, grads = self._results, None
+        if out_grads is not None:
+            grads = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
+            grads = grads[: len(heads)]
+            for number, entry in list(enumerate(self._symbol._entries))[len(grads) :]:
+                if self._needs_gradient(entry):
+                    told = self._symbol.list_outputs()[number]
+                    raise ValueError(f"backward: the output '{told}' is no loss, so it needs a gradient too")
+            heads = heads[: len(grads)] + [h for h, e in self._rest(len(grads)) if _is_loss(e[0])]
+            grads += [gnp.ones_like(head) for head in heads[len(grads) :]]
+        autograd.backward(heads, grads)
+
+    def _rest(self, count: int) -> list[tuple[ndarray, Entry]]:
+        """Return the outputs behind the first `count`."""
+        return list(zip(self._results, self._symbol._entries, strict=True))[count:]
+
+    def _needs_gradient(self, entry: Entry) -> bool:
+        """Return whether a gradient of this output would come to an argument that wants one."""
+        stack, seen = [entry[0]], set()
+        while stack:
+            node = stack.pop()
+            if id(node) in seen or _is_loss(node) or (node.op is not None and node.op.name == "BlockGrad"):
+                continue
+            seen.add(id(node))
+            if node.op is None and self._reqs.get(node.name, "null") != "null":
+                return True
+            stack += [source for source, _ in node.inputs]
+        return False
 
     def copy_params_from(
         self,
@@ -192,7 +266,12 @@ class Executor:
         args = {}
         for name, shape in zip(names, shapes, strict=True):
             old = self.arg_dict[name]
-            args[name] = old if old.shape == shape else gnp.zeros(shape, dtype=old.dtype)
+            if old.shape == shape:
+                args[name] = old
+            elif isinstance(old, CSRNDArray):
+                args[name] = zeros("csr", shape, dtype=old.dtype)
+            else:
+                args[name] = gnp.zeros(shape, dtype=old.dtype)
         grads = {
             n: grad if grad.shape == args[n].shape else gnp.zeros(args[n].shape, dtype=args[n].dtype)
             for n, grad in self.grad_dict.items()
@@ -221,6 +300,11 @@ class _Monitor:
             self.callback(name, array)
 
 
+def _is_loss(node: Node) -> bool:
+    """Return whether an operator makes its own gradient."""
+    return node.op is not None and (node.op.name in LABELS or node.op.name in _LOSSES)
+
+
 def _by_name(values: Any, names: Sequence[str], argument: str, what: str) -> dict[str, ndarray]:
     if values is None:
         values = []
@@ -234,7 +318,7 @@ def _by_name(values: Any, names: Sequence[str], argument: str, what: str) -> dic
             raise ValueError(f"{argument}: {len(names)} arrays were expected, got {len(given)}")
     if missing:
         raise ValueError(f"{argument}: there is no array for the {what} {', '.join(map(repr, missing))}")
-    return dict(zip(names, [v if isinstance(v, ndarray) else gnp.array(v) for v in given], strict=True))
+    return dict(zip(names, [v if isinstance(v, ndarray | CSRNDArray) else gnp.array(v) for v in given], strict=True))
 
 
 def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
 
 from gluonx.compat import prefixes as naming
@@ -56,8 +58,7 @@ def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tup
     def forward(*arrays: Any) -> Any:
         return block._run_forward(*(arrays if tree is None else jax.tree.unflatten(tree, arrays)))
 
-    program, out_tree = record_forward(forward, unique, inputs)
-    entries, constants = symbol_of(program)
+    entries, constants, out_tree = _of_any_size(forward, unique, inputs)
     nesting = nesting_of(tree, out_tree)
     for node in variables(walk(entries)):
         if nesting is not None and node.name == next(iter(inputs), None):
@@ -70,6 +71,41 @@ def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tup
     used = {node.name for node in variables(walk(entries))}
     arrays = {name: handle.asnumpy() for name, handle in unique.items() if name in used}
     return Symbol(entries, modern=True), arrays | constants
+
+
+def _of_any_size(forward: Any, params: dict[str, Any], inputs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the graph, its constants and the nesting of its outputs, with as few sizes of the inputs in it as can be.
+
+    What is written for one size may be wrong for another: ``x[:, 0]`` with a batch of 1 takes the first row. So the
+    axes of the inputs get symbolic sizes, one after the other, and keep them where the forward takes any size.
+    """
+
+    def graph(opened: Mapping[tuple[str, int], str]) -> tuple[Any, Any, Any]:
+        program, out_tree = record_forward(forward, params, _opened(inputs, opened))
+        return (*symbol_of(program), out_tree)
+
+    found, opened = graph({}), {}
+    axes = [(name, axis, n) for name, struct in inputs.items() for axis, n in enumerate(struct.shape)]
+    alike = [{(name, axis) for name, axis, n in axes if (axis, n) == key} for key in dict.fromkeys(a[1:] for a in axes)]
+    sizes = [{(name, axis) for name, axis, n in axes if n == size} for size in dict.fromkeys(a[2] for a in axes)]
+    for number, together in enumerate([*alike, *sizes]):  # a length stands beside the batch in one input, or is alone
+        if opened.keys() & together:
+            continue
+        more = {**opened, **dict.fromkeys(together, f"s{number}")}
+        with contextlib.suppress(Exception):  # JAX raises whatever it does where a size matters
+            found, opened = graph(more), more
+    return found
+
+
+def _opened(inputs: dict[str, Any], opened: Mapping[tuple[str, int], str]) -> dict[str, Any]:
+    """Return the inputs with symbolic sizes for some axes."""
+    scope = jax.export.SymbolicScope()
+    found = {}
+    for name, struct in inputs.items():
+        texts = [opened.get((name, axis), str(n)) for axis, n in enumerate(struct.shape)]
+        shape = jax.export.symbolic_shape(",".join(texts), scope=scope) if texts else ()
+        found[name] = jax.ShapeDtypeStruct(shape, struct.dtype)
+    return found
 
 
 def nesting_of(inputs: Any, outputs: Any) -> str | None:

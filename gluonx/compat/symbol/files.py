@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from gluonx.compat import prefixes as naming
 from gluonx.compat.symbol import table
 from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.errors import FormatError
@@ -176,26 +177,29 @@ def dump(entries: list[Entry], modern: bool) -> str:
     entries : list of (Node, int)
         Its outputs.
     modern : bool
-        Whether to write it as MXNet 2 in NumPy mode does, else as MXNet 1.
+        Whether to write it as in NumPy mode: as MXNet 2 does, or as MXNet 1.9 in a program that runs as MXNet 1.
     """
-    content = _content(entries)
-    content["attrs"] = {"mxnet_version": ["int", 20000 if modern else 10901]}
+    second = modern and not naming.wants_scope()
+    content = _content(entries, {} if second else table.FORMER)
+    content["attrs"] = {"mxnet_version": ["int", 20000 if second else 10901]}
     if modern:
         content["attrs"]["is_np_shape"] = ["int", 1]
     return json.dumps(content, indent=2)
 
 
-def _content(entries: list[Entry]) -> dict[str, Any]:
+def _content(entries: list[Entry], called: Mapping[str, str]) -> dict[str, Any]:
     order = walk(entries)
     number = {id(node): i for i, node in enumerate(order)}
     nodes, rows = [], [0]
     for node in order:
-        described: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
+        described: dict[str, Any] = {"op": "null", "name": node.name}
+        if node.op is not None:
+            described["op"] = called.get(node.op.name, node.op.name)
         if node.attrs:
             described["attrs"] = dict(sorted(node.attrs.items()))
         described["inputs"] = [[number[id(n)], i, 0] for n, i in node.inputs]
         if node.subgraphs:
-            described["subgraphs"] = [_content(inner) for inner in node.subgraphs]
+            described["subgraphs"] = [_content(inner, called) for inner in node.subgraphs]
         nodes.append(described)
         rows.append(rows[-1] + node.nout)
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ import numpy as _np
 
 from gluonx.compat.symbol import control as control
 from gluonx.compat.symbol import files, loops, table
-from gluonx.compat.symbol.compose import function, marks_of
+from gluonx.compat.symbol.compose import function, init_text, marks_of
 from gluonx.compat.symbol.graph import Node
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.symbol import Symbol
@@ -74,7 +73,7 @@ def var(
     bad = [key for key in kwargs if not (key.startswith("__") and key.endswith("__"))]
     if bad:
         raise ValueError(f"var: further attributes must be called __name__, got '{bad[0]}'")
-    marks.update(kwargs)
+    marks.update(marks_of(kwargs))
     if shape is not None:
         marks["__shape__"] = str(tuple(int(n) for n in shape))
     if lr_mult is not None:
@@ -84,21 +83,13 @@ def var(
     if dtype is not None:
         marks["__dtype__"] = str(DTYPE_NUMBERS.index(jnp.dtype(dtype).name))
     if init is not None:
-        marks["__init__"] = _init_text(init)
+        marks["__init__"] = init_text(init)
     if stype is not None:
         marks["__storage_type__"] = str({"default": 0, "row_sparse": 1, "csr": 2}[stype])
     return Symbol([(Node(name, None, (), marks), 0)])
 
 
 Variable = var
-
-
-def _init_text(init: Any) -> str:
-    if isinstance(init, str):
-        return init
-    if hasattr(init, "dumps"):
-        return init.dumps()
-    return json.dumps([type(init).__name__.lower(), getattr(init, "_kwargs", {})])
 
 
 def Group(symbols: Sequence[Symbol], create_fn: Any = None) -> Symbol:
@@ -206,6 +197,41 @@ def _rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tup
     return sampled, expected(true_classes), expected(sampled)
 
 
+def _drawn(name: str, **parameters: float) -> Any:
+    """Return the function that draws from a distribution, whose parameters are numbers, or all of them symbols."""
+    of_numbers, of_symbols = (function(f"_{kind}_{name}", name) for kind in ("random", "sample"))
+
+    def draw(*args: Any, **kwargs: Any) -> Symbol:
+        given = dict(zip([*parameters, "shape", "dtype"], args, strict=False))
+        given = {**parameters, **given, **kwargs}
+        values = [given.pop(key) for key in parameters]
+        given = {key: value for key, value in given.items() if value is not None and key not in ("ctx", "out")}
+        if name == "exponential":
+            values = [1.0 / values[0]]
+        if not any(isinstance(value, Symbol) for value in values):
+            return of_numbers(**dict(zip(table.get(f"_random_{name}").attrs, values, strict=False)), **given)
+        if not all(isinstance(value, Symbol) for value in values):
+            raise ValueError(f"random.{name}: its parameters must be all symbols or all numbers, got {values}")
+        return of_symbols(*values, **given)
+
+    draw.__name__ = draw.__qualname__ = name
+    draw.__doc__ = (
+        f"Return a symbol of numbers drawn from the distribution {name} ({', '.join(parameters)}).\n\n"
+        "Of symbols, `shape` numbers are drawn for each element of theirs."
+    )
+    return draw
+
+
+for _draw in (
+    _drawn("uniform", low=0.0, high=1.0),
+    _drawn("normal", loc=0.0, scale=1.0),
+    _drawn("gamma", alpha=1.0, beta=1.0),
+    _drawn("exponential", scale=1.0),
+    _drawn("poisson", lam=1.0),
+    _drawn("negative_binomial", k=1.0, p=1.0),
+    _drawn("generalized_negative_binomial", mu=1.0, alpha=1.0),
+):
+    setattr(random, _draw.__name__, _draw)
 random.randn, contrib.rand_zipfian = _randn, _rand_zipfian
 sparse = Space("sparse", "_sparse_", "")
 np = Space("np", "_npi_", "_np_", "")

@@ -45,7 +45,7 @@ class Node:
         Of control-flow operators.
     """
 
-    __slots__ = ("attrs", "inputs", "name", "nout", "op", "parsed", "subgraphs")
+    __slots__ = ("__weakref__", "attrs", "inputs", "name", "nout", "op", "parsed", "subgraphs")
 
     def __init__(
         self,

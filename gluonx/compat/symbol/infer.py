@@ -12,12 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
 
 from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.compat.symbol.run import run
 from gluonx.deferred.tracing import infer
 from gluonx.errors import DeferredInitializationError, GluonxError, ShapeError
+from gluonx.export.record import is_open
 
 Shape = tuple[int, ...]
 
@@ -31,6 +33,7 @@ _NO_FLOAT = {
     "_npi_argmax": "int64",
     "_npi_argmin": "int64",
     **dict.fromkeys(("_contrib_index_array", "shape_array", "size_array"), "int64"),
+    **dict.fromkeys(("_contrib_quantized_conv", "_contrib_quantized_fully_connected"), "int32"),
 }
 
 
@@ -62,6 +65,7 @@ class _Search:
         self.order = walk(entries)
         self.types = types
         self.found: dict[tuple[int, int], Shape | None] = {}
+        self.met: dict[int, list[Any]] = {}  # what was known of a node's inputs and output when it was looked at
         self.news = False
         for node in self.order:
             if node.op is None:
@@ -89,21 +93,56 @@ class _Search:
     def visit(self, node: Node) -> None:
         assert node.op is not None
         where = f"node '{node.name}' ({node.op.name})"
-        inputs = [self.found.get((id(n), i)) for n, i in node.inputs]
+        inputs = self.inputs(node)
+        if self.met.get(id(node)) == inputs:
+            return
+        self.met[id(node)] = inputs
         if not all(map(complete, inputs)):
             with _named(where):
                 try:
                     completed = node.op.infer(inputs, node.parsed)
                 except DeferredInitializationError:
                     completed = inputs
+                except ShapeError:
+                    if not any(shape and not complete(shape) for shape in inputs):
+                        raise
+                    completed = inputs  # a size that is open may be what it stumbled upon
             for entry, shape in zip(node.inputs, completed, strict=True):
                 self.learn(entry, shape, f"an input of {where}")
-            inputs = [self.found.get((id(n), i)) for n, i in node.inputs]
-        if all(map(complete, inputs)) and not complete(self.found.get((id(node), 0))):
+            inputs = self.inputs(node)
+        if not all(map(complete, inputs)):
+            self.visit_open(node, inputs, where)
+        elif not complete(self.found.get((id(node), 0))):
             with _named(where):
                 found = self.outputs(node, inputs)
             for index, shape in enumerate(found):
                 self.learn((node, index), shape, where)
+
+    def inputs(self, node: Node) -> list[Shape | None]:
+        """Return what is known of a node's inputs."""
+        return [self.found.get((id(source), index)) for source, index in node.inputs]
+
+    def visit_open(self, node: Node, inputs: list[Any], where: str) -> None:
+        """Learn what a node tells where some sizes are not known: they are symbolic, the same one for the same axis."""
+        assert node.op is not None
+        scope = jax.export.SymbolicScope()
+
+        def opened(shape: Shape | None) -> Any:
+            text = ",".join([str(n) if n > 0 else f"u{axis}" for axis, n in enumerate(shape or ())])
+            return jax.export.symbolic_shape(text, scope=scope) if text else shape
+
+        given = [opened(shape) for shape in inputs]
+        if all(shape is None for shape in given):
+            return
+        found: list[Any] = []
+        with contextlib.suppress(Exception):  # JAX raises whatever it does where a size matters
+            given = node.op.infer(given, node.parsed)
+            if not any(shape is None for shape in given):
+                found = self.outputs(node, given)
+        entries = [*node.inputs, *[(node, i) for i in range(len(found))]]
+        for entry, shape in zip(entries, [*given, *found], strict=True):
+            known = None if shape is None else tuple([0 if is_open((n,)) else n for n in shape])
+            self.learn(entry, known, where)
 
     def outputs(self, node: Node, inputs: list[Any]) -> list[Shape]:
         """Return the shapes of what comes out, by running the operator on shapes."""
@@ -190,7 +229,7 @@ def _type_of(node: Node, found: dict[int, np.dtype | None]) -> None:
         for s in sources:
             if found.get(s) is None:
                 found[s] = common
-    given = attrs.get("dtype")
+    given = attrs.get("dtype") or (None if attrs.get("out_type") == "auto" else attrs.get("out_type"))
     if name in _NO_FLOAT:
         common = jax.numpy.dtype(_NO_FLOAT[name])
     elif given is not None:

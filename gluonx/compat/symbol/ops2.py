@@ -333,7 +333,9 @@ for _word, _one, _two in (("uniform", "low", "high"), ("normal", "loc", "scale")
 def _for_all(state: Any, batch: int) -> Any:
     """Begin states of one sequence, which zeros of an unknown batch size are, for all sequences of the batch."""
     wanted = None if state is None else (state.shape[0], batch, state.shape[2])
-    return state if state is None or state.shape == wanted else np.broadcast_to(state, wanted)
+    if state is None or state.shape == wanted or -1 in state.shape:  # -1: it is the shape that is looked for
+        return state
+    return np.broadcast_to(state, wanted)
 
 
 def _rnn(a: Any, data: Any, parameters: Any, *given: Any) -> Any:

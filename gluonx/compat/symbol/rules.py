@@ -11,7 +11,7 @@ import numpy as np
 from gluonx.compat.symbol.emit import RULES, Emit, Rule, rule
 from gluonx.compat.symbol.ops2 import BINARY, REVERSED, UNARY
 from gluonx.errors import GraphError
-from gluonx.export.record import Step, number
+from gluonx.export.record import Step, is_open, number
 
 # -------------------- tensors
 
@@ -63,11 +63,10 @@ sort _: axis is_ascend=not(descending)
 argsort _: axis is_ascend=not(descending) dtype=made_dtype()
 topk _: axis k ret_typ is_ascend dtype
 integer_power _npi_power_scalar: scalar=float(exponent) is_int=whole(exponent)
-zeros _npi_zeros: shape=made_shape() dtype=made_dtype()
-ones _npi_ones: shape=made_shape() dtype=made_dtype()
 batch_dot _: transpose_a transpose_b
 einsum _npi_einsum: subscripts
 broadcast_like _: lhs_axes rhs_axes
+reshape_like _: lhs_begin lhs_end rhs_begin rhs_end
 concatenate Concat: dim=axis?
 stack _: axis
 squeeze _npi_squeeze: axis=axes(axis)?
@@ -76,7 +75,6 @@ moveaxis _npi_moveaxis: source=axes(source) destination=axes(destination)
 transpose _npi_transpose: axes=order(axes)
 flip _npi_flip: axis=axes(axis)
 roll _npi_roll: shift=tuple(shift) axis=tuple(axis)?
-broadcast_to _npi_broadcast_to: shape=made_shape()
 tile _: reps=tuple(reps)
 slice_channel SliceChannel: num_outputs axis squeeze_axis
 tril _npi_tril: k
@@ -123,7 +121,6 @@ _READERS: dict[str, Callable[[Step, Any], Any]] = {
     "axis": lambda step, axis: axis % _ndim(step),
     "float": lambda step, value: float(value),
     "made_dtype": lambda step, _: np.dtype(step.outs[0].dtype).name,
-    "made_shape": lambda step, _: tuple(step.outs[0].shape),
     "not": lambda step, value: not value,
     "order": lambda step, axes: axes or tuple(range(_ndim(step)))[::-1],
     "tuple": lambda step, value: (value,) if isinstance(value, int) else value,
@@ -266,12 +263,27 @@ def _like(emit: Emit, step: Step) -> Any:
     )
 
 
+def _closed(shape: Sequence[Any]) -> tuple[int, ...]:
+    """Return a shape with 1 for each size that is open."""
+    return tuple([1 if is_open((n,)) else n for n in shape])
+
+
+def _new(emit: Emit, op: str, shape: Sequence[Any], dtype: Any) -> Any:
+    """Return zeros or ones of any shape."""
+    dtype = np.dtype(dtype).name
+    return emit.grown(emit.node(op, shape=_closed(shape), dtype=dtype), shape, dtype)
+
+
+rule("zeros")(lambda emit, step: _new(emit, "_npi_zeros", step.outs[0].shape, step.outs[0].dtype))
+rule("ones")(lambda emit, step: _new(emit, "_npi_ones", step.outs[0].shape, step.outs[0].dtype))
+
+
 @rule("full")
 def _full(emit: Emit, step: Step) -> Any:
     out, value = step.outs[0], step.args[0]
     if not number(value):
         raise GraphError("MXNet fills with a number only")
-    ones = emit.node("_npi_ones", shape=tuple(out.shape), dtype=np.dtype(out.dtype).name)
+    ones = _new(emit, "_npi_ones", out.shape, out.dtype)
     return emit.node("_npi_multiply_scalar", ones, **_scalar(value))
 
 
@@ -280,6 +292,10 @@ def _arange(emit: Emit, step: Step) -> Any:
     start, pace = step.args
     if not number(start) or not number(pace):
         raise GraphError("its bounds must be numbers")
+    if is_open([step.op.attrs["num"]]):
+        counted = emit.node("_npi_cumsum", _new(emit, "_npi_ones", step.outs[0].shape, step.outs[0].dtype), axis=0)
+        scaled = emit.node("_npi_multiply_scalar", counted, **_scalar(pace))
+        return emit.node("_npi_add_scalar", scaled, **_scalar(start - pace))
     stop = start + (step.op.attrs["num"] - 0.5) * pace  # in the middle of a step, so that rounding cannot add one
     dtype = np.dtype(step.outs[0].dtype).name
     return emit.node("_npi_arange", start=float(start), stop=float(stop), step=float(pace), dtype=dtype)
@@ -338,6 +354,10 @@ def _tensordot(emit: Emit, step: Step) -> Any:
 def _reshape(emit: Emit, step: Step) -> Any:
     attrs = step.op.attrs
     shape = attrs["newshape"]
+    if is_open(shape if isinstance(shape, tuple | list) else (shape,)):
+        if attrs["order"] not in (None, "C"):
+            raise GraphError("an order of another kind than C")
+        return _to_shape(emit, emit.array(step.args[0]), step.shapes[0].shape, step.outs[0].shape)
     return emit.node(
         "_npx_reshape",
         emit.array(step.args[0]),
@@ -345,6 +365,57 @@ def _reshape(emit: Emit, step: Step) -> Any:
         reverse=attrs["reverse"],
         order=attrs["order"],
     )
+
+
+def _to_shape(emit: Emit, x: Any, old: Sequence[Any], new: Sequence[Any]) -> Any:
+    """Return `x` with the shape `new`, in which sizes are open: most are those of `old`, in front and at the end."""
+    front = _alike(old, new)
+    rear = _alike(old[front:][::-1], new[front:][::-1])
+    before, after = (shape[front : len(shape) - rear] for shape in (old, new))
+    opened = [i for i, n in enumerate(after) if is_open((n,))]
+    if len(opened) > 1:
+        return _unfolded(emit, x, old, new, front, after[: opened[-1] + 1])
+    codes, ends = [-1 if is_open((n,)) else n for n in after], old[len(old) - rear :]
+    if not is_open(ends):
+        return emit.node("_npx_reshape", x, newshape=(*[-2] * front, *codes, *ends))
+    if front and len(before) != len(after):  # so that what is copied at the end stands where it stood
+        if (len(before), len(after)) not in ((1, 2), (2, 1)):
+            raise GraphError(f"MXNet's reshape makes no {tuple(new)} of {tuple(old)}")
+        codes = [-5] if len(after) == 1 else [-6, *codes]
+    return emit.node("_npx_reshape", x, newshape=(*[-2] * front, *codes, *[-2] * rear), reverse=not front)
+
+
+def _alike(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """Return how many sizes in front are the same."""
+    return next(
+        (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if str(a) != str(b)), min(len(old), len(new))
+    )
+
+
+def _unfolded(emit: Emit, x: Any, old: Sequence[Any], new: Sequence[Any], front: int, run: Sequence[Any]) -> Any:
+    """Return `x` with one axis as several, which another array has side by side, and what is behind as in `new`."""
+    if str(math.prod(run)) != str(old[front]):
+        raise GraphError(f"MXNet's reshape makes no {tuple(new)} of {tuple(old)}")
+    folded = (*new[:front], old[front], *new[front + len(run) :])
+    x = _to_shape(emit, x, old, folded) if len(folded) != len(old) else x
+    like, axis = emit.having(run)
+    return emit.node(
+        "reshape_like", x, like, lhs_begin=front, lhs_end=front + 1, rhs_begin=axis, rhs_end=axis + len(run)
+    )
+
+
+@rule("broadcast_to")
+def _broadcast_to(emit: Emit, step: Step) -> Any:
+    x, old, new = emit.array(step.args[0]), step.shapes[0].shape, step.outs[0].shape
+    if not is_open(new):
+        return emit.node("_npi_broadcast_to", x, shape=tuple(new))
+    for _ in range(len(new) - len(old)):
+        x = emit.node("expand_dims", x, axis=0)
+    old = (1,) * (len(new) - len(old)) + tuple(old)
+    fixed = [axis for axis, n in enumerate(new) if str(n) != str(old[axis]) and not is_open((n,))]
+    if fixed:
+        x = emit.node("broadcast_axis", x, axis=tuple(fixed), size=tuple([new[axis] for axis in fixed]))
+    return emit.grown(x, [1 if str(n) == str(old[axis]) else n for axis, n in enumerate(new)], step.outs[0].dtype)
 
 
 @rule("expand_dims")
@@ -391,25 +462,15 @@ def _pad_with(emit: Emit, step: Step, value: Any) -> Any:
 
 @rule("derived read")
 def _read(emit: Emit, step: Step) -> Any:
-    """``x[1, 2:4]``: the engine's own operator, whose starts are inputs."""
+    """``x[1, 2:4]`` of an array whose sizes are known: the engine's own operator, whose starts are inputs."""
     _, dims, shape = step.op.extra
-    starts = [int(s) for s in step.args[1:]]
-    begin, end, pace = [], [], []
-    for start, (count, step_) in zip(starts, dims, strict=True):
-        stop: int | None = start + (1 if count is None else count * step_)
-        begin.append(start)
-        end.append(None if step_ < 0 and stop is not None and stop < 0 else stop)
-        pace.append(step_)
-    out, full = emit.array(step.args[0]), step.shapes[0].shape
-    if any(b != 0 or e != n or p != 1 for b, e, p, n in zip(begin, end, pace, full, strict=True)):
-        out = emit.node("slice", out, begin=tuple(begin), end=tuple(end), step=tuple(pace))
-    return _kept(emit, out, dims, shape)
-
-
-def _kept(emit: Emit, out: Any, dims: Sequence[Any], shape: Sequence[int]) -> Any:
-    """Without the dimensions that an integer took away, and with those that None put in."""
-    if any(count is None for count, _ in dims):
-        out = emit.node("_npx_reshape", out, newshape=tuple(-3 if count is None else -2 for count, _ in dims) or (-4,))
+    cuts: list[Any] = []
+    for start, (count, pace), full in zip(map(int, step.args[1:]), dims, step.shapes[0].shape, strict=True):
+        stop = start + (1 if count is None else count * pace)
+        whole = (start, count, pace) == (0, full, 1)  # said so, that it stays whole where a batch is larger
+        cuts.append((None, None, None) if whole else (start, None if stop < 0 else stop, pace))
+    out = _cut(emit, emit.array(step.args[0]), cuts)
+    out = _without(emit, out, [count is None for count, _ in dims])
     left = [count for count, _ in dims if count is not None]
     for axis, size in enumerate(shape):
         if size == 1 and (axis >= len(left) or left[axis] != 1 or len(left) < len(shape)):
@@ -418,16 +479,63 @@ def _kept(emit: Emit, out: Any, dims: Sequence[Any], shape: Sequence[int]) -> An
     return out
 
 
+def _cut(emit: Emit, x: Any, cuts: Sequence[tuple[Any, Any, Any]]) -> Any:
+    """Return what is between (begin, end, step) of each axis; an open size is told by how far it is from the end."""
+    if all(cut == (None, None, None) for cut in cuts):
+        return x
+    begin, end, step = zip(*cuts, strict=True)
+    return emit.node("slice", x, begin=begin, end=end, step=tuple([1 if n is None else n for n in step]))
+
+
+def _without(emit: Emit, x: Any, gone: Sequence[bool]) -> Any:
+    """Return `x` without the axes of length 1 that are `gone`."""
+    codes = tuple([-3 if drop else -2 for drop in gone])
+    return emit.node("_npx_reshape", x, newshape=codes) if any(gone) else x
+
+
 @rule("derived gather")
 def _index(emit: Emit, step: Step) -> Any:
-    _, pattern = step.op.extra
-    places = [i for i, item in enumerate(pattern) if isinstance(item, tuple) and item[0] == "array"]
-    whole = all(
-        item is Ellipsis or item == ("slice", None, None, None) or i in places for i, item in enumerate(pattern)
-    )
-    if len(places) != 1 or not whole or Ellipsis in pattern[: places[0]]:
-        raise GraphError("MXNet's symbols index by one array beside whole dimensions only")
-    return emit.node("take", emit.array(step.args[0]), emit.array(step.args[1]), axis=places[0], mode="wrap")
+    """``x[1:, i, None]`` as it was written: slices and integers first, then the array."""
+    full = step.shapes[0].shape
+    cuts: list[Any] = []
+    gone, new, places = [], [], []
+    for item in _spelled(step.op.extra[1], len(full)):
+        kept = sum(1 for drop in gone if not drop)
+        if item is None:
+            new.append(kept + len(new))
+            continue
+        gone.append(isinstance(item, int))
+        if isinstance(item, int):
+            cuts.append((item, item + 1 or None, 1))
+        elif item[0] == "slice":
+            cuts.append(_bounds(item[1:], full[len(cuts)]))
+        elif item[0] == "array":
+            places.append(kept)
+            cuts.append((None, None, None))
+        else:
+            raise GraphError("MXNet's symbols are not indexed by True or False")
+    if len(places) > 1 or (places and (new or any(gone))):
+        raise GraphError("MXNet's symbols index by one array beside slices only")
+    out = _without(emit, _cut(emit, emit.array(step.args[0]), cuts), gone)
+    for axis in new:
+        out = emit.node("expand_dims", out, axis=axis)
+    return emit.node("take", out, emit.array(step.args[1]), axis=places[0], mode="wrap") if places else out
+
+
+def _spelled(pattern: Sequence[Any], ndim: int) -> list[Any]:
+    """Return an index without an ellipsis, as long as the array has axes."""
+    rest = [("slice", None, None, None)] * (ndim - sum(1 for item in pattern if item not in (None, Ellipsis)))
+    at = pattern.index(Ellipsis) if Ellipsis in pattern else len(pattern)
+    return [*pattern[:at], *rest, *pattern[at + 1 :]]
+
+
+def _bounds(bounds: Sequence[Any], full: Any) -> tuple[Any, Any, Any]:
+    """Return a slice as MXNet takes it, which knows no symbolic sizes, and clips nothing that is too far below 0."""
+    start, stop, step = bounds
+    start, stop = (n - full if is_open((n,)) else n for n in (start, stop))
+    if stop == 0 and is_open((bounds[1],)):
+        stop = None
+    return (None, None, None) if (start or None, stop, step or 1) == (None, None, 1) else (start, stop, step)
 
 
 @rule("take")
@@ -609,12 +717,12 @@ def _masked(emit: Emit, step: Step) -> Any:
 
 
 def _state(emit: Emit, step: Step, state: Any) -> Any:
-    """Return the begin state; zeros where none is given, of the batch size that was traced."""
+    """Return the begin state; zeros where none is given."""
     if state is not None:
         return emit.array(state)
     attrs, data = step.op.attrs, step.shapes[0]
     shape = (attrs["num_layers"] * (2 if attrs["bidirectional"] else 1), data.shape[1], attrs["state_size"])
-    return emit.node("_npi_zeros", shape=shape, dtype=data.dtype.name)
+    return _new(emit, "_npi_zeros", shape, data.dtype)
 
 
 @rule("rnn")
@@ -741,13 +849,25 @@ def _np_norm(emit: Emit, step: Step) -> Any:
     return emit.node("_npi_norm", emit.array(step.args[0]), axis=axes, **given)
 
 
-@rule("random_uniform", "random_normal")
+_DRAWN = {
+    "uniform": ("low", "high"),
+    "normal": ("loc", "scale"),
+    "gamma": ("alpha", "beta"),
+    "poisson": ("lam",),
+    "negative_binomial": ("k", "p"),
+}
+
+
+@rule(*[f"random_{name}" for name in _DRAWN])
 def _random(emit: Emit, step: Step) -> Any:
-    names = ("low", "high") if step.op.name == "random_uniform" else ("loc", "scale")
-    if not all(number(v) for v in step.args):
-        raise GraphError("its parameters must be numbers")
-    out = step.outs[0]
-    given: Any = {n: float(v) for n, v in zip(names, step.args, strict=False)}
-    return emit.node(
-        f"_npi_{step.op.name.removeprefix('random_')}", size=tuple(out.shape), dtype=np.dtype(out.dtype).name, **given
-    )
+    name, out = step.op.name.removeprefix("random_"), step.outs[0]
+    dtype = np.dtype(out.dtype).name
+    if all(number(v) for v in step.args) and not is_open(out.shape):
+        given: Any = {n: float(v) for n, v in zip(_DRAWN[name], step.args, strict=False)}
+        return emit.node(f"_random_{name}", shape=tuple(out.shape), dtype=dtype, **given)
+    full = _new(emit, "_npi_zeros", out.shape, "float32")
+    wide = [
+        emit.node("_npi_add_scalar", full, **_scalar(v)) if number(v) else emit.node("_npi_add", full, emit.array(v))
+        for v in step.args
+    ]
+    return emit.node(f"_sample_{name}", *wide, dtype=dtype)

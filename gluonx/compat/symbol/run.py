@@ -12,8 +12,11 @@ from typing import Any
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.compat.symbol.graph import Entry, Node, walk
+from gluonx.deferred import invoke
 from gluonx.errors import GluonxError
 from gluonx.export.record import running_node
+from gluonx.sparse.functions import dot_padded
+from gluonx.sparse.storage import scatter_op
 
 LABELS = {
     "LinearRegressionOutput": 1,
@@ -44,6 +47,17 @@ def _one_sequence(entry: Entry, value: Any, batch: int) -> Any:
     if node.op is None or node.op.name not in _MADE or value.shape[1] == batch:
         return value
     return value[:, :1]
+
+
+class CsrInput:
+    """The value of a variable that is a csr matrix: what :meth:`CSRNDArray.padded` gives, and the shape."""
+
+    def __init__(self, values: Any, rows: Any, columns: Any, *shape: int) -> None:
+        self.parts, self.shape, self.dtype = (values, rows, columns), shape, values.dtype
+
+    def dense(self) -> Any:
+        """Return the whole matrix."""
+        return invoke(scatter_op(self.shape), self.parts)
 
 
 def plan(entries: Sequence[Entry]) -> list[Node]:
@@ -95,6 +109,10 @@ def _step(node: Node, inputs: list[Any]) -> Sequence[Any]:
         inputs = [
             _one_sequence(node.inputs[i], value, batch) if i in _STATES else value for i, value in enumerate(inputs)
         ]
+    if any(isinstance(x, CsrInput) for x in inputs):
+        if op.name == "dot" and isinstance(inputs[0], CsrInput) and not (attrs.transpose_a or attrs.transpose_b):
+            return (dot_padded(*inputs[0].parts, inputs[0].shape[0], inputs[1]),)
+        inputs = [x.dense() if isinstance(x, CsrInput) else x for x in inputs]
     label = LABELS.get(op.name)
     if label is not None and inputs[label] is None:
         found = _inferred(op, inputs, attrs)[label]
@@ -146,13 +164,14 @@ class GraphBlock(HybridBlock):
 
         Parameters
         ----------
-        *values : gluonx.np.ndarray
-            One for each variable.
+        *values : gluonx.np.ndarray, or tuple
+            One for each variable; of a csr matrix what `CsrInput` takes.
 
         Returns
         -------
         list of gluonx.np.ndarray
         """
         own = self.__dict__
-        known = {id(node): value for node, value in zip(own["_inputs"], values, strict=True)}
+        taken = [CsrInput(*value) if isinstance(value, tuple) else value for value in values]
+        known = {id(node): value for node, value in zip(own["_inputs"], taken, strict=True)}
         return run(own["_order"], own["_outputs"], known)

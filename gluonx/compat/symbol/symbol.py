@@ -14,11 +14,12 @@ from gluonx._frames import warn
 from gluonx.compat.symbol import files, infer
 from gluonx.compat.symbol.compose import function
 from gluonx.compat.symbol.executor import Executor
-from gluonx.compat.symbol.graph import Entry, Node, aux_nodes, entry_name, variables, walk
+from gluonx.compat.symbol.graph import Entry, Node, aux_nodes, entry_name, is_hidden, variables, walk
 from gluonx.compat.symbol.methods import Methods
 from gluonx.compat.symbol.run import GraphBlock
 from gluonx.errors import GluonxError, ShapeError
 from gluonx.np.handle import ndarray
+from gluonx.sparse import zeros as sparse_zeros
 
 _DYNAMIC = frozenset(["_contrib_boolean_mask", "_npi_unique", "_npx_nonzero", "_npi_bincount", "_npi_delete"])
 
@@ -468,11 +469,14 @@ class Symbol(Methods):
 
         Parameters
         ----------
-        ctx, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer
+        ctx, group2ctx, shared_arg_names, shared_exec, shared_buffer
             Accepted for ported code.
         grad_req : {'write', 'add', 'null'}, or list or dict of them
         type_dict : dict of str to dtype, optional
             Dtypes by the variables' names.
+        stype_dict : dict of str to str, optional
+            Storage by the variables' names, else as they declare it: csr matrices stay so, and their products with
+            `dot` look at what is stored only. Everything else is dense.
         **kwargs : tuple
             Shapes by the variables' names.
 
@@ -495,8 +499,12 @@ class Symbol(Methods):
             return {n: gnp.zeros(s, dtype=dtype[n]) for n, s in zip(names, shapes, strict=True)}
 
         names = self.list_arguments()
+        kinds = {node.name: node.attrs.get("__storage_type__") for node in self._variables()} | dict(stype_dict or {})
+        sparse = {n for n, kind in kinds.items() if kind in ("2", "csr")}
         args, states = zeros(names, arguments), zeros(self.list_auxiliary_states(), aux)
-        grads = {n: g for n, g in zeros(names, arguments).items() if dtype[n].kind not in "iub"}
+        wide = dict(zip(names, arguments, strict=True))
+        args.update({n: sparse_zeros("csr", wide[n], dtype=dtype[n]) for n in names if n in sparse})
+        grads = {n: g for n, g in zeros(names, arguments).items() if dtype[n].kind not in "iub" and n not in sparse}
         reqs = grad_req if not isinstance(grad_req, str) else {n: grad_req if n in grads else "null" for n in names}
         return Executor(self, args, grads, reqs, states)
 
@@ -511,7 +519,7 @@ class Symbol(Methods):
 
 def _both(attrs: Mapping[str, str]) -> dict[str, str]:
     """MXNet lists what is hidden under both of its names."""
-    plain = {k.strip("_"): v for k, v in attrs.items() if k in ("__lr_mult__", "__wd_mult__", "__ctx_group__")}
+    plain = {k.strip("_"): v for k, v in attrs.items() if k.startswith("__") and is_hidden(k.strip("_"))}
     return {**attrs, **plain}
 
 

@@ -15,9 +15,16 @@ OUTPUT_NAMES = {
 }
 """The names of an operator's outputs, where they are not ``output`` or ``output0``, ``output1``."""
 
+_OF_NUMPY = "atleast_1d atleast_2d atleast_3d copy cumsum diag dot max min moveaxis prod roll squeeze sum transpose"
+FORMER = {f"_npi_{name}": f"_np_{name}" for name in _OF_NUMPY.split()}
+"""What MXNet 1.9 calls some of MXNet 2's operators."""
+
+_LATER = {former: name for name, former in FORMER.items()}
+
 
 def find(name: str) -> LegacyOp | None:
     """Return the operator of this name or alias, or None."""
+    name = _LATER.get(name, name)
     return MODERN.get(name) or LEGACY.get(name) or (CUSTOM if name == CUSTOM.name else None)
 
 
