@@ -56,6 +56,11 @@ class Version:
         return NUMBERS[cls.told or 2]
 
     @classmethod
+    def taken(cls) -> int:
+        """Return the version that the program is taken for."""
+        return cls.told or (1 if Naming.active else 2)
+
+    @classmethod
     def saw(cls, version: int, beyond_doubt: bool = True) -> None:
         """Note that the program uses what only `version` has, or nearly: nothing takes a doubtless 1 back."""
         if cls.told is not None or cls.shown in (1, version):

@@ -168,12 +168,16 @@ def _npx_load(file: Any) -> Any:
     return [found] if Naming.active and isinstance(found, Handle) else found
 
 
-def _opencv() -> Any:
-    """OpenCV where it is installed, else None."""
-    try:
-        return _real("cv2")
-    except ImportError:
-        return None
+def _optional(package: str) -> Callable[[], Any]:
+    """Return what gives a package where it is installed, else None."""
+
+    def find() -> Any:
+        try:
+            return _real(package)
+        except ImportError:
+            return None
+
+    return find
 
 
 class _NullType:
@@ -267,8 +271,6 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.utils.HookHandle": _name("gluonx.block", "HookHandle"),
     "mxnet.model.FeedForward": _name("gluonx.module", "FeedForward"),
     "mxnet.FeedForward": _name("gluonx.module", "FeedForward"),
-    "mxnet.autograd.NDArray": _value(NDArray),
-    "mxnet.initializer.NDArray": _value(NDArray),
     **{
         f"mxnet.{m}.{name}": _value(value)
         for m in _WHERE_NUMBERS
@@ -306,12 +308,10 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.loss._reshape_like": _value(_reshape_like),
     "mxnet.gluon.utils._indent": _value(_indent),
     "mxnet.gluon.block._indent": _value(_indent),
-    # Programs that pack records by themselves take these; the others its module imports, and so do star imports of it.
+    # Programs that pack records by themselves take these.
     "mxnet.recordio._IR_FORMAT": _value("IfQQ"),
     "mxnet.recordio._IR_SIZE": _value(24),
-    "mxnet.recordio.RecordIOHandle": _value(ctypes.c_void_p),
-    "mxnet.recordio.current_process": _name("multiprocessing", "current_process"),
-    "mxnet.recordio.namedtuple": _name("collections", "namedtuple"),
-    "mxnet.recordio.cv2": _opencv,
+    **{f"mxnet.{module}.cv2": _optional("cv2") for module in ("recordio", "image", "image.image")},
+    "mxnet.io.utils.h5py": _optional("h5py"),
     "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
 }
