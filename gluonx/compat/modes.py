@@ -73,7 +73,7 @@ class Version:
 
 def _name_as(version: int, undecided: bool = False) -> None:
     Naming.active, Naming.undecided = version == 1, undecided
-    use_legacy_registries(version == 1)
+    use_legacy_registries(version == 1, by_keyword=undecided)
     _forget_lookups()
 
 

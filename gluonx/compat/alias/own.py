@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
+import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -14,7 +15,7 @@ import numpy as onp
 
 from gluonx.compat.modes import SWITCHES, Version, on_change
 from gluonx.compat.nd.ndarray import NDArray
-from gluonx.compat.operators.training import LOSSES, METRICS, OPTIMIZERS
+from gluonx.compat.operators.training import BY_KEYWORD, LOSSES, METRICS, ONLY_IN_1, OPTIMIZERS
 from gluonx.compat.parameter_dict import ParameterDict
 from gluonx.compat.prefixes import Naming
 from gluonx.deferred.core import Handle
@@ -35,7 +36,13 @@ def _name(module: str, name: str) -> Callable[[], Any]:
 
 def _either(module: str, name: str, klass: type) -> Callable[[], Any]:
     """`klass`, which is MXNet 1's of that name, or gluonx's once ``set_np()`` was called."""
-    return lambda: klass if Naming.active else getattr(_real(module), name)
+
+    def find() -> Any:
+        if Naming.active or name in ONLY_IN_1:
+            return klass
+        return BY_KEYWORD.get(name) if Naming.undecided and name in BY_KEYWORD else getattr(_real(module), name)
+
+    return find
 
 
 def _apply_weighting(*args: Any) -> Any:
@@ -207,6 +214,8 @@ _NUMBERS = {
 }
 _WHERE_NUMBERS = ("ndarray.ndarray", "ndarray", "ndarray.sparse", "numpy.multiarray", "symbol.symbol", "test_utils")
 _BASE = {
+    "data_dir_default": lambda: os.path.join(os.path.expanduser("~"), ".mxnet"),
+    "data_dir": lambda: os.environ.get("MXNET_HOME", os.path.join(os.path.expanduser("~"), ".mxnet")),
     "numeric_types": (float, int, onp.generic),
     "integer_types": (int, onp.integer),
     "string_types": (str,),
@@ -289,6 +298,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.utils._get_repo_url": _value(lambda: _real("gluonx.utils").repo_file_url("", "").rstrip("/") + "/"),
     "mxnet.gluon.utils._get_repo_file_url": _name("gluonx.utils", "repo_file_url"),
     "mxnet.gluon.utils.split_rnn_params": _value(_split_rnn_params),
+    "mxnet.gluon.rnn.rnn_cell.dynamic_unroll": _name("gluonx.compat.contrib.rnn", "dynamic_unroll"),
     "mxnet.gluon.contrib.data.IntervalSampler": _name("gluonx.data", "IntervalSampler"),
     "mxnet.gluon.contrib.data.sampler.IntervalSampler": _name("gluonx.data", "IntervalSampler"),
     "mxnet.image.image._get_interp_method": _name("gluonx.data.vision.functional", "interp_method"),
@@ -313,5 +323,9 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.recordio._IR_SIZE": _value(24),
     **{f"mxnet.{module}.cv2": _optional("cv2") for module in ("recordio", "image", "image.image")},
     "mxnet.io.utils.h5py": _optional("h5py"),
+    **{
+        f"mxnet.contrib.svrg_optimization.{module}SVRGModule": _name("gluonx.compat.module.svrg", "SVRGModule")
+        for module in ("", "svrg_module.")
+    },
     "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
 }
