@@ -33,6 +33,8 @@ def _each(module: str, names: str, why: str) -> dict[str, tuple[str, str]]:
 
 ABSENT: Mapping[str, tuple[str, str]] = {
     # A module: why names of it are missing ("" where each needs a reason of its own), and what to use instead.
+    "mxnet.base._LIB": (C_LIBRARY, "nothing of gluonx is in a C library; call what is public"),
+    "mxnet.base.check_call": (C_LIBRARY, "nothing of gluonx is in a C library, whose returns it would check"),
     "mxnet.callback": ("", "print from the training loop, or use gluonx.metric"),
     "mxnet.contrib": ("", "MXNet's contrib is not here"),
     "mxnet.contrib.amp": ("", "use gluonx.amp"),
@@ -108,7 +110,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.recordio.RecordIOHandle": (C_LIBRARY, ""),
     **_each(
         "mxnet.operator",
-        "NDArray NDArrayOp NumpyOp OpHandle PythonOp Structure c_bool c_char c_char_p c_int_p "
+        "NDArray OpHandle Structure c_bool c_char c_char_p c_int_p "
         "ctypes2numpy_shared mx_float mx_int pointer",
         C_LIBRARY,
     ),

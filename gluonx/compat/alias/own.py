@@ -292,6 +292,16 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.data.dataloader.default_batchify_fn": _name("gluonx.data.dataloader", "default_batchify_fn"),
     "mxnet.gluon.data.dataloader.default_mp_batchify_fn": _name("gluonx.data.dataloader", "default_mp_batchify_fn"),
     "mxnet.gluon.data.dataset._DownloadedDataset": _name("gluonx.data.vision.datasets", "_DownloadedDataset"),
+    **{
+        f"mxnet.gluon.data.dataloader.{name}": _name("gluonx.compat.workers", name)
+        for name in ("_MultiWorkerIter", "_thread_worker_fn", "_worker_fn", "_worker_initializer")
+    },
+    "mxnet.contrib.quantization.quantize_net": _name("gluonx.compat.contrib.quantization", "quantize_net_v1"),
+    "mxnet.contrib.quantization.quantize_net_v2": _name("gluonx.compat.contrib.quantization", "quantize_net_v2"),
+    **{
+        f"mxnet.{module}.convert_bucketing_module": _name("gluonx.compat.module.mixed", "convert_bucketing_module")
+        for module in ("amp", "amp.amp", "contrib.amp", "contrib.amp.amp")
+    },
     "mxnet.gluon.data.dataloader._as_in_context": _value(_as_in_context),
     "mxnet.gluon.rnn.rnn_cell._as_list": _value(_as_list),
     "mxnet.gluon.utils._brief_print_list": _value(_brief_print_list),

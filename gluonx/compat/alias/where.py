@@ -22,10 +22,11 @@ MODULES = {
     "mxnet.contrib.tensorboard": "gluonx.compat.contrib.tensorboard",
     "mxnet.contrib.text": "gluonx.compat.contrib.text",
     "mxnet.error": "gluonx.errors",
+    "mxnet.executor_manager": "gluonx.compat.executor_manager",
     "mxnet.gluon": "gluonx",
     "mxnet.gluon.contrib": "gluonx.contrib",
     "mxnet.gluon.contrib.data": "gluonx.contrib.data",
-    "mxnet.gluon.contrib.data.text": "",
+    "mxnet.gluon.contrib.data.text": "gluonx.compat.contrib.data.text",
     "mxnet.gluon.contrib.data.vision.transforms": "gluonx.compat.contrib.data.boxes",
     "mxnet.gluon.contrib.data.vision.transforms.bbox": "gluonx.compat.contrib.data.boxes",
     "mxnet.gluon.contrib.estimator": "gluonx.estimator",
@@ -112,7 +113,7 @@ def target(dotted: str) -> str:
 
     Examples
     --------
-    >>> target("mxnet.gluon.nn"), target("mxnet.nd.contrib"), target("mxnet.gluon.contrib.data.text")
+    >>> target("mxnet.gluon.nn"), target("mxnet.nd.contrib"), target("mxnet.contrib")
     ('gluonx.nn', 'gluonx.compat.nd.contrib', '')
     """
     if dotted in MODULES:

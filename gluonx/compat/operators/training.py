@@ -242,7 +242,7 @@ OPTIMIZERS: dict[str, type] = {
     "AdaDelta": _AdaDelta,
     "RMSProp": _RMSProp,
     "AdaGrad": _AdaGrad,
-    "GroupAdaGrad": _optimizer(optimizer.GroupAdaGrad, {**_NO_RATE, "epsilon": 1e-5}, {"eps": "epsilon"}, order="eps"),
+    "GroupAdaGrad": _GroupAdaGrad,
 }
 ONLY_IN_1: dict[str, type] = {"LBSGD": LBSGD, "ccSGD": type("ccSGD", (OPTIMIZERS["SGD"],), {"__doc__": "`SGD`."})}
 OPTIMIZERS.update(ONLY_IN_1)
