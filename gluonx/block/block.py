@@ -58,7 +58,7 @@ from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.remat import policy_of
 from gluonx.device import Replicas
 from gluonx.errors import ArgumentError, DynamicShapeError
-from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
+from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS, NAMES
 from gluonx.files import Place
 from gluonx.sharding import Spec
 
@@ -241,6 +241,8 @@ class Block(Checked):
             call = foreign_call(args, kwargs)
             if call is not None:
                 return call(self, args)
+            if not (args or kwargs) and NAMES["gluonx.Block.itself"](self):
+                return self
             locate(error, self)
             shorten(error)
             raise
@@ -701,7 +703,7 @@ class Block(Checked):
         True
         """
         if shared is not None:
-            checkpoint.share(self, shared)
+            checkpoint.share(self, self._block_names.shared(self, shared))
         return self
 
     # ---------------------------------------------------------------- fused parameters

@@ -7,6 +7,7 @@ is in its ``_in_format`` and ``_out_format``; cells of a user's own call ``self.
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ import jax
 
 from gluonx import npx
 from gluonx.block.block import Block, HybridBlock
+from gluonx.compat.mode import Mode
 from gluonx.rnn import RecurrentCell
 
 
@@ -30,6 +32,20 @@ def attribute(block: Any, name: str) -> Any:
     if not isinstance(block, kind):
         raise AttributeError(f"'{type(block).__name__}' object has no attribute '{name}'")
     return give(block)
+
+
+def is_called_as_a_reference(block: Any) -> bool:
+    """Return whether ``block()`` means the block: ``block._children`` of MXNet 2 has weak references to blocks.
+
+    It does in a program that runs on `gluonx.compat`, where the block's forward cannot be called without arguments.
+    """
+    if not Mode.aliased:
+        return False
+    try:
+        inspect.signature(block.forward).bind()
+    except TypeError:
+        return True
+    return False
 
 
 def _collect(block: Any, prefix: str = "", select: str | None = None) -> dict[str, Any]:

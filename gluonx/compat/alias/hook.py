@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
+from gluonx._frames import user_frame
 from gluonx.compat import modes, nd
 from gluonx.compat.alias.absent import Absent
 from gluonx.compat.alias.own import LIVE, OWN
@@ -64,6 +65,8 @@ class _Module(ModuleType):
             return starred(self.__name__)
         if name == "__file__" and self.__name__ == "mxnet":
             return sys.modules["gluonx"].__file__
+        if name == "__version__" and self.__name__ == "mxnet":
+            return modes.Version.number(user_frame().f_globals.get("__name__") or "")
         if name.startswith("__") and name != "__version__" and f"{self.__name__}.{name}" not in OWN:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         self._show_version()
@@ -83,7 +86,7 @@ class _Module(ModuleType):
         """Tell which version has this module alone, at its first use; that `import *` took it says nothing."""
         version = self.__dict__.pop("_shows", None)
         if version is not None:
-            modes.Version.saw(version)
+            modes.Version.saw(version, f"it uses {self.__name__}")
 
     def __dir__(self) -> list[str]:
         real = _real(self.__name__)
@@ -300,7 +303,7 @@ class _Finder(MetaPathFinder, Loader):
             return _Same(spec.name, importlib.import_module(real)) if real else ModuleType(spec.name)
         version, unseen = _OF_ONE_VERSION.get(spec.name), _Finder.unseen
         if version is not None and not unseen:
-            modes.Version.saw(version)
+            modes.Version.saw(version, f"it imports {spec.name}")
         if spec.name in SAME:
             return _Same(spec.name, importlib.import_module(SAME[spec.name]))
         real = _real(spec.name)
@@ -312,7 +315,6 @@ class _Finder(MetaPathFinder, Loader):
         if version is not None and unseen:
             module.__dict__["_shows"] = version
         if spec.name == "mxnet":
-            module.__dict__["__version__"] = modes.Version.number()
             importlib.import_module("multiprocessing.pool")  # which programs use having imported mxnet alone
         return module
 
