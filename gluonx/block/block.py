@@ -147,10 +147,14 @@ class Block(Checked):
         trace = current_state().trace
         if trace is not None:
             trace.store(self, name)
-        if isinstance(value, Block):
-            self.register_child(value, name)
-        elif isinstance(value, Parameter):
-            value = self._register_parameter(value, name)
+        try:
+            if isinstance(value, Block):
+                self.register_child(value, name)
+            elif isinstance(value, Parameter):
+                value = self._register_parameter(value, name)
+        except Exception as error:
+            shorten(error)
+            raise
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:

@@ -7,6 +7,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 
+from gluonx._process import hush_jax
 from gluonx.compat import modes
 from gluonx.compat.alias.hook import install_as_mxnet, uninstall
 
@@ -58,4 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    finally:
+        hush_jax(True)  # it has records for the end of a process too

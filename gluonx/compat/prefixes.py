@@ -19,6 +19,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from gluonx._frames import shorten
 from gluonx.block.block import Block, name_blocks_by
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
@@ -494,7 +495,11 @@ def _taking_scope(
             kwargs.pop(keyword, None)
         if looks is not None:
             looks(self, *args, **kwargs)
-        init(self, *args, **kwargs)
+        try:
+            init(self, *args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     taking.takes_scope = True  # type: ignore[attr-defined]
     return taking

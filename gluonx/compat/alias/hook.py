@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
 from gluonx._frames import user_frame
+from gluonx._process import hush_jax
 from gluonx.compat import modes, nd
 from gluonx.compat.alias.absent import Absent
 from gluonx.compat.alias.own import LIVE, OWN
@@ -389,6 +390,7 @@ def install_as_mxnet(version: int | None = None) -> None:
     shadowed = {name: nd.__dict__.pop(name) for name in _IN_ND if name in nd.__dict__}
     _Installed.saved = (modes.begin(version), others, shadowed)
     _lend(nd, "mxnet.ndarray")
+    hush_jax(True)
     _Installed.finder = _Finder()
     sys.meta_path.insert(0, _Installed.finder)
     set_up_workers(_IN_WORKERS, version)
@@ -408,6 +410,7 @@ def uninstall() -> None:
     forget_in_workers(_IN_WORKERS)
     before, others, shadowed = _Installed.saved
     _take_back()
+    hush_jax(False)
     for name in _IN_ND:
         nd.__dict__.pop(name, None)  # the import system has put mxnet's module there
     nd.__dict__.update(shadowed)
