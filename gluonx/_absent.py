@@ -20,8 +20,6 @@ CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels
 _MODULE = "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer"
 _STORE = "it is a store over several processes: use jax.distributed, or a class by KVStoreBase.register"
 _QUANTIZED = "it is not here; other quantized operators are, and XLA runs bfloat16 and float16 (net.cast)"
-_KL = "adds the gradient of a loss that it does not show; no public code that we know of uses it"
-_KL_INSTEAD = "add the divergence of the mean activation to the loss"
 _OWN_UPDATE = "steps of MXNet's own update; ours merges the moments of a batch in one operator"
 _OLDER_METHOD = "raises in MXNet too: it is a method of the older arrays"
 _FINANCE = "NumPy has removed its financial functions; MXNet's fall back to a NumPy that had them"
@@ -87,8 +85,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     ),
     "mxnet.nd.cvimdecode": ("", "use PIL or OpenCV, or gluonx.image"),
     "mxnet.nd.imdecode": ("deprecated in MXNet for `mx.image.imdecode`", "use mx.image.imdecode"),
-    "mxnet.nd.IdentityAttachKLSparseReg": (_KL, _KL_INSTEAD),
-    "mxnet.sym.IdentityAttachKLSparseReg": (_KL, _KL_INSTEAD),
     "mxnet.nd.load_frombuffer": ("", "use gluonx.files.load_arrays"),
     "mxnet.nd.rnn": ("", "use gluonx.rnn"),
     "mxnet.nd.*quantize*": ("", _QUANTIZED),

@@ -242,9 +242,33 @@ def own_iterators():
         return [len(loader), [_listed(batch) for batch in loader]]
 
 
+def sparse_activations():
+    """``IdentityAttachKLSparseReg``: its gradient, its state, and a Module with it."""
+    target = {"sparseness_target": 0.2, "penalty": 0.1, "momentum": 0.8}
+    alone = mx.sym.IdentityAttachKLSparseReg(mx.sym.var("data"), name="kl", **target)
+    bound = alone.simple_bind(mx.cpu(), data=(3, 2))
+    bound.arg_dict["data"][:] = np.array([[0.2, 0.5], [0.3, 0.9], [0.4, 0.1]])
+    found = [alone.list_arguments(), alone.list_auxiliary_states()]
+    for _ in range(2):
+        bound.forward(is_train=True)
+        bound.backward(mx.nd.ones((3, 2)) * 2)
+        arrays = (bound.outputs[0], bound.grad_dict["data"], bound.aux_dict["kl_moving_avg"])
+        found.append([_listed(array) for array in arrays])
+    hidden = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="enc")
+    hidden = mx.sym.Activation(hidden, act_type="sigmoid", name="act")
+    hidden = mx.sym.IdentityAttachKLSparseReg(hidden, name="sparse", **target)
+    net = mx.sym.FullyConnected(hidden, num_hidden=6, name="dec")
+    module = mx.mod.Module(mx.sym.LinearRegressionOutput(net, mx.sym.var("lab"), name="lro"), label_names=["lab"])
+    data = mx.io.NDArrayIter(X, X, 4, label_name="lab")
+    given = {"optimizer_params": {"learning_rate": 0.1}, "initializer": mx.init.Constant(0.3)}
+    module.fit(data, num_epoch=3, eval_metric="mse", **given)
+    params, states = module.get_params()
+    return [*found, _listed(params["enc_weight"]), _listed(states["sparse_moving_avg"])]
+
+
 _BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices)
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
-    matrices, own_iterators,
+    matrices, own_iterators, sparse_activations,
 )  # fmt: skip
 CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else ()))}
