@@ -31,8 +31,8 @@ def _each(module: str, names: str, why: str) -> dict[str, tuple[str, str]]:
 
 ABSENT: Mapping[str, tuple[str, str]] = {
     # A module: why names of it are missing ("" where each needs a reason of its own), and what to use instead.
-    "mxnet.base._LIB": (C_LIBRARY, "nothing of gluonx is in a C library; call what is public"),
-    "mxnet.base.check_call": (C_LIBRARY, "nothing of gluonx is in a C library, whose returns it would check"),
+    "mxnet.base._LIB": ("", "nothing of gluonx is in a C library; call what is public"),
+    "mxnet.base.check_call": ("", "nothing of gluonx is in a C library, whose returns it would check"),
     "mxnet.callback": ("", "print from the training loop, or use gluonx.metric"),
     "mxnet.contrib": ("", "MXNet's contrib is not here"),
     "mxnet.contrib.amp": ("", "use gluonx.amp"),
