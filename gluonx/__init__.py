@@ -88,6 +88,7 @@ def __dir__() -> list[str]:
 
 
 extensions.EXPORTERS.offer("mxnet", "gluonx.compat.symbol.exporting:export_mxnet")
+extensions.NAMES.offer("gluonx.Block.itself", "gluonx.compat.privates:is_called_as_a_reference")
 extensions.NAMES.offer("gluonx.amp.convert_model", "gluonx.compat.symbol.amp:convert_model")
 extensions.NAMES.offer("gluonx.amp.convert_symbol", "gluonx.compat.symbol.amp:convert_symbol")
 extensions.NAMES.offer("gluonx.deferred.get_symbol", "gluonx.compat.symbol.exporting:get_symbol")
@@ -108,6 +109,8 @@ for _name in ("prefix", "params"):
     extensions.BLOCK_KEYWORDS.offer(_name, "gluonx.compat.prefixes:takes_keywords")
 for _name in ("prefix", "name", "name_scope", "_prefix", "_params", "_counter", "_init_counter"):
     extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.prefixes:attribute")
+for _name in ("_collect_params_with_prefix", "_get_activation", "_in_format", "_out_format"):
+    extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.privates:attribute")
 extensions.LAMBDAS.offer("name", "gluonx.compat.hybrid_forward:function_of_name")
 extensions.LAMBDAS.offer("F", "gluonx.compat.hybrid_forward:with_namespace")
 aliases.remember_moves()

@@ -20,8 +20,6 @@ CUDA = "compiles CUDA source at run time; `gluonx.from_jax` takes Pallas kernels
 _MODULE = "use Module or BucketingModule, or write the loop with autograd.record() and gluon.Trainer"
 _STORE = "it is a store over several processes: use jax.distributed, or a class by KVStoreBase.register"
 _QUANTIZED = "it is not here; other quantized operators are, and XLA runs bfloat16 and float16 (net.cast)"
-_KL = "adds the gradient of a loss that it does not show; no public code that we know of uses it"
-_KL_INSTEAD = "add the divergence of the mean activation to the loss"
 _OWN_UPDATE = "steps of MXNet's own update; ours merges the moments of a batch in one operator"
 _OLDER_METHOD = "raises in MXNet too: it is a method of the older arrays"
 _FINANCE = "NumPy has removed its financial functions; MXNet's fall back to a NumPy that had them"
@@ -33,6 +31,8 @@ def _each(module: str, names: str, why: str) -> dict[str, tuple[str, str]]:
 
 ABSENT: Mapping[str, tuple[str, str]] = {
     # A module: why names of it are missing ("" where each needs a reason of its own), and what to use instead.
+    "mxnet.base._LIB": ("", "nothing of gluonx is in a C library; call what is public"),
+    "mxnet.base.check_call": ("", "nothing of gluonx is in a C library, whose returns it would check"),
     "mxnet.callback": ("", "print from the training loop, or use gluonx.metric"),
     "mxnet.contrib": ("", "MXNet's contrib is not here"),
     "mxnet.contrib.amp": ("", "use gluonx.amp"),
@@ -85,8 +85,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     ),
     "mxnet.nd.cvimdecode": ("", "use PIL or OpenCV, or gluonx.image"),
     "mxnet.nd.imdecode": ("deprecated in MXNet for `mx.image.imdecode`", "use mx.image.imdecode"),
-    "mxnet.nd.IdentityAttachKLSparseReg": (_KL, _KL_INSTEAD),
-    "mxnet.sym.IdentityAttachKLSparseReg": (_KL, _KL_INSTEAD),
     "mxnet.nd.load_frombuffer": ("", "use gluonx.files.load_arrays"),
     "mxnet.nd.rnn": ("", "use gluonx.rnn"),
     "mxnet.nd.*quantize*": ("", _QUANTIZED),
@@ -108,7 +106,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     "mxnet.recordio.RecordIOHandle": (C_LIBRARY, ""),
     **_each(
         "mxnet.operator",
-        "NDArray NDArrayOp NumpyOp OpHandle PythonOp Structure c_bool c_char c_char_p c_int_p "
+        "NDArray OpHandle Structure c_bool c_char c_char_p c_int_p "
         "ctypes2numpy_shared mx_float mx_int pointer",
         C_LIBRARY,
     ),

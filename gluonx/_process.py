@@ -17,13 +17,15 @@ on, and ``GLUONX_TUNE=1`` calls it when gluonx is imported:
 
 What the user says elsewhere wins: a folder or a threshold given to JAX, flags of XLA that already choose. The
 environment variables ``GLUONX_CACHE_DIR`` and ``GLUONX_X64`` ask for one thing each; they act without :func:`tune`.
-:func:`gluonx.random.deterministic` sets one more flag of XLA, for GPUs.
+:func:`gluonx.random.deterministic` sets one more flag of XLA, for GPUs. While `gluonx.compat` stands for MXNet, JAX's
+loggers are quiet.
 """
 
 from __future__ import annotations
 
 import atexit
 import gc
+import logging
 import os
 import sys
 import time
@@ -32,7 +34,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 __all__ = ["DETERMINISTIC", "LIMIT", "OPTION", "choose", "compilation_cache", "default_folder",
-           "deterministic_operations", "prune", "set_x64", "collects_in_calls", "pause_collector",
+           "deterministic_operations", "hush_jax", "prune", "set_x64", "collects_in_calls", "pause_collector",
            "resume_collector", "start", "tune", "uncollected"]  # fmt: skip
 
 LIMIT = 4 << 30
@@ -43,8 +45,25 @@ _EVERYTHING = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
 _TRUE = ("1", "true", "on", "yes")
 
 
+def hush_jax(on: bool) -> None:
+    """Have JAX's loggers tell warnings and worse alone, or as before; where their level was chosen, leave it.
+
+    A program for MXNet that logs at DEBUG means its own records; JAX has some for every program that it compiles.
+    """
+    logger = logging.getLogger("jax")
+    if on and logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
+        _Chosen.hushed = True
+    elif not on and _Chosen.hushed:
+        if logger.level == logging.WARNING:
+            logger.setLevel(logging.NOTSET)
+        _Chosen.hushed = False
+
+
 class _Chosen:
     """The changes asked for in this process."""
+
+    hushed = False
 
     pauses = False
     prunes = False

@@ -9,7 +9,7 @@ otherwise).
 from __future__ import annotations
 
 import contextvars
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import jax
 import numpy as np
@@ -91,6 +91,10 @@ class Device(metaclass=_HasDefault):
 
     __slots__ = ("_tokens", "device_id", "device_type")
 
+    # MXNet's numbers of kinds, which programs for it read.
+    devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
+    devstr2type: ClassVar[dict[str, int]] = {name: number for number, name in devtype2str.items()}
+
     def __init__(self, device_type: str | Device, device_id: int = 0) -> None:
         if isinstance(device_type, Device):
             device_type, device_id = device_type.device_type, device_type.device_id
@@ -99,6 +103,11 @@ class Device(metaclass=_HasDefault):
         self.device_type: str = device_type
         self.device_id = int(device_id)
         self._tokens: list[contextvars.Token[Device | None]] = []
+
+    @property
+    def device_typeid(self) -> int:
+        """MXNet's number of this kind; -1 for one that it has not."""
+        return self.devstr2type.get(self.device_type, -1)
 
     @property
     def jax_device(self) -> JaxDevice:

@@ -281,6 +281,7 @@ CACHED = {
     "block/captured.py _names": FACT,
     "block/summary.py _cost": "the last 1,024 numbers",
     "compat/alias/where.py _hidden": FACT,
+    "compat/alias/where.py _stars": FACT,
     "compat/alias/where.py known_modules": FACT,
     "compat/alias/where.py known_names": FACT,
     "data/_codec.py _codec": FACT,

@@ -316,7 +316,7 @@ STUBS: dict[str, Callable[[], str]] = {
         npx, {*npx.__all__, *[n for n in OPS if "." not in n and not n.startswith("_")]}, _of_npx
     ),
     "gluonx/npx/image.pyi": lambda: _module(npx.image, npx.image.__all__, lambda name: _of_npx(f"image.{name}")),
-    "gluonx/compat/nd/__init__.pyi": lambda: _nd_module(nd, "nd", nd._MODULES[:-1] + ("beyond",)),
+    "gluonx/compat/nd/__init__.pyi": lambda: _nd_module(nd, "nd", nd._MODULES[:-1]),
     "gluonx/compat/nd/contrib.pyi": lambda: _nd_module(nd.contrib, "contrib", updates.MADE),
     "gluonx/compat/nd/image.pyi": lambda: _nd_module(nd.image, "image"),
     "gluonx/compat/nd/linalg.pyi": lambda: _nd_module(nd.linalg, "linalg"),

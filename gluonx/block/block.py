@@ -58,7 +58,7 @@ from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.remat import policy_of
 from gluonx.device import Replicas
 from gluonx.errors import ArgumentError, DynamicShapeError
-from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS
+from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS, NAMES
 from gluonx.files import Place, name_of
 from gluonx.sharding import Spec
 
@@ -147,10 +147,14 @@ class Block(Checked):
         trace = current_state().trace
         if trace is not None:
             trace.store(self, name)
-        if isinstance(value, Block):
-            self.register_child(value, name)
-        elif isinstance(value, Parameter):
-            value = self._register_parameter(value, name)
+        try:
+            if isinstance(value, Block):
+                self.register_child(value, name)
+            elif isinstance(value, Parameter):
+                value = self._register_parameter(value, name)
+        except Exception as error:
+            shorten(error)
+            raise
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -241,6 +245,8 @@ class Block(Checked):
             call = foreign_call(args, kwargs)
             if call is not None:
                 return call(self, args)
+            if not (args or kwargs) and NAMES["gluonx.Block.itself"](self):
+                return self
             locate(error, self)
             shorten(error)
             raise
@@ -716,7 +722,7 @@ class Block(Checked):
         True
         """
         if shared is not None:
-            checkpoint.share(self, shared)
+            checkpoint.share(self, self._block_names.shared(self, shared))
         return self
 
     # ---------------------------------------------------------------- fused parameters

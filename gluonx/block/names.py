@@ -42,6 +42,11 @@ class Names:
         """Return what ``block.collect_params(select)`` gives; None for the structured names."""
         del block, select
 
+    def shared(self, block: Any, params: Any) -> Any:
+        """Return by structured name what ``block.share_parameters`` was given."""
+        del block
+        return params
+
     def structured(self, block: Any, arrays: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arrays of a file by structured name."""
         del block, params

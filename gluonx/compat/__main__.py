@@ -7,11 +7,17 @@ import runpy
 import sys
 from collections.abc import Sequence
 
+from gluonx._process import hush_jax
+from gluonx.compat import modes
 from gluonx.compat.alias.hook import install_as_mxnet, uninstall
 
 __all__ = ["main"]
 
 _USAGE = "usage: python -m gluonx.compat [--version 1|2] (script.py | -m module) [arguments of the script]"
+
+
+def _tell(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,16 +43,23 @@ def main(arguments: Sequence[str]) -> int:
     sys.argv = [name, *rest]
     sys.path[0] = os.getcwd() if as_module else os.path.dirname(os.path.abspath(name))
     install_as_mxnet(version)
+    modes.Version.tell = staticmethod(_tell)
     try:
         if as_module:
             runpy.run_module(name, run_name="__main__", alter_sys=True)
         else:
             runpy.run_path(name, run_name="__main__")
     finally:
+        if version is None and modes.Version.shown is None and "mxnet" in sys.modules:
+            _tell(modes.Version.sentence())
+        modes.Version.tell = staticmethod(lambda sentence: None)
         uninstall()
         sys.argv, sys.path[0] = before
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    finally:
+        hush_jax(True)  # it has records for the end of a process too

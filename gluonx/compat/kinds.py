@@ -260,6 +260,7 @@ def _by_kind(call: Any) -> Any:
     @functools.wraps(call)
     def call_by_kind(self: Any, *args: Any, **kwargs: Any) -> Any:
         if uses_nd_arrays() and (_holds_np(args) or _holds_np(kwargs.values())):
+            Mode.met_numpy()
             with array_semantics(True):
                 return held_np(call(self, *args, **kwargs))
         return call(self, *args, **kwargs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 
 class Mode:
     """Process-wide; what MXNet keeps for each thread.
@@ -15,8 +17,11 @@ class Mode:
         comes.
     shape : bool
         Whether ``set_np_shape()`` holds in such a program: single elements of an NDArray have no axes then.
+    met_numpy : callable
+        Called when a block is given ``np.ndarray`` and arrays are NDArrays, which MXNet 1 refuses.
     """
 
+    met_numpy: ClassVar[Any] = staticmethod(lambda: None)
     aliased = False
     numpy = False
     shape = False

@@ -2,9 +2,11 @@
 
 Arrays follow the switches of MXNet (``set_np``, ``np_array``, ``use_np`` ...) alone. Names of blocks and parameters,
 what ``collect_params()`` gives, and what a metric, a loss or an optimizer means follow the version. That is the one
-that ``install_as_mxnet(version=...)`` was told. Else it shows: a module, a prefix, a name scope or a ``hybrid_forward``
-that only MXNet 1 had makes it 1, for good; modules that only MXNet 2 has, and ``set_np()`` or ``reset_np()`` in a
-program that has shown nothing of 1, make it 2. Until then it is taken for 1. A program that was taken for 2 because of
+that ``install_as_mxnet(version=...)`` was told. Else it shows: a module, a prefix, a name scope or a block with a
+``hybrid_forward`` (not the class alone), which only MXNet 1 had, make it 1, for good; modules that only MXNet 2 has,
+``set_np()`` or ``reset_np()``, structured names of parameters, ``share_parameters``, and arrays of ``mx.np`` given to a
+block without ``set_np()``, in a program that has shown nothing of 1, make it 2. Until then it is taken for 1, and a
+block that got its prefix only so loses it if it turns out to be 2. A program that was taken for 2 because of
 ``set_np()`` alone may turn out to be for 1 (the books of 1.x call it): its blocks reserve their prefixes.
 
 What MXNet keeps for each thread holds for the process here.
@@ -17,14 +19,14 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from gluonx.block.structure import repeat_devices
 from gluonx.compat.kinds import array_semantics, forget_calls, held_np, set_array_semantics
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.training import use_legacy_registries
-from gluonx.compat.prefixes import Naming, activate, reset_names
+from gluonx.compat.prefixes import Naming, activate, name_by_structure, reset_names
 from gluonx.np.handle import cut_when_attached
 from gluonx.npx import modes
 
@@ -33,6 +35,10 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 NUMBERS = {1: "1.9.1+gluonx", 2: "2.0.0+gluonx"}
 """``mxnet.__version__`` by the version that a program was said to be written for; libraries of its time look."""
+
+
+# Libraries for MXNet 1 that look at its version when they are imported.
+_KNOW_ONLY_1 = frozenset(["autogluon", "d2lzh", "gluoncv", "gluonnlp", "gluonts", "insightface", "mxboard", "sockeye"])
 
 
 class Version:
@@ -46,31 +52,63 @@ class Version:
         What the program has shown to be written for.
     switched : bool
         Whether it has called ``set_np`` or ``reset_np``.
+    tell : callable
+        Given a sentence when it shows.
     """
 
     told: int | None = None
     shown: int | None = None
     switched = False
+    tell: ClassVar[Callable[[str], None]] = staticmethod(lambda sentence: None)
 
     @classmethod
-    def number(cls) -> str:
-        """Return ``mxnet.__version__``."""
-        return NUMBERS[cls.told or 2]
+    def number(cls, asker: str = "") -> str:
+        """Return ``mxnet.__version__`` for a module of this name; libraries that know MXNet 1 alone refuse another."""
+        library = asker.partition(".")[0]
+        if library not in _KNOW_ONLY_1:
+            return NUMBERS[cls.told or 2]
+        cls.saw(1, f"{library} is for it")
+        return NUMBERS[cls.told or 1]
 
     @classmethod
-    def saw(cls, version: int, beyond_doubt: bool = True) -> None:
+    def taken(cls) -> int:
+        """Return the version that the program is taken for."""
+        return cls.told or cls.shown or 1
+
+    @classmethod
+    def saw(cls, version: int, why: str, beyond_doubt: bool = True) -> None:
         """Note that the program uses what only `version` has, or nearly: nothing takes a doubtless 1 back."""
         if cls.told is not None or cls.shown in (1, version):
             return
         cls.shown = version
+        cls.tell(cls.sentence(why))
+        assumed, Naming.assumed = Naming.assumed, False
         _name_as(version, undecided=version == 2)
-        if version == 2 and beyond_doubt and not cls.switched and not {"mxnet.nd", "mxnet.ndarray"} & {*sys.modules}:
-            _use_numpy(True, True)  # as in MXNet 2 from the beginning
+        if version == 1:
+            return
+        from_the_start = beyond_doubt and not cls.switched and not {"mxnet.nd", "mxnet.ndarray"} & {*sys.modules}
+        if assumed:
+            name_by_structure()
+        if from_the_start:
+            _use_numpy(True, True)
+
+    @classmethod
+    def sentence(cls, why: str = "nothing in it shows which") -> str:
+        """Return what version the program is taken for, and how to choose."""
+        return (
+            f"gluonx.compat: taken for a program for MXNet {cls.taken()}, as {why}; "
+            "--version 1 or 2, or install_as_mxnet(version=...), chooses."
+        )
+
+
+def _met_numpy() -> None:
+    if Version.shown is None and not Version.switched:
+        Version.saw(2, "a block is called with arrays of mx.np without set_np()")
 
 
 def _name_as(version: int, undecided: bool = False) -> None:
     Naming.active, Naming.undecided = version == 1, undecided
-    use_legacy_registries(version == 1)
+    use_legacy_registries(version == 1, by_keyword=undecided)
     _forget_lookups()
 
 
@@ -83,7 +121,10 @@ def begin(version: int | None) -> tuple[Any, ...]:
     repeat_devices(True)
     activate()
     reset_names()
-    Naming.used = staticmethod(lambda: Version.saw(1))
+    Naming.used = staticmethod(lambda: Version.saw(1, "its blocks have prefixes, or a hybrid_forward"))
+    Naming.structured = staticmethod(lambda: Version.saw(2, "it names parameters by structure"))
+    Naming.assumed = version is None
+    Mode.met_numpy = staticmethod(_met_numpy)
     _name_as(version or 1)
     _use_numpy(version == 2, version == 2)
     return before
@@ -91,7 +132,9 @@ def begin(version: int | None) -> tuple[Any, ...]:
 
 def end(before: tuple[Any, ...]) -> None:
     """Leave everything as it was before :func:`begin`."""
-    Naming.used = staticmethod(lambda: None)
+    Naming.used = Naming.structured = Mode.met_numpy = staticmethod(lambda: None)
+    Naming.assumed = False
+    Naming.assumed_blocks.clear()
     nd_arrays, Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided = before
     repeat_devices(Mode.aliased)
     use_nd_arrays(nd_arrays)
@@ -134,7 +177,7 @@ def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
     modes.set_np(shape, array, dtype)
     Version.switched = True
     _use_numpy(array, shape)
-    Version.saw(2, beyond_doubt=False)
+    Version.saw(2, "it calls set_np() or reset_np()", beyond_doubt=False)
 
 
 def reset_np() -> None:

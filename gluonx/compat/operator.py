@@ -30,7 +30,10 @@ from gluonx.errors import ShapeError
 __all__ = [
     "CustomOp",
     "CustomOpProp",
+    "NDArrayOp",
+    "NumpyOp",
     "OperatorArguments",
+    "PythonOp",
     "custom",
     "get_all_registered_operators",
     "get_all_registered_operators_grouped",
@@ -127,6 +130,112 @@ class CustomOpProp:
     def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
         """Do nothing, for ported code: backward always sees everything."""
         return [*out_grad, *in_data, *out_data]
+
+
+class PythonOp:
+    """An operator of MXNet's first years, whose instance is called with symbols; base of `NumpyOp` and `NDArrayOp`.
+
+    Parameters
+    ----------
+    need_top_grad : bool
+        Whether `backward` is given the gradients of the outputs; a loss does without.
+    """
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.need_top_grad_ = need_top_grad
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the operator on symbols; see `get_symbol`."""
+        return self.get_symbol(*args, **kwargs)
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a symbol of the operator on the symbols `args`, which may also be named; `name` is its own."""
+        from gluonx.compat import symbol
+
+        key = f"_{type(self).__name__}_{id(self)}"
+        _REGISTRY[key] = lambda **_: _OfInstance(self)  # type: ignore[assignment]  # it lives as long as its symbols may
+        return symbol.Custom(*args, op_type=key, **kwargs)
+
+    def forward(self, in_data: Sequence[Any], out_data: Sequence[Any]) -> None:
+        """Write the outputs; the first input by default."""
+        out_data[0][:] = in_data[0]
+
+    def backward(
+        self, out_grad: Sequence[Any], in_data: Sequence[Any], out_data: Sequence[Any], in_grad: Sequence[Any]
+    ) -> None:
+        """Write the gradients of the inputs; ones by default."""
+        in_grad[0][:] = 1.0
+
+    def infer_shape(self, in_shape: list[Any]) -> Any:
+        """Return shapes of inputs and outputs: by default those of the first input."""
+        return in_shape, [in_shape[0]]
+
+    def list_outputs(self) -> list[str]:
+        """Return the names of the outputs."""
+        return ["output"]
+
+    def list_arguments(self) -> list[str]:
+        """Return the names of the inputs."""
+        return ["data"]
+
+    def need_top_grad(self) -> bool:
+        """Return whether `backward` is given the gradients of the outputs."""
+        return self.need_top_grad_
+
+    def _arrays(self, arrays: Sequence[Any]) -> list[Any]:
+        return list(arrays)
+
+
+class NDArrayOp(PythonOp):
+    """A `PythonOp` that computes on NDArrays."""
+
+    def declare_backward_dependency(self, out_grad: Any, in_data: Any, out_data: Any) -> list[Any]:
+        """Do nothing, for ported code: backward always sees everything."""
+        return [*(out_grad if self.need_top_grad() else ()), *in_data, *out_data]
+
+
+class NumpyOp(PythonOp):
+    """A `PythonOp` that computes on NumPy arrays."""
+
+    def _arrays(self, arrays: Sequence[Any]) -> list[Any]:
+        return [onp.array(array.asnumpy()) for array in arrays]
+
+
+class _OfInstance(CustomOpProp, CustomOp):
+    """A `PythonOp` as a custom operator."""
+
+    def __init__(self, op: PythonOp) -> None:
+        super().__init__(op.need_top_grad())
+        self._op = op
+
+    def list_arguments(self) -> list[str]:
+        return self._op.list_arguments()
+
+    def list_outputs(self) -> list[str]:
+        return self._op.list_outputs()
+
+    def infer_shape(self, in_shape: list[Any]) -> Any:
+        return (*self._op.infer_shape(in_shape), [])
+
+    def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
+        return self
+
+    def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        outs = self._op._arrays(out_data)
+        self._op.forward(in_data=self._op._arrays(in_data), out_data=outs)
+        self._write(out_data, outs)
+
+    def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
+        arrays = self._op._arrays
+        given = arrays(out_grad) if self._op.need_top_grad() else []
+        grads = arrays(in_grad)
+        self._op.backward(out_grad=given, in_data=arrays(in_data), out_data=arrays(out_data), in_grad=grads)
+        self._write(in_grad, grads)
+
+    def _write(self, arrays: Sequence[Any], written: Sequence[Any]) -> None:
+        for array, value in zip(arrays, written, strict=True):
+            if value is not array:
+                array[:] = value
 
 
 def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:

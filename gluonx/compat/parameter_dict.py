@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -57,9 +57,20 @@ class ParameterDict(dict[str, Parameter]):
     (2, 3)
     """
 
+    _by_structure: Callable[[], Mapping[str, Parameter]] | None = None  # gives the same by structured names
+
     def __init__(self, prefix: str = "", shared: ParameterDict | None = None) -> None:
         super().__init__()
         self._prefix, self._shared = prefix, shared
+
+    def __missing__(self, name: str) -> Any:
+        found = self._by_structure().get(name) if self._by_structure is not None else None
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_by_structure"}
 
     @property
     def prefix(self) -> str:

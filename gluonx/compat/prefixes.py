@@ -15,10 +15,12 @@ import copy
 import functools
 import inspect
 import re
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gluonx import rnn
+from gluonx._frames import shorten
 from gluonx.block.block import Block, name_blocks_by
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
@@ -38,14 +40,23 @@ class Naming:
     undecided : bool
         Whether blocks only reserve a prefix, since the program may be one for MXNet 1 or for 2: names are
         structured, until a feature of MXNet 1 is used.
+    assumed : bool
+        Whether all blocks get prefixes only because nothing has shown yet which version the program is for.
+    assumed_blocks : set
+        The blocks that got theirs so, which lose it if the program turns out to be for MXNet 2.
     used : callable
         Called when a feature of MXNet 1 is used (a prefix, a name scope, ``params.get``, a ``hybrid_forward``).
+    structured : callable
+        Called when a feature of MXNet 2 is used (a structured name, ``share_parameters``).
     """
 
     active = False
     undecided = False
+    assumed = False
+    assumed_blocks: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     counters: ClassVar[dict[str, int]] = {}
     used: ClassVar[Any] = staticmethod(lambda: None)
+    structured: ClassVar[Any] = staticmethod(lambda: None)
 
 
 _current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("gluonx_name_scope", default=None)
@@ -78,9 +89,12 @@ class Scope:
     def __init__(self, prefix: str, params: ParameterDict, empty: bool) -> None:
         self.prefix, self.params, self.empty = prefix, params, empty
         self.counters: dict[str, int] = {}
+        self.renamed: list[tuple[Parameter, str]] = []  # with the name before
         self._tokens: list[Any] = []
 
     def __enter__(self) -> Scope:
+        if Naming.assumed:
+            Naming.used()
         self._tokens.append(None if self.empty else _current.set(self))
         return self
 
@@ -134,8 +148,11 @@ def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
     outer = _current.get()
     given = prefix
     reserved = block.__dict__.pop("_reserved", None)
-    if not Naming.active:
+    said = outer is not None or prefix is not None or params is not None
+    if not Naming.active or (Naming.assumed and (said or getattr(block, "_runs_hybrid_forward", False))):
         Naming.used()
+    if Naming.assumed:
+        Naming.assumed_blocks.add(block)
     if prefix is None:
         counters = Naming.counters if outer is None else outer.counters
         prefix = str(reserved) if reserved else _own_prefix(block, counters)
@@ -151,6 +168,17 @@ def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
     for name, param in block._reg_params.items():
         adopt(block, param, name)
     return scope
+
+
+def name_by_structure() -> None:
+    """Take the prefixes back that blocks got without asking: the program is one for MXNet 2."""
+    for block in list(Naming.assumed_blocks):
+        scope: Scope | None = block.__dict__.pop("_scope", None)
+        if scope is not None:
+            block.__dict__["_reserved"] = scope.prefix
+            for param, name in scope.renamed:
+                param._name, param._prefixed = name, False
+    Naming.assumed_blocks.clear()
 
 
 def reserve(block: Any) -> None:
@@ -178,6 +206,7 @@ def adopt(block: Any, param: Parameter, name: str) -> Parameter:
     if found is None:
         scope.params[full] = param
         if param.name in (name, "weight", "const") or not param.name.startswith(scope.params.prefix):
+            scope.renamed.append((param, param._name))
             param._name, param._prefixed = full, True
         return param
     if param.shape is not None:
@@ -192,7 +221,14 @@ def collect(block: Any, select: str | None) -> ParameterDict:
     found.update(scope.params if select is None else scope.params.select(select))
     for child in block._children.values():
         found.update(collect(child, select))
+    found._by_structure = functools.partial(_structured, weakref.ref(block), True)
     return found
+
+
+def _structured(block: Any, below: bool) -> Mapping[str, Parameter]:
+    """Return the parameters of a block, or of all below it too, by structured name: only MXNet 2 has them so."""
+    Naming.structured()
+    return block()._structured_params(None, True) if below else block()._reg_params
 
 
 class Undecided(ParameterDict):
@@ -285,10 +321,10 @@ class Prefixes(Names):
         _take_keywords(cls)
         if "hybrid_forward" not in vars(cls):
             return
-        Naming.used()
         type.__setattr__(cls, "_has_hybrid_forward", True)
         if "forward" not in vars(cls):
-            type.__setattr__(cls, "forward", hybrid_forward.forward)
+            if not _has_forward_of_its_own(cls):
+                type.__setattr__(cls, "forward", hybrid_forward.forward)
             type.__setattr__(cls, "_runs_hybrid_forward", True)
         else:
             hybrid_forward.stand_between(cls)
@@ -312,7 +348,9 @@ class Prefixes(Names):
         """Return a block's own parameters, where they are made: ``self.params.get('weight', shape=...)``."""
         block = block.__dict__.get("_modifies", block)
         if is_named(block):
-            return scope_of(block).params
+            params = scope_of(block).params
+            params._by_structure = functools.partial(_structured, weakref.ref(block), False)
+            return params
         if Naming.undecided:
             return Undecided(block, block._reg_params, lambda: scope_of(block).params)
         return block._reg_params
@@ -324,6 +362,12 @@ class Prefixes(Names):
         if Naming.undecided:
             return Undecided(block, block._structured_params(select, True), lambda: collect(block, select))
         return None
+
+    def shared(self, block: Any, params: Any) -> Any:
+        """Return by structured name what ``share_parameters``, which only MXNet 2 has, was given."""
+        Naming.structured()
+        named = getattr(params, "_by_structure", None)
+        return params if named is None else named()
 
     def structured(self, block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
         """Give the arrays of a file of MXNet 1, full names with or without the block's prefix, by structured name.
@@ -414,6 +458,13 @@ def _take_keywords(cls: type) -> None:
         type.__setattr__(cls, "_also_takes", frozenset({"prefix", "params", *also}))
 
 
+def _has_forward_of_its_own(cls: type) -> bool:
+    """Return whether a class of the program above `cls` has a ``forward``, which may call ``super().forward``."""
+    home = next((base for base in cls.__mro__ if "forward" in vars(base)), Block)
+    written = vars(home)["forward"] is not hybrid_forward.forward
+    return written and not home.__module__.startswith("gluonx.")
+
+
 def _named_by_activation(block: Any, activation: Any = None, **_: Any) -> None:
     if activation is not None:
         block.__dict__["_act_type"] = activation
@@ -453,12 +504,15 @@ def _taking_scope(
         if looks is not None:
             looks(self, *args, **kwargs)
         wanted = Naming.active or "_asked" in self.__dict__ or _current.get() is not None
-        if not wanted or zoo.building.get() or not zoo.is_network(type(self)):
-            init(self, *args, **kwargs)
-            return
-        with zoo.unnamed():
-            init(self, *args, **kwargs)
-        zoo.named(self)
+        is_network = wanted and zoo.building.get() and zoo.is_network(type(self))
+        try:
+            with zoo.unnamed() if is_network else contextlib.nullcontext():
+                init(self, *args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
+        if is_network:
+            zoo.named(self)
 
     taking.takes_scope = True  # type: ignore[attr-defined]
     return taking

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gluonx import files as serialize
+from gluonx._frames import door
 from gluonx.block import checkpoint
 from gluonx.errors import FormatError, GluonxError
 from gluonx.utils import check_sha1, download
@@ -272,6 +273,7 @@ def getter(weights: Callable[..., str]) -> Callable[[Callable[..., Net]], Callab
         added = inspect.signature(_taken).parameters.values()
         signature = inspect.Signature([*own, *added], return_annotation=make.__annotations__["return"])
 
+        @door
         @functools.wraps(make)
         def get(*args: Any, **kwargs: Any) -> Net:
             place, more = _taken(*args[len(own) :], **kwargs)
@@ -308,4 +310,4 @@ def named(getter: Callable[..., Any], name: str, what: str, **fixed: Any) -> Cal
     make.__name__ = make.__qualname__ = name
     make.__module__ = getter.__module__
     make.__doc__ = f"{what}; the keywords are those of `{getter.__name__}`."
-    return make
+    return door(make)

@@ -504,6 +504,16 @@ class ndarray(Arithmetic, Handle, Methods):
         """Return the same array as an NDArray of MXNet 1: what is written to one is seen in the other."""
         return NAMES["gluonx.np.ndarray.as_nd_ndarray"](self)
 
+    @property
+    def _fresh_grad(self) -> int:
+        """Whether a backward has been here since the last step; programs for MXNet that update by hand write it too."""
+        return int(self.variable is not None and self.variable.fresh)
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, state: int) -> None:
+        if self.variable is not None:
+            self.variable.fresh = bool(state)
+
     def __copy__(self) -> ndarray:
         return self.copy()
 

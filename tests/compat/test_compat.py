@@ -1,6 +1,7 @@
 """Programs written for MXNet, run unmodified: the import hook, names that are absent, and scripts of 1.x."""
 
 import json
+import logging
 import re
 import subprocess
 import sys
@@ -191,3 +192,37 @@ def test_the_version_is_that_which_the_program_is_said_to_be_written_for():
             assert mx.__version__.partition("+")[0] == mx.libinfo.__version__.partition("+")[0] == number
         finally:
             gluonx.compat.uninstall()
+
+
+LOGS = """
+import logging
+logging.basicConfig(level=logging.DEBUG)
+import mxnet as mx
+net = mx.gluon.nn.Dense(2)
+net.initialize()
+net.hybridize()
+net(mx.nd.ones((2, 3))).wait_to_read()
+logging.debug("mine")
+"""
+
+
+def test_a_program_that_logs_at_debug_sees_its_own_records(tmp_path):
+    script = tmp_path / "logs.py"
+    script.write_text(LOGS)
+    command = [sys.executable, "-m", "gluonx.compat", "--version", "1", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == "DEBUG:root:mine\n"
+
+
+def test_a_level_that_was_chosen_for_jax_stays():
+    logger = logging.getLogger("jax")
+    before = logger.level
+    try:
+        for chosen in (logging.NOTSET, logging.DEBUG):
+            logger.setLevel(chosen)
+            compat.install_as_mxnet()
+            assert logger.level == (chosen or logging.WARNING)
+            compat.uninstall()
+            assert logger.level == chosen
+    finally:
+        logger.setLevel(before)

@@ -11,6 +11,8 @@ import pytest
 
 import gluonx
 from gluonx import compat
+from gluonx.compat.__main__ import main
+from gluonx.compat.modes import Version
 from gluonx.compat.nd.ndarray import NDArray
 from gluonx.compat.parameter_dict import ParameterDict
 from gluonx.np.handle import ndarray
@@ -446,8 +448,6 @@ def test_a_wrong_version():
 
 
 def test_the_command_takes_a_version(tmp_path, capsys):
-    from gluonx.compat.__main__ import main
-
     script = tmp_path / "show.py"
     script.write_text("from mxnet.gluon import nn\nprint(list(nn.Dense(2).collect_params()))\n")
     shown = []
@@ -567,3 +567,157 @@ def test_attach_grad_of_what_was_recorded(version, wanted):
             z = (y * y).sum()
         z.backward()
         assert y.grad.tolist() == [4.0, 8.0] and x.grad.tolist() == wanted
+
+
+RUN = """
+import mxnet as mx
+from mxnet import gluon, np, npx
+from mxnet.gluon import nn
+{body}
+"""
+
+
+def told(body, tmp_path, capsys):
+    """Run a program without --version; return what it printed, and what was said of its version."""
+    script = tmp_path / "program.py"
+    script.write_text(RUN.format(body=body), encoding="utf-8")
+    assert main([str(script)]) == 0
+    out, err = capsys.readouterr()
+    return out.splitlines(), [line for line in err.splitlines() if line.startswith("gluonx.compat: ")]
+
+
+def test_a_program_for_version_2_without_set_np(tmp_path, capsys):
+    """A block that is called with np arrays shows it, and the blocks that are there go by structured names."""
+    body = """
+net = nn.HybridSequential()
+net.add(nn.Dense(3), nn.Dense(2))
+net.initialize()
+net.hybridize()
+net(np.ones((2, 4)))
+weight = net[0].weight
+print(net[0].params["weight"].shape, weight.name, list(net.collect_params()))
+class Scaled(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.weight = gluon.Parameter("weight", shape=(4,), init="ones")
+    def forward(self, x):
+        return x * self.weight.data()
+scaled = Scaled()
+scaled.initialize()
+scaled.hybridize()
+for _ in range(3):
+    with mx.autograd.record():
+        loss = scaled(np.ones((2, 4))).sum()
+    loss.backward()
+print(scaled.weight.grad().tolist(), scaled(np.ones((1, 4))).shape)
+"""
+    out, said = told(body, tmp_path, capsys)
+    assert out[0] == "(3, 4) weight ['0.weight', '0.bias', '1.weight', '1.bias']"
+    assert out[1] == "[2.0, 2.0, 2.0, 2.0] (1, 4)"
+    assert len(said) == 1
+    assert "for MXNet 2, as a block is called with arrays of mx.np without set_np()" in said[0]
+    assert "--version 1 or 2" in said[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = nn.Dense(3, in_units=2)\nb = nn.Dense(3, in_units=2).share_parameters(a.collect_params())\n"
+        "print(b.weight is a.weight, list(b.collect_params()))",
+        "a = nn.Dense(3, in_units=2)\nw = a.params['weight']\nprint(w is a.weight, list(a.collect_params()))",
+        "net = nn.Sequential()\nnet.add(nn.Dense(3))\nw = net.collect_params()['0.weight']\n"
+        "print(w is net[0].weight, list(net[0].collect_params()))",
+    ],
+)
+def test_structured_names_show_version_2(body, tmp_path, capsys):
+    out, said = told(body, tmp_path, capsys)
+    assert out == ["True ['weight', 'bias']"]
+    assert len(said) == 1
+    assert "for MXNet 2" in said[0]
+
+
+def test_a_leftover_class_of_version_1_decides_for_itself_alone(tmp_path, capsys):
+    body = """
+npx.set_np()
+class Leftover(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return x
+net = nn.Dense(2)
+print(list(net.collect_params()))
+Leftover()
+"""
+    out, said = told(body, tmp_path, capsys)
+    assert out == ["['weight', 'bias']"]
+    assert ["MXNet 2" in said[0], "MXNet 1" in said[1], len(said)] == [True, True, 2]
+
+
+def test_what_shows_nothing_is_for_version_1(tmp_path, capsys):
+    out, said = told("print(list(nn.Dense(2).collect_params()))", tmp_path, capsys)
+    assert out == ["['dense0_weight', 'dense0_bias']"]
+    assert len(said) == 1
+    assert "for MXNet 1, as nothing in it shows which" in said[0]
+
+
+def test_libraries_that_know_version_1_alone_find_it(mx):
+    """GluonCV, GluonNLP and their like refuse to be imported with another one."""
+    scope = {"__name__": "gluoncv.check", "mx": mx}
+    exec("version = mx.__version__", scope)
+    assert scope["version"].startswith("1.9.1")
+    assert Version.shown == 1
+    assert mx.__version__.startswith("2.0.0")
+
+
+def test_a_forward_above_a_hybrid_forward_runs(mx1):
+    nd = mx1.nd
+
+    class Loss(mx1.gluon.HybridBlock):
+        def forward(self, outputs, labels):
+            return super().forward(outputs["out"], labels["label"]) * 10
+
+    class Difference(Loss):
+        def hybrid_forward(self, F, out, label):
+            return F.sum(out - label)
+
+    class Doubled(Difference):
+        def hybrid_forward(self, F, out, label):
+            return super().hybrid_forward(F, out, label) * 2
+
+    given = {"out": nd.ones((2,)) * 3}, {"label": nd.ones((2,))}
+    for loss, wanted in ((Difference(), 40.0), (Doubled(), 80.0)):
+        assert loss(*given).asscalar() == wanted
+        loss.hybridize()
+        assert loss(*given).asscalar() == wanted
+
+
+def test_children_are_called_for_as_weak_references(mx2):
+    np, nn = mx2.np, mx2.gluon.nn
+
+    class Chain(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = nn.Dense(2, in_units=2), nn.Dense(2, in_units=2)
+
+        def forward(self, x):
+            for child in self._children.values():
+                x = child()(x)
+            return x
+
+    class Constant(nn.HybridBlock):
+        def forward(self):
+            return np.ones(2)
+
+    net = Chain()
+    net.initialize(mx2.init.One())
+    assert net(np.ones((1, 2))).tolist() == [[4.0, 4.0]]
+    net.hybridize()
+    assert net(np.ones((1, 2))).tolist() == [[4.0, 4.0]]
+    assert Constant()().tolist() == [1.0, 1.0]
+
+
+def test_outside_of_the_alias_a_call_without_arguments_is_an_error():
+    import gluonx
+
+    layer = gluonx.nn.Dense(2, in_units=2)
+    layer.initialize()
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        layer()

@@ -16,6 +16,7 @@ NAMES = sorted(name for name, op in TABLE.items() if name == op.name and name in
 # Where a row differs from the registry on purpose, and why.
 INPUTS = {
     "BatchNorm_v1": "the registry leaves out the auxiliary states of the older operators",
+    "IdentityAttachKLSparseReg": "as BatchNorm_v1",
     "_CrossDeviceCopy": "the registry leaves out its input",
     "log_softmax": "takes lengths as softmax does",
 }

@@ -1,17 +1,24 @@
 """Import lines and attribute names of public code: under the alias an import never fails, and star imports work."""
 
+import hashlib
 import importlib
+import json
+import logging
+import os
 import pkgutil
 import subprocess
 import sys
 import warnings
 
+import numpy as onp
 import pytest
 
 import gluonx
 from gluonx import compat
-from gluonx.compat.alias.where import known_modules
-from lib import TESTS
+from gluonx.compat.alias.absent import AbsentError
+from gluonx.compat.alias.where import _stars, known_modules, star_names
+from gluonx.compat.modes import Version
+from lib import ROOT, TESTS
 
 DATA = TESTS / "data"
 
@@ -146,3 +153,82 @@ def test_the_import_loads_what_programs_lean_on():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "gluonx" in done.stdout
+
+
+# By version: modules, names, and the digest of all "module name" lines of shared/api/star_mxnet_*.json, sorted.
+STARS = {
+    1: ("1.9.1", 210, 5778, "89888decd7d8d2d58609797c8ae8b5423b1b7ab8fbf6442cce2a0ac8b9660a9f"),
+    2: ("2.0.0b1", 261, 6405, "a356dd90bd780552a2b5368c5fc278563f27ca92ca95d61ec22869569fa6c170"),
+}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_star_imports_bind_what_they_bind_in_mxnet(version):
+    number, n_modules, n_names, digest = STARS[version]
+    modules = [m for m in _stars()[1] if star_names(m, version)]
+    assert len(modules) == n_modules
+    compat.install_as_mxnet(version)
+    try:
+        bound = []
+        for module in modules:
+            scope = {}
+            exec(f"from {module} import *", scope)
+            bound += [f"{module} {name}" for name in scope if name != "__builtins__"]
+    finally:
+        compat.uninstall()
+    lists = ROOT.parent / "shared" / "api" / f"star_mxnet_{number}.json"
+    if lists.exists():  # to see which
+        found = json.loads(lists.read_text(encoding="utf-8"))
+        assert {*bound} == {f"{module} {name}" for module, names in found.items() for name in names}
+    assert len(bound) == n_names
+    assert hashlib.sha256("\n".join(sorted(bound)).encode()).hexdigest() == digest
+
+
+def test_without_a_version_star_imports_bind_the_names_of_both(mx):
+    for module in ("", ".gluon", ".optimizer", ".test_utils", ".ndarray", ".ndarray.contrib", ".symbol.numpy"):
+        scope = {}
+        exec(f"from mxnet{module} import *", scope)
+        both = {*star_names(f"mxnet{module}", 1), *star_names(f"mxnet{module}", 2)}
+        assert both == scope.keys() - {"__builtins__"}
+    assert Version.shown is None  # though `mxnet` has modules of one version among them
+    exec("from mxnet import *", scope)
+    assert scope["amp"].lists is not None
+    assert Version.shown == 2
+
+
+def test_what_star_imports_bind_are_the_things_themselves(mx):
+    scope = {}
+    exec("from mxnet.test_utils import *\nfrom mxnet.gluon.data.sampler import *", scope)
+    assert scope["os"] is os and scope["np"] is onp and scope["mx"] is mx and scope["json"] is json
+    assert scope["use_np"] is mx.util.use_np and scope["array"] is mx.nd.array
+    exec("from mxnet.lr_scheduler import *\nfrom mxnet.initializer import *", scope)
+    assert scope["pi"] == 3.141592653589793 and scope["string_types"] == (str,) and scope["register"]
+    exec("from mxnet.image import *\nfrom mxnet.metric import *", scope)
+    assert scope["numeric_types"] == mx.base.numeric_types and scope["logging"] is logging
+    assert scope["np"] is mx.metric.np
+    with pytest.raises(AbsentError, match=r"mxnet.ndarray._internal._sg_mkldnn_conv is not in gluonx"):
+        mx.nd._internal._sg_mkldnn_conv()
+
+
+def test_a_function_hides_the_module_of_its_name(mx):
+    from mxnet.gluon.model_zoo import vision
+
+    net = vision.alexnet(classes=10)
+    importlib.import_module("mxnet.gluon.model_zoo.vision.alexnet")
+    assert vision.alexnet is mx.gluon.model_zoo.vision.alexnet
+    assert type(net) is type(vision.alexnet(classes=10))
+    assert sys.modules["mxnet.gluon.model_zoo.vision.alexnet"].AlexNet is vision.AlexNet
+    assert vision.resnet.ResNetV1 is vision.ResNetV1  # which has no function of that name
+
+
+def test_star_imports_leave_gluonx_as_it_was():
+    from gluonx import nd
+
+    before = nd.__all__, nd.contrib, vars(nd)["__getattr__"], set(vars(nd.contrib)), set(vars(nd.image))
+    compat.install_as_mxnet()
+    exec("from mxnet.nd import *\nfrom mxnet.ndarray.contrib import *\nfrom mxnet.ndarray.utils import *", {})
+    compat.uninstall()
+    assert (nd.__all__, nd.contrib, vars(nd)["__getattr__"]) == before[:3]
+    assert "ThreadedDataLoader" not in vars(nd)
+    with pytest.raises(AttributeError):
+        nd._new_empty_handle  # noqa: B018

@@ -75,6 +75,19 @@ def stale():
     dense.initialize()
     gluon.Trainer(dense.collect_params(), "sgd").step(1)
 
+class Bare(nn.HybridBlock):
+    def __init__(self):
+        self.dense = nn.Dense(2)
+
+def forgotten():
+    Bare()
+
+def weights():
+    gluon.model_zoo.vision.resnet18_v1(pretrained=True, root="nowhere")
+
+def weights_by_name():
+    gluon.model_zoo.vision.get_model("alexnet", pretrained=True, root="nowhere")
+
 def handled():
     try:
         {}["key of mine"]
@@ -85,6 +98,11 @@ def handled():
 ADD = (
     "gluonx.errors.ShapeError: add(){where} cannot take inputs (float32[2,3], float32[{n}]): add got incompatible "
     "shapes for broadcasting: (2, 3), (1, {n})."
+)
+WEIGHTS = (
+    "gluonx.errors.GluonxError: The weights of {name} are not in nowhere. Put the file {name}-{short}.params (SHA-1 "
+    "{sha1}) into nowhere, or give url= (or MXNET_GLUON_REPO), the address of a server that has it as "
+    "URL/gluon/models/{name}-{short}.zip, or of the file itself."
 )
 CASES = {
     "operator": ("operator", None, False, [("operator", "x + np.ones((4,))")], ADD.format(where="", n=4)),
@@ -125,6 +143,21 @@ CASES = {
     "step": (
         "stale", None, False, [("stale", 'gluon.Trainer(dense.collect_params(), "sgd").step(1)')],
         "gluonx.errors.StaleGradientError: The gradient of parameter 'Dense.bias' has not been renewed",
+    ),
+    "no super().__init__()": (
+        "forgotten", None, False, [("forgotten", "Bare()"), ("__init__", "self.dense = nn.Dense(2)")],
+        "AttributeError: Bare has no room for the block 'dense' yet. Call super().__init__() at the beginning "
+        "of Bare.__init__, before anything is assigned.",
+    ),
+    "weights": (
+        "weights", None, False,
+        [("weights", 'gluon.model_zoo.vision.resnet18_v1(pretrained=True, root="nowhere")')],
+        WEIGHTS.format(name="resnet18_v1", sha1="a0666292f0a30ff61f857b0b66efc0228eb6a54b", short="a0666292"),
+    ),
+    "weights by name": (
+        "weights_by_name", None, False,
+        [("weights_by_name", 'gluon.model_zoo.vision.get_model("alexnet", pretrained=True, root="nowhere")')],
+        WEIGHTS.format(name="alexnet", sha1="44335d1f0046b328243b32a26a4fbd62d9057b45", short="44335d1f"),
     ),
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ _OF_WEIGHT = "None takes it from the weight"
 _ENGINE = "called by gluonx, by position"
 
 _OF_1 = "the name of MXNet 1"
+_STATE = "MXNet's signature leaves out the auxiliary state"
 _FLAGS = "what follows are `flag` and `to_rgb`"
 _ONE_KIND = "symbols are of one kind, whose methods take what MXNet 1's operators take"
 _OF_NUMPY = "argmax argmin argsort astype clip flatten max mean min prod round sort sum swapaxes take"
@@ -35,6 +36,7 @@ DIFFERENT: Mapping[str, str] = {
     "mxnet.image.imdecode": _FLAGS,
     "mxnet.image.imread": _FLAGS,
     "mxnet.image.imresize": "what follows is `interp`",
+    "mxnet.nd.IdentityAttachKLSparseReg": _STATE,
     "mxnet.nd.linspace": "None is float32",
     "mxnet.nd.log_softmax": "a number in the second place is the axis",
     "mxnet.nd.Pooling": "of MXNet 2; MXNet 1 has `contrib.AdaptiveAvgPooling2D`",
@@ -42,6 +44,7 @@ DIFFERENT: Mapping[str, str] = {
     "mxnet.nd.rmsprop_update": _OF_1,
     "mxnet.nd.rmspropalex_update": _OF_1,
     "mxnet.nd.sample_multinomial": "MXNet 1's: classes drawn by their probabilities",
+    "mxnet.sym.IdentityAttachKLSparseReg": _STATE,
     "mxnet.sym.log_softmax": "a number in the second place is the axis",
     "mxnet.sym.Pooling": "of MXNet 2; MXNet 1 has `contrib.AdaptiveAvgPooling2D`",
     "mxnet.sym.rmsprop_update": _OF_1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import importlib.util
@@ -10,22 +11,34 @@ from collections.abc import Iterator
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
+from gluonx._frames import user_frame
+from gluonx._process import hush_jax
 from gluonx.compat import modes, nd
 from gluonx.compat.alias.absent import Absent
 from gluonx.compat.alias.own import LIVE, OWN
-from gluonx.compat.alias.where import PARTS, SAME, hidden_home, known_modules, known_names, target
+from gluonx.compat.alias.where import (
+    PARTS,
+    SAME,
+    canonical,
+    hidden_home,
+    known_modules,
+    known_names,
+    star_home,
+    star_names,
+    target,
+)
 from gluonx.compat.kinds import of_numpy
-from gluonx.compat.nd.names import public_names
 from gluonx.compat.nd.ndarray import uses_nd_arrays
 from gluonx.extensions import forget_in_workers, set_up_workers
 
 VERSION = modes.NUMBERS[2]
 _Saved = tuple[tuple[Any, ...], dict[str, ModuleType], dict[str, Any]]
 
-# Attributes of `gluonx.compat.nd` that are other modules in mxnet.ndarray, which it stands for.
-_OTHERS_IN_ND = ("ndarray", "numpy", "numpy_extension")
+# Modules of mxnet.ndarray, which is `gluonx.compat.nd` itself.
+_IN_ND = ("_internal", "contrib", "image", "linalg", "ndarray", "numpy", "numpy_extension", "op", "random")
+_IN_ND += ("sparse", "utils")
 
 # Modules that only one version of MXNet has. Who looks into one has written for that version.
 _ONLY_IN = {
@@ -50,11 +63,14 @@ class _Module(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            return self._starred()
+            return starred(self.__name__)
         if name == "__file__" and self.__name__ == "mxnet":
             return sys.modules["gluonx"].__file__
+        if name == "__version__" and self.__name__ == "mxnet":
+            return modes.Version.number(user_frame().f_globals.get("__name__") or "")
         if name.startswith("__") and name != "__version__" and f"{self.__name__}.{name}" not in OWN:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        self._show_version()
         live = LIVE.get(f"{self.__name__}.{name}")
         if live is not None:
             return live()
@@ -62,21 +78,60 @@ class _Module(ModuleType):
         self.__dict__[name] = found
         return found
 
-    def _starred(self) -> list[str]:
-        """List the names that ``from module import *`` takes: public ones, but no modules that only one version has."""
-        real = _real(self.__name__)
-        names = {*getattr(real, "__all__", dir(real)), *known_names().get(self.__name__, ())}
-        names |= {leaf for leaf in names_of_modules(self.__name__) if f"{self.__name__}.{leaf}" not in _OF_ONE_VERSION}
-        if self.__name__ == "mxnet.symbol":
-            names |= {*public_names("nd")}  # the operators
-        if self.__name__ in PARTS:
-            names |= known_names().get(PARTS[self.__name__], set())
-        return sorted(n for n in names if not n.startswith("_"))
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; but importing a module leaves the function that the package has by its name."""
+        if not (isinstance(value, ModuleType) and _hides_a_module(self.__name__, name)):
+            super().__setattr__(name, value)
+
+    def _show_version(self) -> None:
+        """Tell which version has this module alone, at its first use; that `import *` took it says nothing."""
+        version = self.__dict__.pop("_shows", None)
+        if version is not None:
+            modes.Version.saw(version, f"it uses {self.__name__}")
 
     def __dir__(self) -> list[str]:
         real = _real(self.__name__)
         names = {*(dir(real) if real is not None else ()), *known_names().get(self.__name__, ())}
         return sorted(n for n in names if not n.startswith("_"))
+
+
+def starred(module: str) -> list[str]:
+    """Return the names that ``from module import *`` takes: those that it takes in MXNet, in both versions if need be.
+
+    Of a module that is not in the table these are its public names.
+    """
+    names = star_names(module, modes.Version.told)
+    if names is None:
+        real = _real(module)
+        public = {*getattr(real, "__all__", dir(real)), *known_names().get(module, ()), *names_of_modules(module)}
+        return sorted(n for n in public if not n.startswith("_"))
+    for name in names:
+        if f"{module}.{name}" in _OF_ONE_VERSION:
+            _import_unseen(f"{module}.{name}")
+    return names
+
+
+def _import_unseen(module: str) -> None:
+    """Import a module that only one version has, and let that show when it is used."""
+    _Finder.unseen = True
+    try:
+        importlib.import_module(module)
+    finally:
+        _Finder.unseen = False
+
+
+def _hides_a_module(package: str, name: str) -> bool:
+    """Return whether a package of MXNet has a function or class by the name of a module in it."""
+    if f"{package}.{name}" not in known_modules():
+        return False
+    home = star_home(package, name, modes.Version.taken())
+    return home is not None and (":" in home or not home) and _of_real(package, name) is not None
+
+
+def _of_real(module: str, name: str) -> Any:
+    """Return what the module of gluonx behind one of MXNet has by a name; None for nothing, or for a module."""
+    found = getattr(_real(module), name, None)
+    return None if isinstance(found, ModuleType) else found
 
 
 def names_of_modules(package: str) -> set[str]:
@@ -96,8 +151,11 @@ def _look_up(module: str, name: str) -> Any:
     dotted = f"{module}.{name}"
     if dotted in OWN:
         return OWN[dotted]()
-    if dotted in known_modules():
+    if dotted in known_modules() and not _hides_a_module(module, name):
         return importlib.import_module(dotted)
+    home = star_home(module, name, modes.Version.taken())
+    if home and ":" not in home and not home.startswith(("mxnet", "=")):  # a module of Python's that it imports
+        return _hidden(home, dotted)
     real = _real(module)
     why: AttributeError | None = None
     if real is not None:
@@ -106,11 +164,11 @@ def _look_up(module: str, name: str) -> Any:
         except AttributeError as error:
             why = error
     if name in known_names().get(module, ()):
-        return Absent(dotted)
+        return _hidden(home or "", dotted)
     if module in PARTS:
         with contextlib.suppress(AttributeError):
             return _look_up(PARTS[module], name)
-    home = hidden_home(module, name)
+    home = home or hidden_home(module, name) if home != "" else home
     if home is not None:
         return _hidden(home, dotted)
     raise AttributeError(str(why) if why is not None else f"module '{module}' has no attribute '{name}'")
@@ -126,25 +184,59 @@ def _of_its_kind(real: ModuleType, found: Any) -> Any:
 _OF_NUMPY = ("gluonx.np", "gluonx.npx")
 
 
-def _of_ndarray(name: str) -> Any:
-    """Return a name of ``mxnet.ndarray``, which is gluonx's own module, that is none of gluonx's."""
-    for module in _NDARRAY:
-        dotted = f"{module}.{name}"
+def _lend(real: ModuleType, module: str) -> None:
+    """Have a module of gluonx itself be `module` of MXNet until `uninstall`: with all of its names, and its ``*``."""
+    if real.__name__ in _Installed.lent:
+        return
+    own = vars(real)["__getattr__"]
+    _Installed.lent[real.__name__] = {name: vars(real).get(name) for name in ("__all__", "__getattr__")}
+
+    def found(name: str) -> Any:
+        if name == "__all__":
+            return starred(module)
+        if real is nd and name in _IN_ND:
+            return importlib.import_module(f"{module}.{name}")
+        try:
+            return own(name)
+        except AttributeError:
+            if name.startswith("__"):
+                raise
+            return _beyond(module, name)  # not kept: it goes with the alias
+
+    vars(real).pop("__all__", None)
+    vars(real)["__getattr__"] = found
+
+
+def _beyond(module: str, name: str) -> Any:
+    """Return a name of a module in ``mxnet.ndarray`` that is none of gluonx's."""
+    for place in (module, *(_NDARRAY if module == "mxnet.ndarray" else ())):
+        dotted = f"{place}.{name}"
         if dotted in OWN:
             return OWN[dotted]()
         if dotted in known_modules():
             return importlib.import_module(dotted)
-        home = hidden_home(module, name)
+        home = star_home(place, name, modes.Version.taken())
+        home = hidden_home(place, name) if home is None else home
         if home is not None:
             return _hidden(home, dotted)
-    raise AttributeError(f"module 'mxnet.ndarray' has no attribute {name!r}")
+    raise AttributeError(f"module '{module}' has no attribute {name!r}")
 
 
-_NDARRAY = ("mxnet.ndarray", "mxnet.ndarray.ndarray", "mxnet.ndarray.utils", "mxnet.ndarray.op")  # all gluonx's one
+_NDARRAY = ("mxnet.ndarray.ndarray", "mxnet.ndarray.utils", "mxnet.ndarray.op")  # whose names mxnet.ndarray has too
+
+
+def _take_back() -> None:
+    """Undo `_lend`."""
+    for name, before in _Installed.lent.items():
+        space = vars(sys.modules[name])
+        space.update({key: value for key, value in before.items() if value is not None})
+    _Installed.lent.clear()
 
 
 def _hidden(home: str, dotted: str) -> Any:
     """Return what a name of MXNet's that is not public stands for: what it is elsewhere, or `Absent`."""
+    if home.startswith("="):
+        return ast.literal_eval(home[1:])
     module, _, name = home.partition(":")
     if not home or dotted in _asked:
         return Absent(dotted)
@@ -185,8 +277,17 @@ def _real(dotted: str) -> ModuleType | None:
     return space if getattr(space, "__name__", "") == name else None  # a namespace that is no module
 
 
+def _is_nd(name: str, real: ModuleType) -> bool:
+    """Return whether a module of MXNet is a module of gluonx itself: ``mx.nd`` and what lies in it."""
+    head = name.removeprefix("mxnet.").partition(".")[0]
+    inside = head in ("nd", "ndarray") and real.__name__.startswith("gluonx.compat.nd")
+    return inside and (real is not nd or name == f"mxnet.{head}")
+
+
 class _Finder(MetaPathFinder, Loader):
     """Finds ``mxnet`` and what lies in it."""
+
+    unseen = False  # while `import *` takes modules that only one version has
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if fullname in _BESIDE:
@@ -201,17 +302,20 @@ class _Finder(MetaPathFinder, Loader):
         if spec.name in _BESIDE:
             real = _BESIDE[spec.name]
             return _Same(spec.name, importlib.import_module(real)) if real else ModuleType(spec.name)
-        if spec.name in _OF_ONE_VERSION:
-            modes.Version.saw(_OF_ONE_VERSION[spec.name])
+        version, unseen = _OF_ONE_VERSION.get(spec.name), _Finder.unseen
+        if version is not None and not unseen:
+            modes.Version.saw(version, f"it imports {spec.name}")
         if spec.name in SAME:
             return _Same(spec.name, importlib.import_module(SAME[spec.name]))
         real = _real(spec.name)
         # F of a hybrid_forward is this module: `F is mx.nd` holds.
-        if real is not None and real.__name__.startswith("gluonx.compat.nd") and spec.name != "mxnet.random":
+        if real is not None and _is_nd(spec.name, real):
+            _lend(real, canonical(spec.name))
             return _Same(spec.name, real)
         module = _Module(spec.name, None if real is None else real.__doc__)
+        if version is not None and unseen:
+            module.__dict__["_shows"] = version
         if spec.name == "mxnet":
-            module.__dict__["__version__"] = modes.Version.number()
             importlib.import_module("multiprocessing.pool")  # which programs use having imported mxnet alone
         return module
 
@@ -239,6 +343,7 @@ class _Installed:
 
     finder: _Finder | None = None
     saved: _Saved | None = None
+    lent: ClassVar[dict[str, dict[str, Any]]] = {}  # of modules of gluonx that are MXNet's, what `_lend` replaced
 
 
 def installed() -> bool:
@@ -282,9 +387,10 @@ def install_as_mxnet(version: int | None = None) -> None:
     for name in others:
         del sys.modules[name]
     # What is not there is looked up as in MXNet, whether or not somebody has imported mxnet.ndarray.numpy before.
-    shadowed = {name: nd.__dict__.pop(name) for name in _OTHERS_IN_ND if name in nd.__dict__}
+    shadowed = {name: nd.__dict__.pop(name) for name in _IN_ND if name in nd.__dict__}
     _Installed.saved = (modes.begin(version), others, shadowed)
-    nd.beyond[:] = [_of_ndarray]
+    _lend(nd, "mxnet.ndarray")
+    hush_jax(True)
     _Installed.finder = _Finder()
     sys.meta_path.insert(0, _Installed.finder)
     set_up_workers(_IN_WORKERS, version)
@@ -303,8 +409,9 @@ def uninstall() -> None:
         del sys.modules[name]
     forget_in_workers(_IN_WORKERS)
     before, others, shadowed = _Installed.saved
-    nd.beyond.clear()
-    for name in _OTHERS_IN_ND:
+    _take_back()
+    hush_jax(False)
+    for name in _IN_ND:
         nd.__dict__.pop(name, None)  # the import system has put mxnet's module there
     nd.__dict__.update(shadowed)
     modes.end(before)

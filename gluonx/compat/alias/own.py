@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
+import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -15,7 +16,7 @@ import numpy as onp
 from gluonx.compat.modes import SWITCHES, Version, on_change
 from gluonx.compat.nd.ndarray import NDArray
 from gluonx.compat.number_types import NUMBER_TYPES
-from gluonx.compat.operators.training import LOSSES, METRICS, OPTIMIZERS
+from gluonx.compat.operators.training import BY_KEYWORD, LOSSES, METRICS, ONLY_IN_1, OPTIMIZERS
 from gluonx.compat.parameter_dict import NamedConstant, ParameterDict
 from gluonx.compat.prefixes import Naming
 from gluonx.deferred.core import Handle
@@ -36,7 +37,13 @@ def _name(module: str, name: str) -> Callable[[], Any]:
 
 def _either(module: str, name: str, klass: type) -> Callable[[], Any]:
     """`klass`, which is MXNet 1's of that name, or gluonx's once ``set_np()`` was called."""
-    return lambda: klass if Naming.active else getattr(_real(module), name)
+
+    def find() -> Any:
+        if Naming.active or name in ONLY_IN_1:
+            return klass
+        return BY_KEYWORD.get(name) if Naming.undecided and name in BY_KEYWORD else getattr(_real(module), name)
+
+    return find
 
 
 def _apply_weighting(*args: Any) -> Any:
@@ -169,12 +176,16 @@ def _npx_load(file: Any) -> Any:
     return [found] if Naming.active and isinstance(found, Handle) else found
 
 
-def _opencv() -> Any:
-    """OpenCV where it is installed, else None."""
-    try:
-        return _real("cv2")
-    except ImportError:
-        return None
+def _optional(package: str) -> Callable[[], Any]:
+    """Return what gives a package where it is installed, else None."""
+
+    def find() -> Any:
+        try:
+            return _real(package)
+        except ImportError:
+            return None
+
+    return find
 
 
 class _NullType:
@@ -204,6 +215,8 @@ _NUMBERS = {
 }
 _WHERE_NUMBERS = ("ndarray.ndarray", "ndarray", "ndarray.sparse", "numpy.multiarray", "symbol.symbol", "test_utils")
 _BASE = {
+    "data_dir_default": lambda: os.path.join(os.path.expanduser("~"), ".mxnet"),
+    "data_dir": lambda: os.environ.get("MXNET_HOME", os.path.join(os.path.expanduser("~"), ".mxnet")),
     "numeric_types": (float, int, onp.generic),
     "integer_types": (int, onp.integer),
     "string_types": (str,),
@@ -272,8 +285,6 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.utils.HookHandle": _name("gluonx.block", "HookHandle"),
     "mxnet.model.FeedForward": _name("gluonx.module", "FeedForward"),
     "mxnet.FeedForward": _name("gluonx.module", "FeedForward"),
-    "mxnet.autograd.NDArray": _value(NDArray),
-    "mxnet.initializer.NDArray": _value(NDArray),
     **{
         f"mxnet.{m}.{name}": _value(value)
         for m in _WHERE_NUMBERS
@@ -286,12 +297,23 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.data.dataloader.default_batchify_fn": _name("gluonx.data.dataloader", "default_batchify_fn"),
     "mxnet.gluon.data.dataloader.default_mp_batchify_fn": _name("gluonx.data.dataloader", "default_mp_batchify_fn"),
     "mxnet.gluon.data.dataset._DownloadedDataset": _name("gluonx.data.vision.datasets", "_DownloadedDataset"),
+    **{
+        f"mxnet.gluon.data.dataloader.{name}": _name("gluonx.compat.workers", name)
+        for name in ("_MultiWorkerIter", "_thread_worker_fn", "_worker_fn", "_worker_initializer")
+    },
+    "mxnet.contrib.quantization.quantize_net": _name("gluonx.compat.contrib.quantization", "quantize_net_v1"),
+    "mxnet.contrib.quantization.quantize_net_v2": _name("gluonx.compat.contrib.quantization", "quantize_net_v2"),
+    **{
+        f"mxnet.{module}.convert_bucketing_module": _name("gluonx.compat.module.mixed", "convert_bucketing_module")
+        for module in ("amp", "amp.amp", "contrib.amp", "contrib.amp.amp")
+    },
     "mxnet.gluon.data.dataloader._as_in_context": _value(_as_in_context),
     "mxnet.gluon.rnn.rnn_cell._as_list": _value(_as_list),
     "mxnet.gluon.utils._brief_print_list": _value(_brief_print_list),
     "mxnet.gluon.utils._get_repo_url": _value(lambda: _real("gluonx.utils").repo_file_url("", "").rstrip("/") + "/"),
     "mxnet.gluon.utils._get_repo_file_url": _name("gluonx.utils", "repo_file_url"),
     "mxnet.gluon.utils.split_rnn_params": _value(_split_rnn_params),
+    "mxnet.gluon.rnn.rnn_cell.dynamic_unroll": _name("gluonx.compat.contrib.rnn", "dynamic_unroll"),
     "mxnet.gluon.contrib.data.IntervalSampler": _name("gluonx.data", "IntervalSampler"),
     "mxnet.gluon.contrib.data.sampler.IntervalSampler": _name("gluonx.data", "IntervalSampler"),
     "mxnet.image.image._get_interp_method": _name("gluonx.data.vision.functional", "interp_method"),
@@ -312,12 +334,14 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.loss._reshape_like": _value(_reshape_like),
     "mxnet.gluon.utils._indent": _value(_indent),
     "mxnet.gluon.block._indent": _value(_indent),
-    # Programs that pack records by themselves take these; the others its module imports, and so do star imports of it.
+    # Programs that pack records by themselves take these.
     "mxnet.recordio._IR_FORMAT": _value("IfQQ"),
     "mxnet.recordio._IR_SIZE": _value(24),
-    "mxnet.recordio.RecordIOHandle": _value(ctypes.c_void_p),
-    "mxnet.recordio.current_process": _name("multiprocessing", "current_process"),
-    "mxnet.recordio.namedtuple": _name("collections", "namedtuple"),
-    "mxnet.recordio.cv2": _opencv,
+    **{f"mxnet.{module}.cv2": _optional("cv2") for module in ("recordio", "image", "image.image")},
+    "mxnet.io.utils.h5py": _optional("h5py"),
+    **{
+        f"mxnet.contrib.svrg_optimization.{module}SVRGModule": _name("gluonx.compat.module.svrg", "SVRGModule")
+        for module in ("", "svrg_module.")
+    },
     "mxnet.AttrScope": _name("gluonx.attribute", "AttrScope"),
 }

@@ -22,10 +22,11 @@ MODULES = {
     "mxnet.contrib.tensorboard": "gluonx.compat.contrib.tensorboard",
     "mxnet.contrib.text": "gluonx.compat.contrib.text",
     "mxnet.error": "gluonx.errors",
+    "mxnet.executor_manager": "gluonx.compat.executor_manager",
     "mxnet.gluon": "gluonx",
     "mxnet.gluon.contrib": "gluonx.contrib",
     "mxnet.gluon.contrib.data": "gluonx.contrib.data",
-    "mxnet.gluon.contrib.data.text": "",
+    "mxnet.gluon.contrib.data.text": "gluonx.compat.contrib.data.text",
     "mxnet.gluon.contrib.data.vision.transforms": "gluonx.compat.contrib.data.boxes",
     "mxnet.gluon.contrib.data.vision.transforms.bbox": "gluonx.compat.contrib.data.boxes",
     "mxnet.gluon.contrib.estimator": "gluonx.estimator",
@@ -112,7 +113,7 @@ def target(dotted: str) -> str:
 
     Examples
     --------
-    >>> target("mxnet.gluon.nn"), target("mxnet.nd.contrib"), target("mxnet.gluon.contrib.data.text")
+    >>> target("mxnet.gluon.nn"), target("mxnet.nd.contrib"), target("mxnet.contrib")
     ('gluonx.nn', 'gluonx.compat.nd.contrib', '')
     """
     if dotted in MODULES:
@@ -122,6 +123,71 @@ def target(dotted: str) -> str:
     parent, _, leaf = dotted.rpartition(".")
     above = target(parent)
     return f"{above}.{leaf}" if above else ""
+
+
+@functools.cache
+def _stars() -> tuple[dict[str, str], dict[str, dict[str, dict[int, str | None]]]]:
+    """Read the usual homes of names; and of every module its names, by version the home that is not the usual one."""
+    usual: dict[str, str] = {}
+    found: dict[str, dict[str, dict[int, str | None]]] = {}
+    current: dict[str, dict[int, str | None]] = {}
+    for line in pathlib.Path(__file__).with_name("stars.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        head, _, rest = line.partition(" ")
+        if head.endswith(":"):
+            current, line = found.setdefault(head[:-1], {}), rest
+        elif head:
+            name, _, home = line.partition("=")
+            usual[name] = home
+            continue
+        for entry in line.split():
+            name, given, home = entry.partition("=")
+            versions: tuple[int, ...] = (1, 2)
+            if name[0].isdigit():
+                versions, name = (int(name[0]),), name[2:]
+            current.setdefault(name, {}).update(dict.fromkeys(versions, home if given else None))
+    return usual, found
+
+
+def canonical(module: str) -> str:
+    """Return the full name of a module that may be called by its second one: ``mxnet.nd.op`` is mxnet.ndarray.op."""
+    head, dot, rest = module.removeprefix("mxnet.").partition(".")
+    return _FULL.get(f"mxnet.{head}", f"mxnet.{head}") + dot + rest if module != "mxnet" else module
+
+
+_FULL = {**SAME, "mxnet.nd": "mxnet.ndarray"}
+
+
+def star_names(module: str, version: int | None = None) -> list[str] | None:
+    """Return the names that ``from module import *`` binds in a version of MXNet, or in any; None if it is not known.
+
+    Examples
+    --------
+    >>> star_names("mxnet.gluon.data.sampler", 1)
+    ['BatchSampler', 'FilterSampler', 'RandomSampler', 'Sampler', 'SequentialSampler']
+    """
+    names = _stars()[1].get(canonical(module))
+    return None if names is None else [n for n, homes in names.items() if version is None or version in homes]
+
+
+def star_home(module: str, name: str, version: int) -> str | None:
+    """Return the home of a name that ``from module import *`` binds, as `hidden_home` does; '' if it is `module`.
+
+    Of a plain value it is '=' and the value, as Python writes it. None if it binds no such name. A name that only the
+    other version has counts too.
+
+    Examples
+    --------
+    >>> star_home("mxnet.test_utils", "os", 2), star_home("mxnet.image", "det", 1), star_home("mxnet.image", "x", 1)
+    ('os', 'mxnet.image.detection', None)
+    """
+    usual, modules = _stars()
+    homes = modules.get(canonical(module), {}).get(name)
+    if homes is None:
+        return None
+    home = homes.get(version, next(iter(homes.values())))
+    return usual.get(name, "") if home is None else home
 
 
 @functools.cache

@@ -8,5 +8,16 @@ from gluonx.compat.module.base import BaseModule as BaseModule
 from gluonx.compat.module.bucketing import BucketingModule as BucketingModule
 from gluonx.compat.module.feedforward import FeedForward as FeedForward
 from gluonx.compat.module.module import Module as Module
+from gluonx.compat.module.python import PythonLossModule as PythonLossModule
+from gluonx.compat.module.python import PythonModule as PythonModule
+from gluonx.compat.module.sequential import SequentialModule as SequentialModule
 
-__all__ = ["BaseModule", "BucketingModule", "FeedForward", "Module"]
+__all__ = [
+    "BaseModule",
+    "BucketingModule",
+    "FeedForward",
+    "Module",
+    "PythonLossModule",
+    "PythonModule",
+    "SequentialModule",
+]

@@ -15,10 +15,7 @@ from gluonx.compat.nd.names import lookup, public_names
 from gluonx.compat.nd.ndarray import NDArray as NDArray
 
 _MODULES = ("contrib", "image", "linalg", "random", "sparse", "op", "_internal")
-_PACKAGES = {"numpy": "gluonx.np", "numpy_extension": "gluonx.npx"}
-_OTHERS = {"np": "gluonx.np", "npx": "gluonx.npx", **_PACKAGES}
-
-beyond: list[Any] = []  # what gives names of MXNet's module that are no functions, while `gluonx.compat` is at work
+_OTHERS = {"np": "gluonx.np", "npx": "gluonx.npx", "numpy": "gluonx.np", "numpy_extension": "gluonx.npx"}
 
 __all__ = ["NDArray", *creation.__all__]  # noqa: PLE0604
 __all__ += [name for name in public_names("nd") if name not in __all__]
@@ -29,19 +26,12 @@ def __getattr__(name: str) -> Any:
         found = importlib.import_module("gluonx.np.handle")._unpickle
     elif name in _MODULES:
         found = importlib.import_module(f"gluonx.compat.nd.{name}")
-    elif name in _PACKAGES and beyond:
-        return beyond[0](name)  # MXNet's package of that name, which has more than ours
     elif name in _OTHERS:
         found = importlib.import_module(_OTHERS[name])
     elif name == "Custom":
         found = importlib.import_module("gluonx.compat.operator").custom
     elif name in creation.__all__:
         found = getattr(creation, name)
-    elif beyond:
-        try:
-            found = lookup(name, "nd")
-        except AttributeError:
-            return beyond[0](name)  # not kept: it goes with the alias
     else:
         found = lookup(name, "nd")
     globals()[name] = found

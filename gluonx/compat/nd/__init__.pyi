@@ -55,4 +55,4 @@ true_divide = _true_divide
 from gluonx.compat.nd.creation import waitall as waitall
 from gluonx.compat.nd.creation import zeros as zeros
 
-beyond: Any
+

@@ -47,6 +47,8 @@ def GridGenerator(data: Any, transform_type: Any, target_shape: Any = (0, 0), *,
     """MXNet 1's operator ``GridGenerator(data; transform_type: {affine warp}, target_shape: shape=(0, 0))``. Core operators: grid_generator."""
 def GroupNorm(data: Any, gamma: Any, beta: Any, num_groups: Any = 1, eps: Any = 1e-05, output_mean_var: Any = False, *, out: Any = None, name: Any = None) -> Any:
     """MXNet 1's operator ``GroupNorm(data, gamma, beta; num_groups: int=1, eps: float=1e-05, output_mean_var: bool=False)``. Core operators: group_norm."""
+def IdentityAttachKLSparseReg(data: Any, moving_avg: Any, sparseness_target: Any = 0.1, penalty: Any = 0.001, momentum: Any = 0.9, *, out: Any = None, name: Any = None) -> NDArray:
+    """MXNet 1's operator ``IdentityAttachKLSparseReg(data, moving_avg; sparseness_target: float=0.1, penalty: float=0.001, momentum: float=0.9)``. Core operators: make_loss, stop_gradient, mean."""
 def InstanceNorm(data: Any, gamma: Any, beta: Any, eps: Any = 0.001, *, out: Any = None, name: Any = None) -> NDArray:
     """MXNet 1's operator ``InstanceNorm(data, gamma, beta; eps: float=0.001)``. Core operators: instance_norm."""
 def L2Normalization(data: Any, eps: Any = 1e-10, mode: Any = 'instance', *, out: Any = None, name: Any = None) -> NDArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx import np, npx
+from gluonx import autograd, np, npx
 from gluonx.compat.operators.reduce import at_least_1d
 from gluonx.compat.operators.row import TABLE, core, given, row, same
 from gluonx.errors import ShapeError
@@ -192,6 +192,26 @@ same(
     "MakeLoss(data; grad_scale: float=1.0, valid_thresh: float=0.0, normalization: {batch null valid}=null)",
     "make_loss",
 )
+
+
+@row(
+    "IdentityAttachKLSparseReg(data, moving_avg!; sparseness_target: float=0.1, penalty: float=0.001, "
+    "momentum: float=0.9)",
+    via="make_loss stop_gradient mean",
+)
+def _identity_with_sparseness(a: Any, data: Any, moving_avg: Any) -> Any:
+    """Return the data, whose gradient pulls the mean activation of each unit towards `sparseness_target`."""
+    if data.ndim != 2:
+        raise ShapeError(f"IdentityAttachKLSparseReg: data of shape (batch, units) were expected, got {data.shape}")
+    mean = core("stop_gradient", core("mean", data, axis=0))
+    held = core("stop_gradient", mean + (moving_avg - mean) * a.momentum)  # which tells the state's shape too
+    if not autograd.is_training():
+        return core("identity", data)
+    with autograd.pause(train_mode=True):
+        moving_avg[...] = held
+    pull = a.penalty * ((1 - a.sparseness_target) / (1 - held) - a.sparseness_target / held)
+    loss = core("make_loss", data * core("reshape", pull, newshape=(1, -1)))
+    return data + (loss - core("stop_gradient", loss))
 
 
 @row("softmax_cross_entropy(data, label)", via="log_softmax pick sum")

@@ -21,10 +21,19 @@ from gluonx.optimizer.rules import clipped, decayed, preprocess
 # -- optimizers -------------------------------------------------------------------------------------------------------
 
 
-def _optimizer(klass: type, defaults: dict[str, Any] | None = None, renamed: dict[str, str] | None = None) -> type:
-    """`klass` with MXNet 1's defaults and names of keywords. A rate of None is 0.01, or a scheduler's."""
+def _optimizer(
+    klass: type, defaults: dict[str, Any] | None = None, renamed: dict[str, str] | None = None, order: str = ""
+) -> type:
+    """`klass` with MXNet 1's defaults, names and order of keywords. A rate of None is 0.01, or a scheduler's."""
+    first = order.split()
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if first:
+            if len(args) > len(first):
+                raise TypeError(
+                    f"{klass.__name__} takes at most {len(first)} arguments by position: {', '.join(first)}"
+                )
+            args, kwargs = (), {**dict(zip(first, args, strict=False)), **kwargs}
         for old, new in (renamed or {}).items():
             if old in kwargs:
                 kwargs[new] = kwargs.pop(old)
@@ -67,8 +76,8 @@ class _NAG(optimizer.NAG):
 class _DCASGD(optimizer.DCASGD):
     """DCASGD as MXNet 1 computed it: the compensation does not see the weight decay."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"learning_rate": None, **kwargs})
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
+        super().__init__(momentum=momentum, lamda=lamda, **{"learning_rate": None, **kwargs})
 
     @classmethod
     def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
@@ -100,6 +109,19 @@ class _AdaGrad(optimizer.AdaGrad):
         grad = preprocess(weight, grad, jnp.zeros_like(at.wd), settings.clip_gradient)
         history = leaves[0] + jnp.square(grad)
         return -at.lr * (grad / jnp.sqrt(history + settings.epsilon) + weight * at.wd), (history,)
+
+
+class _GroupAdaGrad(optimizer.GroupAdaGrad):
+    """GroupAdaGrad as MXNet 1 computed it: `eps` under the root."""
+
+    def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
+        super().__init__(epsilon=kwargs.pop("epsilon", eps), **{"learning_rate": None, **kwargs})
+
+    @classmethod
+    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+        grad = clipped(grad, settings.clip_gradient)
+        history = leaves[0] + jnp.mean(jnp.square(grad), axis=tuple(range(1, grad.ndim)), keepdims=True)
+        return -at.lr * grad / jnp.sqrt(history + settings.epsilon), (history,)
 
 
 class _AdaDelta(optimizer.AdaDelta):
@@ -139,26 +161,130 @@ class _Test(optimizer.Test):
         return grad, (weight + grad,)
 
 
-for _klass in (_AdaGrad, _AdaDelta, _RMSProp, _Adamax, _NAG, _DCASGD, _Test):
+class LBSGD(optimizer.Optimizer):
+    """SGD of large batches, as MXNet 1 had it: gradients of several batches make one step, and the rate warms up.
+
+    Parameters
+    ----------
+    momentum : float
+    multi_precision : bool
+    warmup_strategy : {'linear', 'power2', 'sqrt', 'lars'}
+        How the factor of the rate grows to `batch_scale`; or the ratio of the norms of weight and gradient.
+    warmup_epochs, updates_per_epoch : int
+        How long that takes.
+    batch_scale : int
+        The number of batches whose gradients make a step.
+    begin_epoch, num_epochs : int
+    """
+
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        multi_precision: bool = False,
+        warmup_strategy: str = "linear",
+        warmup_epochs: int = 5,
+        batch_scale: int = 1,
+        updates_per_epoch: int = 32,
+        begin_epoch: int = 0,
+        num_epochs: int = 60,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(multi_precision=multi_precision, **{"use_fused_step": False, **kwargs})
+        self.momentum, self.warmup_strategy, self.warmup_epochs = momentum, warmup_strategy, warmup_epochs
+        self.batch_scale, self.updates_per_epoch, self.num_epochs = batch_scale, updates_per_epoch, num_epochs
+        self.init_updates = begin_epoch * updates_per_epoch
+        self._sums: dict[Any, tuple[Any, int]] = {}
+
+    def create_state(self, index: Any, weight: Any) -> Any:
+        """Return zeros for the momentum; None without one."""
+        return None if self.momentum == 0.0 else weight.zeros_like()
+
+    def _factor(self, count: int, weight: Any, grad: Any, wd: float) -> float:
+        if self.warmup_strategy == "lars":
+            ours, theirs = (float((x.asnumpy().astype("float64") ** 2).sum()) for x in (weight, grad))
+            return min(max(math.sqrt(ours / (theirs + wd * ours + 1e-18)), 0.01), 100.0)
+        steps, top = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
+        if count >= steps:
+            return top
+        grown = {"linear": 1.0, "power2": 2.0, "sqrt": 0.5}.get(self.warmup_strategy)
+        return 1.0 if grown is None or steps <= 1 else 1.0 + (top - 1) * (count / steps) ** grown
+
+    def step(self, indices: Any, weights: Any, grads: Any, states: Any) -> None:
+        """Add up gradients, and update by those of `batch_scale` batches."""
+        for index, weight, grad, state in zip(indices, weights, grads, states, strict=True):
+            lr, wd = self._get_lr(index), self._get_wd(index)
+            self._update_count(index)
+            before, count = self._sums.get(index, (None, self.init_updates))
+            total, count = grad.copy() if before is None else before + grad, count + 1
+            self._sums[index] = (None if count % self.batch_scale == 0 else total), count
+            if count % self.batch_scale:
+                continue
+            mean = total / self.batch_scale
+            lr *= self._factor(count, weight, mean, wd)
+            change = mean * self.rescale_grad
+            if self.clip_gradient:
+                change = change.clip(-self.clip_gradient, self.clip_gradient)
+            change = -lr * (change + wd * weight)
+            if state is not None:
+                state[:] = change = self.momentum * state + change
+            weight[:] = weight + change
+
+
+for _klass in (_AdaGrad, _GroupAdaGrad, _AdaDelta, _RMSProp, _Adamax, _NAG, _DCASGD, _Test):
     _klass.__name__ = _klass.__name__.removeprefix("_")
 _NO_RATE = {"learning_rate": None}
 _LAZY = {"lazy_update": True}  # only gradients by rows tell
 OPTIMIZERS: dict[str, type] = {
-    "SGD": _optimizer(optimizer.SGD, {**_NO_RATE, **_LAZY}),
+    "SGD": _optimizer(optimizer.SGD, {**_NO_RATE, **_LAZY}, order="momentum lazy_update"),
     "NAG": _NAG,
     "SGLD": _optimizer(optimizer.SGLD, _NO_RATE),
     "DCASGD": _DCASGD,
-    "FTML": _clips_decay(_optimizer(optimizer.FTML, _NO_RATE)),
+    "FTML": _clips_decay(_optimizer(optimizer.FTML, _NO_RATE, order="beta1 beta2 epsilon")),
+    "Ftrl": _optimizer(optimizer.Ftrl, order="lamda1 learning_rate beta"),
     "Adam": _clips_decay(_optimizer(optimizer.Adam, _LAZY)),
     "Adamax": _Adamax,
     "Nadam": _clips_decay(optimizer.Nadam),
-    "LARS": _optimizer(optimizer.LARS, {**_NO_RATE, "epsilon": 0.0}, {"eps": "epsilon"}),
+    "LARS": _optimizer(
+        optimizer.LARS, {**_NO_RATE, "epsilon": 0.0}, {"eps": "epsilon"}, order="momentum lazy_update eta eps"
+    ),
     "AdaDelta": _AdaDelta,
     "RMSProp": _RMSProp,
     "AdaGrad": _AdaGrad,
     "Test": _Test,
-    "GroupAdaGrad": _optimizer(optimizer.GroupAdaGrad, {**_NO_RATE, "epsilon": 1e-5}, {"eps": "epsilon"}),
+    "GroupAdaGrad": _GroupAdaGrad,
 }
+ONLY_IN_1: dict[str, type] = {"LBSGD": LBSGD, "ccSGD": type("ccSGD", (OPTIMIZERS["SGD"],), {"__doc__": "`SGD`."})}
+OPTIMIZERS.update(ONLY_IN_1)
+_KEYWORDS_OF_1 = {"RMSProp": ("gamma1", "gamma2"), "AdaGrad": ("eps",), "GroupAdaGrad": ("eps",), "LARS": ("eps",)}
+
+
+def _by_keyword(name: str) -> type:
+    """Return MXNet 2's optimizer, of which MXNet 1's keywords make MXNet 1's."""
+    klass: Any = getattr(optimizer, name)
+
+    def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if cls is made and not kwargs.keys().isdisjoint(_KEYWORDS_OF_1[name]):
+            return OPTIMIZERS[name](*args, **kwargs)
+        return klass.__new__(cls)
+
+    made: Any = type(name, (klass,), {"__new__": __new__, "__doc__": klass.__doc__})
+    made.__qualname__ = f"either_{name}"
+    return made
+
+
+BY_KEYWORD = {name: _by_keyword(name) for name in _KEYWORDS_OF_1}
+"""Optimizers of a program that may be one for MXNet 1 or for 2: the keywords tell which is meant."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a class that was made here, for pickles of its instances."""
+    for name_of_table, table in (("either_", BY_KEYWORD), ("", OPTIMIZERS)):
+        found = table.get(name.removeprefix(name_of_table)) if name.startswith(name_of_table) else None
+        if found is not None:
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 for _klass in OPTIMIZERS.values():
     declared(_klass)
 
@@ -278,8 +404,14 @@ _FURTHER_NAMES = {"PearsonCorrelation": "pearsonr", "NegativeLogLikelihood": "nl
 _before: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
 
-def use_legacy_registries(on: bool) -> None:
+def use_legacy_registries(on: bool, by_keyword: bool = False) -> None:
     """Make names of optimizers and metrics, and a user's ``update``, mean MXNet 1's, or (False) gluonx's own.
+
+    Parameters
+    ----------
+    on : bool
+    by_keyword : bool
+        Whether, of gluonx's own, keywords of MXNet 1 mean MXNet 1's.
 
     Examples
     --------
@@ -293,18 +425,16 @@ def use_legacy_registries(on: bool) -> None:
     optimizers, metrics = optimizer.Optimizer.opt_registry, base._REGISTRY
     update_one_by_one(on)
     decay_by_names(on)
-    if on and not _before:
-        mine = {name.lower(): klass for name, klass in OPTIMIZERS.items()}
-        mine["ccsgd"] = mine["sgd"]
-        theirs = {name.lower(): klass for name, klass in METRICS.items()}
-        theirs.update({other: METRICS[name] for name, other in _FURTHER_NAMES.items()})
-        _before.append(({n: optimizers.get(n) for n in mine}, {n: metrics.get(n) for n in theirs}))
-        optimizers.update(mine)
-        metrics.update(theirs)
-    elif not on and _before:
+    if _before:
         for table, old in zip((optimizers, metrics), _before.pop(), strict=True):
             for name, klass in old.items():
                 if klass is None:
                     table.pop(name, None)
                 else:
                     table[name] = klass
+    mine = {name.lower(): klass for name, klass in (OPTIMIZERS if on else BY_KEYWORD if by_keyword else {}).items()}
+    theirs = {name.lower(): klass for name, klass in (METRICS if on else {}).items()}
+    theirs.update({other: METRICS[name] for name, other in _FURTHER_NAMES.items() if on})
+    _before.append(({n: optimizers.get(n) for n in mine}, {n: metrics.get(n) for n in theirs}))
+    optimizers.update(mine)
+    metrics.update(theirs)

@@ -59,6 +59,8 @@ def GridGenerator(data: Any = None, transform_type: Any = ..., target_shape: Any
     """The operator GridGenerator on symbols (data); attributes: transform_type, target_shape."""
 def GroupNorm(data: Any = None, gamma: Any = None, beta: Any = None, num_groups: Any = 1, eps: Any = 1e-05, output_mean_var: Any = False, *, name: Any = None, attr: Any = None, out: Any = None) -> Symbol:
     """The operator GroupNorm on symbols (data, gamma, beta); attributes: num_groups, eps, output_mean_var."""
+def IdentityAttachKLSparseReg(data: Any = None, moving_avg: Any = None, sparseness_target: Any = 0.1, penalty: Any = 0.001, momentum: Any = 0.9, *, name: Any = None, attr: Any = None, out: Any = None) -> Symbol:
+    """The operator IdentityAttachKLSparseReg on symbols (data, moving_avg); attributes: sparseness_target, penalty, momentum."""
 def InstanceNorm(data: Any = None, gamma: Any = None, beta: Any = None, eps: Any = 0.001, *, name: Any = None, attr: Any = None, out: Any = None) -> Symbol:
     """The operator InstanceNorm on symbols (data, gamma, beta); attributes: eps."""
 def L2Normalization(data: Any = None, eps: Any = 1e-10, mode: Any = 'instance', *, name: Any = None, attr: Any = None, out: Any = None) -> Symbol:

@@ -7,6 +7,7 @@ import gzip
 import importlib.util
 import itertools
 import os
+import platform
 import shutil
 import zipfile
 from collections.abc import Callable, Sequence
@@ -33,10 +34,14 @@ __all__ = [
     "download",
     "get_bz2_data",
     "get_cifar10",
+    "get_identity_mat",
+    "get_identity_mat_batch",
     "get_im2rec_path",
     "get_mnist",
     "get_mnist_iterator",
     "get_mnist_ubyte",
+    "get_zip_data",
+    "is_aarch64_run",
     "new_matrix_with_real_eigvals_2d",
     "new_matrix_with_real_eigvals_nd",
     "new_orthonormal_matrix_2d",
@@ -351,6 +356,30 @@ def download(
     if dirname:
         os.makedirs(dirname, exist_ok=True)
     return utils.download(url, path, overwrite=overwrite, retries=retries)
+
+
+def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
+    """Have a zip archive in the folder `data_dir`, and its files beside it; what is missing is fetched from `url`."""
+    archive = os.path.join(data_dir, data_origin_name)
+    if not os.path.exists(archive):
+        download(url, dirname=data_dir, fname=data_origin_name)
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(data_dir)
+
+
+def get_identity_mat(size: int) -> Any:
+    """Return the identity matrix, an NDArray (size, size)."""
+    return nd.array(onp.eye(size, dtype=onp.float32))
+
+
+def get_identity_mat_batch(size: int) -> Any:
+    """Return two identity matrices, an NDArray (2, size, size)."""
+    return nd.array(onp.stack([onp.eye(size, dtype=onp.float32)] * 2))
+
+
+def is_aarch64_run() -> bool:
+    """Return whether this machine is an aarch64."""
+    return platform.machine() == "aarch64"
 
 
 _REPOSITORY = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"

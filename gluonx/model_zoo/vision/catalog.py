@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from gluonx._frames import door
 from gluonx.model_zoo.vision import densenet, mobilenet, resnet, squeezenet, vgg
 from gluonx.model_zoo.vision.alexnet import alexnet
 from gluonx.model_zoo.vision.inception import inception_v3
@@ -29,6 +30,7 @@ _MODELS: dict[str, Callable[..., Any]] = {
 }
 
 
+@door
 def get_model(name: str, **kwargs: Any) -> Any:
     """Return a model by its name, such as ``'resnet50_v2'`` or ``'mobilenetv2_0.25'``, upper or lower case.
 

@@ -1,0 +1,274 @@
+"""Names of MXNet that programs reach for though no page shows them, in both versions; gluonx runs it under compat."""
+
+import os
+import tempfile
+
+import mxnet as mx
+import numpy as np
+from mxnet import autograd, gluon
+from mxnet.gluon import nn, rnn
+
+ONE = mx.__version__.startswith("1")
+if not ONE:
+    mx.npx.set_np()
+
+
+def _array(values):
+    return mx.nd.array(values) if ONE else mx.np.array(values, dtype="float32")
+
+
+def _listed(array):
+    return np.asarray(array.asnumpy(), "float64").round(5).ravel().tolist()
+
+
+def structured_parameters():
+    """What conversion tools walk over, and how nested the arrays of a hybridized call were."""
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(2, 3), nn.BatchNorm(), nn.Dense(2))
+    cells = rnn.SequentialRNNCell()
+    cells.add(rnn.LSTMCell(2))
+    cells.add(rnn.ResidualCell(rnn.LSTMCell(2)))
+    both = rnn.BidirectionalCell(rnn.GRUCell(2), rnn.GRUCell(2))
+    found = [list(block._collect_params_with_prefix()) for block in (net, cells, both)]
+    found.append(list(net._collect_params_with_prefix("x")))
+    dense = nn.Dense(3)
+    dense.initialize()
+    formats = [dense._in_format, dense._out_format]
+    dense.hybridize()
+    dense(_array(np.ones((2, 4))))
+    formats += [dense._in_format, dense._out_format]
+    layer = rnn.LSTM(3)
+    layer.initialize()
+    layer.hybridize()
+    layer(_array(np.ones((5, 2, 4))), layer.begin_state(batch_size=2))
+    return [*found, [*formats, layer._in_format, layer._out_format]]
+
+
+def activations_of_cells():
+    cell = rnn.LSTMCell(3)
+    x = _array([[-1.0, 2.0]])
+    kinds = ("tanh", "relu", "sigmoid", "softsign", "softrelu", nn.LeakyReLU(0.1), lambda t: t * 2)
+    return [_listed(cell._get_activation(*((mx.nd, x, a) if ONE else (x, a)))) for a in kinds]
+
+
+def fresh_gradients():
+    x = _array([1.0, 2.0])
+    found = [x._fresh_grad]
+    x.attach_grad()
+    found.append(x._fresh_grad)
+    with autograd.record():
+        y = (x * x).sum()
+    y.backward()
+    found.append(x._fresh_grad)
+    x._fresh_grad = False
+    net = nn.Dense(1, in_units=2)
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    with autograd.record():
+        y = net(_array([[1.0, 2.0]]))
+    y.backward()
+    found += [x._fresh_grad, net.weight.data()._fresh_grad]
+    trainer.step(1)
+    return [bool(f) for f in (*found, net.weight.data()._fresh_grad)]
+
+
+def kinds_of_devices():
+    kind = mx.Context if ONE else mx.Device
+    numbers = {str(key): value for key, value in kind.devtype2str.items()}
+    return [numbers, kind.devstr2type, [d.device_typeid for d in (mx.cpu(), mx.gpu(1), mx.cpu_pinned())]]
+
+
+def unrolled():
+    """``dynamic_unroll`` over both layouts, with and without lengths."""
+    from mxnet.gluon.contrib.rnn.rnn_cell import dynamic_unroll
+
+    found = []
+    for layout, shape in (("TNC", (3, 2, 4)), ("NTC", (2, 3, 4))):
+        for lengths in (None, [1, 3]):
+            cell = rnn.LSTMCell(2)
+            cell.initialize(mx.init.Constant(0.1))
+            x = _array(np.arange(24).reshape(shape) / 10.0)
+            given = None if lengths is None else _array(lengths)
+            outs, states = dynamic_unroll(cell, x, cell.begin_state(batch_size=2), layout=layout, valid_length=given)
+            found.append([list(outs.shape), _listed(outs), [_listed(s) for s in states]])
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ modules of MXNet 1
+
+_RNG = np.random.RandomState(0)
+X = _RNG.rand(20, 6).astype("float32")
+LABEL = (X.sum(1) > 3).astype("float32")
+TARGET = (X @ np.arange(6)).astype("float32")
+WEIGHTS = {"one_weight": _RNG.rand(5, 6) - 0.5, "one_bias": np.zeros(5), "two_weight": _RNG.rand(2, 5) - 0.5}
+WEIGHTS["two_bias"] = np.zeros(2)
+
+
+def _batches():
+    return mx.io.NDArrayIter(X, LABEL, batch_size=4)
+
+
+def chains():
+    """A SequentialModule that ends in a SoftmaxOutput, and one that ends in a PythonLossModule."""
+    one = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=5, name="one")
+    one = mx.sym.Activation(one, act_type="tanh", name="act")
+    two = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="two")
+    found = []
+    for kind in ("softmax", "python"):
+        chain = mx.mod.SequentialModule()
+        chain.add(mx.mod.Module(one, label_names=None))
+        if kind == "softmax":
+            head = mx.sym.SoftmaxOutput(two, name="softmax")
+            chain.add(mx.mod.Module(head), take_labels=True, auto_wiring=True)
+        else:
+            loss = mx.mod.PythonLossModule(grad_func=lambda s, label: s.softmax() - label.one_hot(2))
+            chain.add(mx.mod.Module(two, label_names=None), auto_wiring=True)
+            chain.add(loss, take_labels=True, auto_wiring=True)
+        given = {name: mx.nd.array(value) for name, value in WEIGHTS.items()}
+        chain.fit(
+            _batches(), arg_params=given, aux_params={}, allow_missing=True, num_epoch=3,
+            optimizer_params={"learning_rate": 0.5, "momentum": 0.9},
+        )  # fmt: skip
+        names = [chain.data_names, chain.output_names, [list(shape) for _, shape in chain.output_shapes]]
+        weights = [_listed(chain.get_params()[0][name]) for name in sorted(WEIGHTS)]
+        found.append([names, weights, chain.score(_batches(), "acc"), list(chain.predict(_batches()).shape)])
+    return found
+
+
+def variance_reduced():
+    from mxnet.contrib.svrg_optimization.svrg_module import SVRGModule
+
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+    net = mx.sym.LinearRegressionOutput(net, name="lro", label=mx.sym.var("lab"))
+    found = []
+    for size, momentum in ((4, 0.0), (4, 0.9), (6, 0.0)):
+        data = mx.io.NDArrayIter(X, TARGET, batch_size=size, label_name="lab")
+        module = SVRGModule(net, label_names=["lab"], update_freq=2)
+        begin = {"fc_weight": mx.nd.zeros((1, 6)), "fc_bias": mx.nd.zeros((1,))}
+        module.fit(
+            data, eval_metric="mse", optimizer_params=(("learning_rate", 0.025), ("momentum", momentum)),
+            num_epoch=4, arg_params=begin, aux_params={},
+        )  # fmt: skip
+        found.append([_listed(module.get_params()[0]["fc_weight"]), module.score(data, "mse")[0][1]])
+    return found
+
+
+def _stepped(make, count=2):
+    optimizer = make()
+    update = mx.optimizer.get_updater(optimizer)
+    rng = np.random.RandomState(3)
+    weights = [mx.nd.array(rng.rand(3, 2)) for _ in range(count)]
+    for _ in range(9):
+        for i, weight in enumerate(weights):
+            update(i, mx.nd.array(rng.rand(3, 2) - 0.3), weight)
+    return [_listed(weight) for weight in weights]
+
+
+def large_batches():
+    """LBSGD by all of its strategies, and ``ccSGD``."""
+    opt = mx.optimizer
+    common = {"learning_rate": 0.1, "wd": 0.01, "rescale_grad": 0.5, "clip_gradient": 0.1}
+    found = [
+        _stepped(lambda k=k, n=n: opt.LBSGD(0.9 if n == 1 else 0.0, warmup_strategy=k, batch_scale=n,
+                                            warmup_epochs=2, updates_per_epoch=3, **common))
+        for k in ("linear", "power2", "sqrt", "lars", "other") for n in (1, 3)
+    ]  # fmt: skip
+    found.append(_stepped(lambda: opt.create("lbsgd", batch_scale=2, learning_rate=0.1, begin_epoch=1)))
+    return [*found, _stepped(lambda: opt.ccSGD(learning_rate=0.1)), _stepped(lambda: opt.create("ccSGD"))]
+
+
+def optimizers_by_position():
+    """The order of their arguments is another one in MXNet 2."""
+    opt = mx.optimizer
+    makes = [
+        lambda: opt.SGD(0.9), lambda: opt.FTML(0.5), lambda: opt.Ftrl(0.02, 0.2, 2), lambda: opt.DCASGD(0.0, 0.05),
+        lambda: opt.NAG(0.9), lambda: opt.LARS(0.9), lambda: opt.AdaGrad(1e-3), lambda: opt.RMSProp(0.1, 0.8, 0.7),
+        lambda: opt.AdaDelta(0.8, 1e-3), lambda: opt.contrib.GroupAdaGrad(1e-2), lambda: opt.Signum(0.1, 0.8, 0.01),
+        lambda: opt.LAMB(0.1, 0.8), lambda: opt.Adamax(0.1, 0.8), lambda: opt.RMSProp(gamma1=0.8, centered=True),
+    ]  # fmt: skip
+    return [_stepped(make) for make in makes] + [_stepped(lambda: opt.Nadam(0.1, 0.8), count=1)]
+
+
+def slices_of_batches():
+    from mxnet.executor_manager import _split_input_slice
+
+    found = []
+    for size, loads in ((5, [1, 1]), (10, [1, 2, 1]), (7, [1, 1, 1]), (3, [0.5, 0.5]), (8, [3, 1]), (1, [1, 1])):
+        try:
+            found.append([[s.start, s.stop] for s in _split_input_slice(size, loads)])
+        except ValueError:
+            found.append("ValueError")
+    return found
+
+
+def corpora():
+    from mxnet.gluon.contrib.data import text
+
+    text.check_sha1 = lambda *_: True  # so that MXNet takes the file that is there
+    text_of_wiki = " \n = A Title = \n \n the cat sat on the mat . the dog \n ran off the <unk> road . \n"
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "wiki.train.tokens"), "w", encoding="utf8") as file:
+            file.write(text_of_wiki)
+        first = text.WikiText2(folder, seq_len=5)
+        second = text.WikiText103(folder, "train", first.vocabulary, 3)
+        found = [len(first), first.vocabulary.idx_to_token, dict(first.frequencies), len(second)]
+        return [*found, [[_listed(part) for part in data[1]] for data in (first, second)]]
+
+
+def zipfian():
+    """What does not hang on the draws: shapes, types, a whole range, and the share of small numbers."""
+    draw = mx.nd._internal._sample_unique_zipfian
+    samples, tries = draw(range_max=100, shape=(2, 5))
+    whole = sorted(draw(8, shape=(1, 8))[0].asnumpy()[0].tolist())
+    return [list(samples.shape), list(tries.shape), [np.dtype(x.dtype).name for x in (samples, tries)], whole]
+
+
+def matrices():
+    test_utils = mx.test_utils
+    return [_listed(test_utils.get_identity_mat(3)), list(test_utils.get_identity_mat_batch(2).shape)]
+
+
+def own_iterators():
+    from multiprocessing.pool import ThreadPool
+
+    from mxnet.gluon.data.dataloader import _MultiWorkerIter, _thread_worker_fn, default_batchify_fn
+
+    data = gluon.data.ArrayDataset(np.arange(10).astype("float32"))
+    batches = gluon.data.BatchSampler(gluon.data.SequentialSampler(10), 4, "keep")
+    with ThreadPool(2) as pool:
+        loader = _MultiWorkerIter(
+            pool, default_batchify_fn, batches, worker_fn=_thread_worker_fn, dataset=data, prefetch=2
+        )
+        return [len(loader), [_listed(batch) for batch in loader]]
+
+
+def sparse_activations():
+    """``IdentityAttachKLSparseReg``: its gradient, its state, and a Module with it."""
+    target = {"sparseness_target": 0.2, "penalty": 0.1, "momentum": 0.8}
+    alone = mx.sym.IdentityAttachKLSparseReg(mx.sym.var("data"), name="kl", **target)
+    bound = alone.simple_bind(mx.cpu(), data=(3, 2))
+    bound.arg_dict["data"][:] = np.array([[0.2, 0.5], [0.3, 0.9], [0.4, 0.1]])
+    found = [alone.list_arguments(), alone.list_auxiliary_states()]
+    for _ in range(2):
+        bound.forward(is_train=True)
+        bound.backward(mx.nd.ones((3, 2)) * 2)
+        arrays = (bound.outputs[0], bound.grad_dict["data"], bound.aux_dict["kl_moving_avg"])
+        found.append([_listed(array) for array in arrays])
+    hidden = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="enc")
+    hidden = mx.sym.Activation(hidden, act_type="sigmoid", name="act")
+    hidden = mx.sym.IdentityAttachKLSparseReg(hidden, name="sparse", **target)
+    net = mx.sym.FullyConnected(hidden, num_hidden=6, name="dec")
+    module = mx.mod.Module(mx.sym.LinearRegressionOutput(net, mx.sym.var("lab"), name="lro"), label_names=["lab"])
+    data = mx.io.NDArrayIter(X, X, 4, label_name="lab")
+    given = {"optimizer_params": {"learning_rate": 0.1}, "initializer": mx.init.Constant(0.3)}
+    module.fit(data, num_epoch=3, eval_metric="mse", **given)
+    params, states = module.get_params()
+    return [*found, _listed(params["enc_weight"]), _listed(states["sparse_moving_avg"])]
+
+
+_BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices)
+_OF_1 = (
+    unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
+    matrices, own_iterators, sparse_activations,
+)  # fmt: skip
+CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else ()))}
