@@ -1,10 +1,11 @@
 """Materializing: how a pending graph becomes values.
 
-Two tiers. *Interpreted* runs operator by operator through executables that are cached per operator; it serves a trace
-that is new and holds no backward. *Compiled* runs the trace as one program; it serves a trace that comes the second
-time, or that holds a backward, for a training step is going to come again. A place in user code that keeps compiling
-traces which never come again is told so once, and from then on new traces from there are interpreted until they come
-a second time. So are the first runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.repeats`).
+Two ways. *Interpreted* runs operator by operator; it serves a trace that is new and holds no backward, and the first
+runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.repeats`). *A program* is the whole trace; it
+serves a trace that comes the second time, or that holds a backward, for a training step is going to come again. On a
+CPU NumPy runs a program until it pays to compile it (:mod:`gluonx.deferred.policy`). Where it cannot, a place in user
+code that keeps compiling traces which never come again is told so once, and from then on new traces from there are
+interpreted until they come a second time.
 
 What is known when something goes wrong: a program is compiled before anything is donated, results are put into their
 handles by C code that no signal can interrupt, and a graph that failed puts back every handle that it had rebound.
@@ -30,7 +31,7 @@ import numpy as np
 
 from gluonx import forked
 from gluonx._process import uncollected
-from gluonx.deferred import growth, host, kept, lanes, repeats, where
+from gluonx.deferred import growth, host, kept, lanes, policy, repeats, where
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import Handle, Node, Packed, Pending, aval_of, counters, new_handle
 from gluonx.deferred.derived import Joint
@@ -54,11 +55,7 @@ LOST = (
 )
 LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
-limits_of_churn = {
-    "programs": threshold("churn.programs"),
-    "sooner": threshold("churn.sooner"),
-    "bytes": threshold("churn.bytes"),
-}
+limits_of_churn = {"programs": threshold("churn.programs")}
 _sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
 _slot_of = attrgetter("slot")
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
@@ -155,7 +152,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
     if program is None:
         tape_slots = _tape_slots(graph, alive)
         site = _sites.setdefault(where.user_line(), _Site())
-        pieces = repeats.runs_in_pieces(graph, final is not None or bool(tape_slots))
+        pieces = repeats.runs_in_pieces(graph)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
             _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
@@ -164,23 +161,48 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
-                traced = program.trace([*args, *_structs(program.spares)])
-                lowered = traced.lower()
-        for agree in agreements:
-            agree(lowered, args)
-        lowered.compile()
-        counters.programs_compiled += 1
-        program.nbytes = kept.program_size(traced.jaxpr)
-        kept.add(program.nbytes, programs=1)  # before it is there to be forgotten
-        node.programs[key] = program
-        node.used = kept.Kept.now
-        site.waiting += 1
-        program.site = site
+                program.trace([*args, *_structs(program.spares)])
+            if policy.limits["runs"] and host.is_on() and not watchers:
+                program.put_on_host()
+        if program.by_host is None:
+            program.site = site
+            site.waiting += 1
         LAST.update(new=_novelty(node))
     else:
         args, replaced = program.arguments(graph)
-    _run_program(graph, program, args, replaced, places, alive, final)
-    LAST["node"], LAST["why"], LAST["how"], LAST["program"] = node, why, "compiled", program
+    outs = None
+    if program.traced is not None:  # it is not compiled yet
+        outs = _by_host(program, args)
+        if outs is None:
+            _compile(graph, program, args)
+        node.programs[key] = program
+        node.used = kept.Kept.now
+    _run_program(graph, program, args, replaced, places, alive, final, outs)
+    LAST["node"], LAST["why"], LAST["program"] = node, why, program
+    LAST["how"] = "compiled" if outs is None else "run by NumPy"
+
+
+def _by_host(program: Program, args: list[Any]) -> list[Any] | None:
+    """Return what NumPy computes of a program; None where it is to be compiled."""
+    whole, program.by_host = program.by_host, None
+    if whole is None or not host.is_on() or watchers or not whole.account.may_run():
+        return None
+    try:
+        outs = whole(args)
+    except Exception:  # XLA's program says what is wrong
+        return None
+    program.by_host = whole
+    return outs
+
+
+def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
+    with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
+        lowered = program.lower([*args, *_structs(program.spares)])
+    for agree in agreements:
+        agree(lowered, args)
+    lowered.compile()
+    counters.programs_compiled += 1
+    kept.add(program.nbytes, programs=1)  # before it is there to be forgotten
 
 
 def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
@@ -328,16 +350,11 @@ class _Site:
 
 
 def _interpret(node: Node, site: _Site, trains: bool) -> bool:
-    """Return whether a new trace runs operator by operator; one that trains, only where too many never came again.
-
-    Few are too many where NumPy takes a tenth of the time that XLA takes to compile it.
-    """
+    """Return whether a new trace runs operator by operator; one that trains, only where too many never came again."""
     if not node.has_backward and not trains:
         return node.visits == 1
-    limits = limits_of_churn
-    small = node.nbytes <= limits["bytes"] and host.is_on()
-    churns = site.waiting >= limits["programs"] // (limits["sooner"] if small else 1)
-    if site.waiting >= limits["programs"] and not site.warned:
+    churns = site.waiting >= limits_of_churn["programs"]
+    if churns and not site.warned:
         site.warned = True
         where.warn(
             f"the line {where.user_line()} has compiled {site.waiting} programs that did not come again; new ones from "
@@ -473,7 +490,9 @@ def _run_program(
     places: list[Any],
     alive: tuple[int, ...],
     final: Commit | None,
+    outs: list[Any] | None,
 ) -> None:
+    """Put the results of a program where they belong: `outs`, or if there are none, those of XLA."""
     sinks = _sinks(program, places, alive, final)
     if program.packs:
         vectors = [Vector(layout) for _, layout in program.packs[: len(program.packs) - len(replaced)]]
@@ -484,18 +503,20 @@ def _run_program(
     if program.tape_slots:
         graph.segment = _segment(graph, program)
         sinks += graph.segment.saved
-    if final is not None:
-        held = held_arguments(args, graph.leaves, program.donated, program.single)
-        if held:
-            _copy(held, graph, program, args)
-        if program.spares:
-            args += _spares(graph, program)
     counters.dispatches += 1
+    program.runs += 1
+    if outs is not None:
+        graph.closed = True
+        deque(map(setattr, [*sinks, *handles], repeat("value"), chain(outs, values)), maxlen=0)
+        return
+    if final is not None:
+        _give_away(graph, program, args)
     for watch in watchers:
         watch(program, args)
     graph.closed = True
     sinks += handles
-    if program.runs == 0:
+    if program.is_fresh:
+        program.is_fresh = False
         with _uninterrupted(), keeping_64_bits(program.wide):
             _commit(program, args, sinks, values)
             program.out_avals = _changed_avals(program, sinks)
@@ -504,13 +525,21 @@ def _run_program(
             _commit(program, args, sinks, values)
     else:
         _commit(program, args, sinks, values)
-    program.runs += 1
     if program.runs == 2 or program.on_fakes:
         _has_run(program, sinks)
     if program.folded:
         _place_again(program, sinks)
     elif program.out_avals is not None:
         _set_avals(program.out_avals, sinks)
+
+
+def _give_away(graph: Graph, program: Program, args: list[Any]) -> None:
+    """Prepare what is donated: copies of what somebody else holds, and buffers for the large gradients."""
+    held = held_arguments(args, graph.leaves, program.donated, program.single)
+    if held:
+        _copy(held, graph, program, args)
+    if program.spares:
+        args += _spares(graph, program)
 
 
 def _has_run(program: Program, sinks: list[Any]) -> None:
@@ -619,7 +648,7 @@ def _run_interpreted(
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
     # Sums of gradients want to know of 64 bits; operators see to themselves.
     with keeping_64_bits(node.wide), telling_of_devices(graph):
-        values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False, new=not pieces)
+        values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
     values = host.placed(values)
     counters.dispatches += len(plan.needed)
     if chained:
