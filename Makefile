@@ -6,6 +6,7 @@
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
 #   make bench-first  operators and loops on shapes that are new, against jax.numpy and MXNet
+#   make bench-cold   first step, ten steps and new lengths of a fresh process, against MXNet
 #   make bench-parallel   a step on eight fake devices, over the same by hand
 #   make bench-data   images a second of the loaders against the other frameworks'; ARGS='--train 20' for a ResNet's wait
 #   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
@@ -26,7 +27,7 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all test-tpu bench bench-models bench-ops bench-data bench-first bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo test test-fast test-all test-tpu bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -64,6 +65,9 @@ bench-data: $(VENV)/.vision
 
 bench-first: $(VENV)/.core
 	$(PY) -m benchmarks.first $(ARGS)
+
+bench-cold: $(VENV)/.core
+	$(PY) -m benchmarks.cold $(ARGS)
 
 bench-sparse: $(VENV)/.core
 	$(PY) -m benchmarks.sparse $(ARGS)

@@ -192,11 +192,11 @@ def stats() -> dict[str, Any]:
     -------
     dict
         ``programs_compiled``, ``programs_forgotten`` (also single operators'), ``programs_mb`` (an estimate of the
-        memory that programs and traces take now), ``dispatches`` (programs and single operators run by XLA), ``host``
-        (operators that NumPy ran), ``nodes_recorded``, ``traces`` (of
-        hybridized blocks), ``copies`` (buffers copied because somebody held what a step donates), ``flushes`` (number
-        by reason), ``unhybridized`` (calls of hybridized blocks that ran line by line, number by reason: an operator
-        whose result's shape depends on values).
+        memory that programs and traces take now), ``dispatches`` (programs run, by XLA or in their first runs by
+        NumPy, and single operators run by XLA), ``host`` (single operators that NumPy ran), ``nodes_recorded``,
+        ``traces`` (of hybridized blocks), ``copies`` (buffers copied because somebody held what a step donates),
+        ``flushes`` (number by reason), ``unhybridized`` (calls of hybridized blocks that ran line by line, number by
+        reason: an operator whose result's shape depends on values).
     """
     pending = graph.current_graph().cursor.depth
     return {

@@ -56,10 +56,6 @@ THRESHOLDS = {
         "so many compiled at one line that never came again are a loop that never repeats",
         "benchmarks.shapes",
     ),
-    "churn.sooner": Threshold(
-        4, "parts", "of that number are enough where all values together are small", "benchmarks.shapes"
-    ),
-    "churn.bytes": Threshold(4 << 20, "bytes", "of values that are small in this sense", "benchmarks.shapes"),
     "pieces.nodes": Threshold(
         400,
         "operations",
@@ -75,19 +71,6 @@ THRESHOLDS = {
     "pieces.each": Threshold(100, "operations", "of a longer one are a run more", "benchmarks.early"),
     "pieces.whole": Threshold(
         4000, "operations", "from here on it never is: XLA was stopped after five minutes", "benchmarks.early"
-    ),
-    "layers.nodes": Threshold(
-        100,
-        "operations",
-        "the same for a step of many equal layers on a CPU, which compile again and again",
-        "benchmarks.early",
-    ),
-    "layers.times": Threshold(6, "times", "that each kind of operator comes on average there", "benchmarks.early"),
-    "layers.outside": Threshold(
-        8, "kinds", "of operators that a training step may have outside of a hybridized net", "benchmarks.early"
-    ),
-    "layers.bytes": Threshold(
-        256 << 20, "bytes", "of values, all of which a run operator by operator holds at once", "benchmarks.early"
     ),
     "tape.segments": Threshold(
         32,
@@ -114,6 +97,9 @@ THRESHOLDS = {
         40_000, "bytes", "that each operation in a program adds, 10 to 50 kB", "benchmarks.shapes"
     ),
     "kept.trace": Threshold(40_000, "bytes", "that a trace takes", "benchmarks.shapes"),
+    "kept.traced": Threshold(
+        8, "parts", "a program that NumPy runs takes this part of what its compiled one does", "benchmarks.shapes"
+    ),
     "kept.node": Threshold(2_000, "bytes", "that a node of the trie takes", "benchmarks.shapes"),
     "kept.share": Threshold(
         8, "parts", "an operator may have this part of the bound before it begins again", "benchmarks.shapes"
@@ -139,14 +125,20 @@ THRESHOLDS = {
     "host.kept": Threshold(
         1024, "kinds", "of inputs that are remembered of one operator", "tests/deferred/test_host.py"
     ),
-    "host.inputs": Threshold(
-        8, "inputs", "of an operator whose pull-back NumPy may compute where it runs by itself", "benchmarks.early"
-    ),
     "host.draws": Threshold(
         256, "elements", "touched for each one that is drawn by trying until it holds", "benchmarks.first"
     ),
     "host.overhead": Threshold(
         4, "operations", "that take as long to compile as a program does besides its operations", "benchmarks.first"
+    ),
+    "host.runs": Threshold(
+        12,
+        "runs",
+        "of a program by NumPy, after which it is taken for one that comes a thousand times",
+        "benchmarks.early",
+    ),
+    "host.bytes": Threshold(
+        1 << 30, "bytes", "that a program's values may take at once for NumPy to run it", "benchmarks.early"
     ),
     "host.folded": Threshold(
         1 << 16, "elements", "larger results of constants are computed at each call, not kept", "benchmarks.first"

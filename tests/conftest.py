@@ -1,11 +1,13 @@
 """Fixtures of the tests under tests/; the process-wide settings are in ../conftest.py."""
 
 import gc
+import os
 
 import jax
 import numpy
 import pytest
 
+from gluonx.deferred import policy
 from lib.sample import SAMPLED, TURNS, WHOLE, chosen
 
 
@@ -13,6 +15,28 @@ from lib.sample import SAMPLED, TURNS, WHOLE, chosen
 def rng(seed):
     """A NumPy generator tied to the run's seed."""
     return numpy.random.default_rng(seed)
+
+
+BY_NUMPY = os.environ.get("GLUONX_TEST_TIER") == "numpy"
+
+
+@pytest.fixture(autouse=True)
+def _tier(request):
+    """Have programs compiled at once: a test is a few steps, all of which NumPy would run (`gluonx.deferred.policy`).
+
+    Tests marked ``first_runs`` are about these, and so is every test under ``GLUONX_TEST_TIER=numpy``.
+    """
+    runs = policy.limits["runs"]
+    if not BY_NUMPY and request.node.get_closest_marker("first_runs") is None:
+        policy.limits["runs"] = 0
+    yield
+    policy.limits["runs"] = runs
+
+
+@pytest.fixture(params=["by XLA", "by NumPy"])
+def each_tier(request, _tier):
+    """Run a test with programs compiled at once, and with NumPy running all of them."""
+    policy.limits["runs"] = 0 if request.param == "by XLA" else 1000
 
 
 @pytest.fixture

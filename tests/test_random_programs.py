@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from gluonx import engine
+from gluonx.deferred import policy
 from gluonx.deferred.flushing import limits_of_churn
 from lib import programs
 
@@ -23,10 +24,11 @@ def _wanted(program):
 
 
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")
-@pytest.mark.parametrize("mode", ["compiled", "interpreted", "naive", "bulk"])
+@pytest.mark.parametrize("mode", ["compiled", "by NumPy", "interpreted", "naive", "bulk"])
 def test_every_mode_agrees_with_the_reference(mode, monkeypatch):
     # Every example is a new program from one line: what is under test is not the guard against that.
-    monkeypatch.setitem(limits_of_churn, "programs", 10**6 if mode == "compiled" else 0)
+    monkeypatch.setitem(limits_of_churn, "programs", 10**6 if mode in ("compiled", "by NumPy") else 0)
+    monkeypatch.setitem(policy.limits, "runs", 10**6 if mode == "by NumPy" else 0)
     monkeypatch.setattr("gluonx.deferred.flushing._sites", {})
 
     @seed(_SEED)

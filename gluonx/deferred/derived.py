@@ -39,7 +39,6 @@ from gluonx.ops.checks import Index, MatrixCheck
 from gluonx.ops.cpu.convolution import native_only
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import replicated
-from gluonx.thresholds import threshold
 
 __all__ = [
     "PLAIN",
@@ -62,7 +61,6 @@ __all__ = [
 ]
 
 PLAIN, SPECIAL = "plain", "special"
-_MANY_INPUTS = threshold("host.inputs")
 ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.casting speaks of
 
 
@@ -72,8 +70,8 @@ class DerivedOp:
     ``steady`` tells that the function depends on nothing but its arguments, not even on arrays or tracers that it
     closes over; then it is traced once for each kind of input (see `strong`). ``wide`` tells that it needs 64-bit types
     also where no input is of such a type. ``form`` is the same function on NumPy arrays, and ``work`` the number of
-    elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as a backward that
-    comes at every step, XLA compiles in any case. What is ``composed`` of many operators is rewritten for a CPU before
+    elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as what several
+    devices do together, XLA compiles in any case. What is ``composed`` of many operators is rewritten for a CPU before
     it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`).
     """
 
@@ -480,10 +478,10 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
 
             return jax.vjp(forward, *[inputs[i] for i in diff])[1](cotangents)
 
-        # XLA takes 30 ms for what goes back to each of many inputs, such as those of a stack of 300 steps.
         composed = getattr(op, "composed", False)
-        many = n_inputs >= _MANY_INPUTS and not composed
-        found = cache[key] = DerivedOp(f"grad({op.name})", pull, wide=op.wide, interpreted=many)
+        found = cache[key] = DerivedOp(
+            f"grad({op.name})", pull, wide=op.wide, interpreted=getattr(op, "interpreted", True)
+        )
         found.nbytes = getattr(op, "nbytes", found.nbytes)
         found.composed = composed
     return found

@@ -1,10 +1,11 @@
 """Materializing: how a pending graph becomes values.
 
-Two tiers. *Interpreted* runs operator by operator through executables that are cached per operator; it serves a trace
-that is new and holds no backward. *Compiled* runs the trace as one program; it serves a trace that comes the second
-time, or that holds a backward, for a training step is going to come again. A place in user code that keeps compiling
-traces which never come again is told so once, and from then on new traces from there are interpreted until they come
-a second time. So are the first runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.repeats`).
+Two ways. *Interpreted* runs operator by operator; it serves a trace that is new and holds no backward, and the first
+runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.repeats`). *A program* is the whole trace; it
+serves a trace that comes the second time, or that holds a backward, for a training step is going to come again. On a
+CPU NumPy runs a program until it pays to compile it (:mod:`gluonx.deferred.policy`). Where it cannot, a place in user
+code that keeps compiling traces which never come again is told so once, and from then on new traces from there are
+interpreted until they come a second time.
 
 What is known when something goes wrong: a program is compiled before anything is donated, results are put into their
 handles by C code that no signal can interrupt, and a graph that failed puts back every handle that it had rebound.
@@ -32,7 +33,7 @@ from jax.core import eval_context
 
 from gluonx import forked
 from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
-from gluonx.deferred import growth, host, kept, lanes, repeats, where
+from gluonx.deferred import growth, host, kept, lanes, policy, repeats, where
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
     Handle,
@@ -71,11 +72,7 @@ _UNDER_WAY_BELOW = (
 )
 LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
-limits_of_churn = {
-    "programs": threshold("churn.programs"),
-    "sooner": threshold("churn.sooner"),
-    "bytes": threshold("churn.bytes"),
-}
+limits_of_churn = {"programs": threshold("churn.programs")}
 _sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
 _slot_of = attrgetter("slot")
 _value_of = attrgetter("value")
@@ -197,7 +194,7 @@ def value_apart(graph: Graph, place: Pending) -> Any:
             used = plan.leaves()
             inputs = [resolved(leaf) if i in used else None for i, leaf in enumerate(leaves)]
             try:
-                values = plan.run(inputs, floats, ints, compiled=False, new=True)
+                values = plan.run(inputs, floats, ints, compiled=False)
             except RecursionError:  # a program of one of its operators is what was interrupted while it was compiled
                 values = jax.jit(lambda given: {place.slot: plan.run(given, floats, ints)[place.slot]})(inputs)
             return host.placed(values)[place.slot]
@@ -242,7 +239,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
     if program is None:
         tape_slots = _tape_slots(graph, alive)
         site = _sites.setdefault(where.user_line(), _Site())
-        pieces = repeats.runs_in_pieces(graph, final is not None or bool(tape_slots))
+        pieces = repeats.runs_in_pieces(graph)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
             _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
             LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
@@ -251,23 +248,49 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
-                traced = program.trace([*args, *_structs(program.spares)])
-                lowered = traced.lower()
-        for agree in agreements:
-            agree(lowered, args)
-        lowered.compile()
-        counters.programs_compiled += 1
-        program.nbytes = kept.program_size(traced.jaxpr)
-        kept.add(program.nbytes, programs=1)  # before it is there to be forgotten
-        node.programs[key] = program
-        node.used = kept.Kept.now
-        site.waiting += 1
-        program.site = site
+                program.trace([*args, *_structs(program.spares)])
+            if policy.limits["runs"] and host.is_on() and not watchers:
+                program.put_on_host()
+        if program.by_host is None:
+            program.site = site
+            site.waiting += 1
         LAST.update(new=_novelty(node))
     else:
         args, replaced = program.arguments(graph)
-    _run_program(graph, program, args, replaced, places, alive, final)
-    LAST["node"], LAST["why"], LAST["how"], LAST["program"] = node, why, "compiled", program
+    if program.traced is not None:  # it is not compiled yet
+        if not _runs_by_host(program):
+            _compile(graph, program, args)
+        node.programs[key] = program
+        node.used = kept.Kept.now
+    how = "compiled" if program.by_host is None else "run by NumPy"
+    try:
+        _run_program(graph, program, args, replaced, places, alive, final)
+    except Exception:
+        if program.by_host is None:
+            raise
+        program.by_host, how = None, "compiled"  # XLA's program says what is wrong
+        args, replaced = program.arguments(graph)
+        _compile(graph, program, args)
+        _run_program(graph, program, args, replaced, places, alive, final)
+    LAST["node"], LAST["why"], LAST["program"], LAST["how"] = node, why, program, how
+
+
+def _runs_by_host(program: Program) -> bool:
+    """Return whether NumPy runs a program once more; it never does again once it does not."""
+    whole = program.by_host
+    if whole is None or not host.is_on() or watchers or not whole.account.may_run():
+        program.by_host = None
+    return program.by_host is not None
+
+
+def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
+    with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
+        lowered = program.lower([*args, *_structs(program.spares)])
+    for agree in agreements:
+        agree(lowered, args)
+    lowered.compile()
+    counters.programs_compiled += 1
+    kept.add(program.nbytes, programs=1)  # before it is there to be forgotten
 
 
 def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
@@ -415,16 +438,11 @@ class _Site:
 
 
 def _interpret(node: Node, site: _Site, trains: bool) -> bool:
-    """Return whether a new trace runs operator by operator; one that trains, only where too many never came again.
-
-    Few are too many where NumPy takes a tenth of the time that XLA takes to compile it.
-    """
+    """Return whether a new trace runs operator by operator; one that trains, only where too many never came again."""
     if not node.has_backward and not trains:
         return node.visits == 1
-    limits = limits_of_churn
-    small = node.nbytes <= limits["bytes"] and host.is_on()
-    churns = site.waiting >= limits["programs"] // (limits["sooner"] if small else 1)
-    if site.waiting >= limits["programs"] and not site.warned:
+    churns = site.waiting >= limits_of_churn["programs"]
+    if churns and not site.warned:
         site.warned = True
         where.warn(
             f"the line {where.user_line()} has compiled {site.waiting} programs that did not come again; new ones from "
@@ -560,6 +578,7 @@ def _run_program(
     alive: tuple[int, ...],
     final: Commit | None,
 ) -> None:
+    """Run a program, by XLA or by NumPy, and put its results where they belong."""
     sinks = _sinks(program, places, alive)
     if program.packs:
         vectors = [Vector(layout) for _, layout in program.packs[: len(program.packs) - len(replaced)]]
@@ -579,11 +598,12 @@ def _run_program(
     taken = graph.taken = (holders, results, list(map(_value_of, holders)))
     try:
         deque(map(setattr, holders, repeat("value"), results), maxlen=0)  # all in one operation
-        held = held_arguments(args, graph.leaves, program.donated, program.single, program.donated_vectors)
-        if held:
-            _copy(held, graph, program, args)
-        if program.spares:
-            args += _spares(graph, program)
+        if program.by_host is None:
+            held = held_arguments(args, graph.leaves, program.donated, program.single, program.donated_vectors)
+            if held:
+                _copy(held, graph, program, args)
+            if program.spares:
+                args += _spares(graph, program)
         _call(graph, program, args, results[:count] + sinks, [*results[count:], *saved, *handles], values)
         if program.out_avals is not None:
             _set_avals(program.out_avals, targets)
@@ -597,6 +617,12 @@ def _call(
 ) -> None:
     """Call a program and put its outputs into `sinks` and what comes behind these, and `values` into the last ones."""
     counters.dispatches += 1
+    program.runs += 1
+    if program.by_host is not None:
+        outs = program.by_host(args)
+        graph.closed = True
+        deque(map(setattr, sinks + behind, repeat("value"), chain(outs, values)), maxlen=0)
+        return
     for watch in watchers:
         watch(program, args)
     graph.closed = True
@@ -608,7 +634,8 @@ def _call(
     if pauses:
         pause_collector()
     try:
-        if program.runs == 0:
+        if program.is_fresh:
+            program.is_fresh = False
             with _uninterrupted(), keeping_64_bits(program.wide):
                 deque(assigned, 0)
                 program.out_avals = _changed_avals(program, sinks)
@@ -620,7 +647,6 @@ def _call(
     finally:
         if pauses:
             resume_collector()
-    program.runs += 1
     if program.runs == 2 or program.on_fakes:
         _has_run(program, sinks)
     if program.folded:
@@ -739,7 +765,7 @@ def _run_interpreted(
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
     # Sums of gradients want to know of 64 bits; operators see to themselves.
     with keeping_64_bits(node.wide), telling_of_devices(graph):
-        values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False, new=not pieces)
+        values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
     values = host.placed(values)
     counters.dispatches += len(plan.needed)
     if chained:

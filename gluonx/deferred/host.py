@@ -4,13 +4,14 @@ To compile an operator for shapes that it has not seen takes XLA 10 to 1,000 ms;
 the arrays are small. So on a CPU an operator that is not recorded runs by NumPy
 
 - always, where the work is small (``limits["small"]`` elements): a call of a compiled program costs as much as NumPy;
-- else until it has spent on these shapes about as long as a compilation would have taken (``limits["allowed"]``
-  elements). From then on it is compiled, as is at once what is larger still. What was spent is counted in elements and
-  not by a clock, so that the same program runs the same way each time. Draws go by their size alone.
+- else until it has spent on these shapes about as long as a compilation would have taken
+  (:mod:`gluonx.deferred.policy`). From then on it is compiled, as is at once what is larger still. What was spent is
+  counted in elements and not by a clock, so that the same program runs the same way each time. Draws go by their size
+  alone.
 
 How NumPy computes it: by a form of its own (:mod:`gluonx.ops.host.forms`), or else by interpreting the operator's jaxpr
-(:mod:`gluonx.ops.host.jaxprs`), which is the same function with every dtype said. What neither can do is compiled, and
-so are the backwards of a training loop, which come again.
+(:mod:`gluonx.ops.host.jaxprs`), which is the same function with every dtype said. What neither can do is compiled.
+A whole program of recorded operators, a training step say, runs the same way the first times (:class:`Whole`).
 Random operators are jaxprs too, and draw the bits that they draw under XLA.
 
 Values are :class:`~gluonx.deferred.core.HostArray` then. Invariants: nobody writes to one, none shares memory with an
@@ -36,12 +37,13 @@ import jax
 import numpy as np
 
 from gluonx import forked
-from gluonx.deferred import growth, singular
+from gluonx.deferred import growth, policy, singular, vectors
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
     Aval,
     Handle,
     HostArray,
+    Packed,
     Pending,
     Placeholder,
     Tracer,
@@ -60,6 +62,7 @@ from gluonx.thresholds import threshold
 __all__ = [
     "REFUSED",
     "Switch",
+    "Whole",
     "attempt",
     "host_array",
     "is_on",
@@ -70,6 +73,7 @@ __all__ = [
     "run",
     "stays_on_host",
     "watchers",
+    "whole",
 ]
 
 del layers  # imported for the forms that it enters
@@ -77,8 +81,6 @@ del layers  # imported for the forms that it enters
 REFUSED: Any = object()
 limits = {
     "small": threshold("host.small"),
-    "allowed": threshold("host.allowed"),
-    "call": threshold("host.call"),
     "kept": threshold("host.kept"),
 }
 
@@ -107,7 +109,7 @@ def _without_limits() -> None:
 class _Known:
     """What is known of an operator: its form in NumPy, and by the kinds of its inputs how it has run."""
 
-    __slots__ = ("cost", "draws", "form", "seen", "work")
+    __slots__ = ("composed", "cost", "draws", "form", "seen", "work")
 
     def __init__(self, op: Operator) -> None:
         found = forms.form_of(op)
@@ -115,13 +117,15 @@ class _Known:
         self.cost = forms.cost_of(op)
         self.seen: dict[Any, Any] = {}
         self.draws = bool(op.random)
+        self.composed = getattr(op, "composed", False)
 
     def reads(self, aval: Aval) -> bool:
         """Return whether NumPy may be given an array at all: to look at one waits until it is computed.
 
-        One that is larger than what may be spent is for an operator that touches a part of it, such as a slice.
+        One that is larger than what may be spent on one operator is for an operator that touches a part of it, such as
+        a slice, or for the many of a net.
         """
-        return aval.size <= limits["allowed"] or self.work is not None
+        return aval.size <= policy.limits["allowed"] or self.work is not None or self.composed
 
 
 def _known_of(op: Operator) -> _Known:
@@ -183,8 +187,8 @@ def attempt(op: Operator, args: Args) -> Any:
     return _kept(out, values, foreign)
 
 
-def run(op: Operator, values: list[Any], pullback: bool = False) -> Any:
-    """Run `op` on NumPy arrays, typed scalars and None; a `pullback` too, which comes at every step elsewhere.
+def run(op: Operator, values: list[Any]) -> Any:
+    """Run `op` on NumPy arrays, typed scalars and None.
 
     Returns
     -------
@@ -197,7 +201,7 @@ def run(op: Operator, values: list[Any], pullback: bool = False) -> Any:
     if known.form is not None:
         out = _by_form(known, known.form, values)
     if out is REFUSED:
-        out = _by_jaxpr(op, known, values, pullback)
+        out = _by_jaxpr(op, known, values)
         if out is REFUSED:
             return REFUSED
     counters.host += 1
@@ -231,15 +235,48 @@ def _near(array: jax.Array, known: _Known, aval: Aval | None = None) -> np.ndarr
     return np.asarray(array)
 
 
+class Whole:
+    """A whole program by NumPy: arrays of JAX or NumPy in, of JAX out.
+
+    Parameters
+    ----------
+    program : HostProgram
+    """
+
+    __slots__ = ("account", "program")
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+        self.account = policy.Account(program.cost, program.steps, program.nbytes)
+
+    def __call__(self, args: list[Any]) -> list[jax.Array]:
+        """Run it; the arguments stay whole, also those that XLA's program would take the buffers of."""
+        given = [*map(np.asarray, args), *[None] * (self.program.takes - len(args))]  # buffers to reuse are not read
+        return _put(self.program(*given))
+
+
+def whole(jaxpr: Any) -> Whole | None:
+    """Return what runs a program that was traced to `jaxpr`; None where one of its operations has no form in NumPy."""
+    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # not for whom the forms are enough
+
+    try:
+        return Whole(HostProgram(jaxpr))
+    except Unsupported:
+        return None
+
+
+def _put(arrays: list[np.ndarray]) -> list[jax.Array]:
+    """Return copies that JAX owns: its programs may be given their buffers."""
+    with keeping_64_bits(any(a.dtype in WIDE for a in arrays)):
+        return jax.device_put(arrays, may_alias=False)
+
+
 def placed(values: dict[int, Any]) -> dict[int, Any]:
     """Return the values of a graph with those that the host computed as ``jax.Array``."""
     slots = [slot for slot, value in values.items() if not isinstance(value, (jax.Array, Tracer))]
     if not slots:
         return values
-    # Copies, for they may be views of buffers of ours, which JAX would take as they are.
-    copies = [np.array(values[slot]) for slot in slots]
-    with keeping_64_bits(any(a.dtype in WIDE for a in copies)):
-        return {**values, **dict(zip(slots, jax.device_put(copies), strict=True))}
+    return {**values, **dict(zip(slots, _put([np.asarray(values[slot]) for slot in slots]), strict=True))}
 
 
 def _scalar(number: Number, op: Operator, args: Args) -> Any:
@@ -300,6 +337,8 @@ def _of_handle(handle: Handle, op: Operator, args: Args, known: _Known) -> np.nd
             value = handle.value
             if type(value) is HostArray:
                 return value.array
+        elif type(value) is Packed:
+            value = vectors.read(handle)
         if not isinstance(value, jax.Array) or isinstance(value, Tracer):
             return None
         array_types.add(type(value))
@@ -344,7 +383,7 @@ def _by_form(known: _Known, form: Callable[..., Any], values: list[Any]) -> Any:
             alone = len(values) == 1 and isinstance(values[0], np.ndarray)
             work = values[0].size if alone else _size(values)
         if known.draws:
-            if work > limits["allowed"]:
+            if work > policy.limits["allowed"]:
                 return REFUSED
         elif work > limits["small"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
@@ -360,17 +399,15 @@ def _key(values: list[Any]) -> tuple[Any, ...]:
 
 def _spend(known: _Known, key: tuple[object, ...], work: float, steps: int) -> bool:
     """Return whether work on inputs of this kind may still be done by NumPy, and note that it is."""
-    spent = known.seen.get(key, 0) + work + steps * limits["call"]
-    if spent > (steps + _OVERHEAD) * limits["allowed"]:
+    spent = known.seen.get(key, 0) + policy.running(work, steps)
+    if spent > policy.compiling(steps):
         return False
     _remember(known, key, spent)
     return True
 
 
 _TRIES = threshold("host.draws")
-_OVERHEAD = threshold(
-    "host.overhead"
-)  # operations that take as long to compile as a program does besides its operations
+_FEW = threshold("host.overhead")
 
 
 def _remember(known: _Known, key: tuple[object, ...], what: object) -> None:
@@ -379,16 +416,16 @@ def _remember(known: _Known, key: tuple[object, ...], what: object) -> None:
     known.seen[key] = what
 
 
-def _by_jaxpr(op: Operator, known: _Known, values: list[Any], pullback: bool) -> Any:
+def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     key = ("jaxpr", *_key(values))
     entry = known.seen.get(key)
     if entry is None:
-        entry = _interpreted(op, values) if _may_be_interpreted(op, pullback) else _COMPILE
+        entry = _interpreted(op, values) if _may_be_interpreted(op) else _COMPILE
         _remember(known, key, entry)
     program, single = entry
     if program is None:
         return REFUSED
-    cheap = program.steps <= _OVERHEAD and program.cost <= limits["small"]
+    cheap = program.steps <= _FEW and program.cost <= limits["small"]
     # A draw goes one way for good, by its size: a seed repeats it to the last bit.
     if not (cheap or known.draws) and not _spend(known, key[1:], program.cost, program.steps):
         _remember(known, key, _COMPILE)  # the program is not needed any more
@@ -403,12 +440,12 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any], pullback: bool) ->
 _COMPILE: Any = (None, False)
 
 
-def _may_be_interpreted(op: Operator, pullback: bool) -> bool:
+def _may_be_interpreted(op: Operator) -> bool:
     """Return whether a jaxpr gives the operator's own results.
 
     XLA orders the floats in quantized operators otherwise, and a step of rounding is a whole number there.
     """
-    return (pullback or getattr(op, "interpreted", True)) and not op.name.startswith("quantized_")
+    return getattr(op, "interpreted", True) and not op.name.startswith("quantized_")
 
 
 def _interpreted(op: Operator, values: list[Any]) -> Any:
@@ -426,5 +463,5 @@ def _interpreted(op: Operator, values: list[Any]) -> Any:
     if op.random:
         outs = [traced.out_info] if single else traced.out_info
         work = _TRIES * sum([math.prod(out.shape) for out in outs]) if program.cost == math.inf else program.cost
-        return (program, single) if work <= limits["allowed"] else _COMPILE
+        return (program, single) if work <= policy.limits["allowed"] else _COMPILE
     return program, single

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import telling
-from gluonx.deferred import host, where
+from gluonx.deferred import host, kept, where
 from gluonx.deferred.contracts import Operator, Place, Reach
 from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
@@ -55,6 +55,7 @@ __all__ = [
 ]
 
 PACK_ELEMENTS = threshold("small.elements")
+_TRACED = threshold("kept.traced")
 Numbers: TypeAlias = "Sequence[float] | jax.Array | None"  # those of a path, of one kind
 
 
@@ -145,13 +146,11 @@ class Plan:
         ints: Numbers,
         *,
         compiled: bool = True,
-        new: bool = False,
         cut: bool = False,
         taps: Mapping[int, jax.Array] | None = None,
     ) -> dict[int, Any]:
-        """Values by slot. With ``compiled=False``, op by op through the operators' own programs.
+        """Values by slot. With ``compiled=False``, op by op: on the host where they can, or by programs of their own.
 
-        Of what is ``new``, and may never come again, the forward and its pull-backs run on the host where they can.
         With ``cut``, for a plan that is differentiated as a whole, gradients flow only where the tape lets them.
         ``taps`` are added to the values of the slots that they name.
         """
@@ -179,13 +178,13 @@ class Plan:
             start = self.starts[node.depth - 1]
             used = used if node.donors is None else leaves  # an update takes and gives weights as they are kept
             if node.grad is not None:
-                outs = self._gradients(node, fetch, pulls, compiled, new)
+                outs = self._gradients(node, fetch, pulls, compiled)
             else:
                 inputs = [fetch(p) for p in node.parts]
                 if cut:
                     inputs = [x if i in node.diff else _constant(x) for i, x in enumerate(inputs)]
                 passed = tuple([slot in self.passed for slot in range(start, start + len(node.outs))])
-                outs, pull = _apply(node, inputs, passed, compiled, new)
+                outs, pull = _apply(node, inputs, passed, compiled)
                 if pull is not None:
                     pulls[node.depth] = pull
             for i, out in enumerate(outs):
@@ -206,7 +205,7 @@ class Plan:
         return used
 
     def _gradients(
-        self, node: Node, fetch: Callable[[Place], Any], pulls: dict[int, Any], compiled: bool, new: bool
+        self, node: Node, fetch: Callable[[Place], Any], pulls: dict[int, Any], compiled: bool
     ) -> tuple[Any, ...]:
         info: GradInfo = node.grad
         cotangents: dict[int, Any] = {}
@@ -218,7 +217,7 @@ class Plan:
             aval = self.aval(head)
             if given is not None:
                 add(head, jnp.broadcast_to(fetch(given), aval.shape).astype(aval.dtype))
-            elif new and aval.sharding is None:
+            elif not compiled and aval.sharding is None:
                 add(head, np.ones(aval.shape, aval.dtype))
             else:
                 add(head, jnp.ones(aval.shape, aval.dtype, device=_home(aval, compiled)))
@@ -277,9 +276,7 @@ def _constant(value: jax.Array | None) -> Any:
     return value if value is None else jax.lax.stop_gradient(value)
 
 
-def _apply(
-    node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bool, new: bool
-) -> tuple[tuple[Any, ...], Any]:
+def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bool) -> tuple[tuple[Any, ...], Any]:
     """Run one node; where a gradient will pass, also give its pull-back (list of cotangents or None -> tuple).
 
     ``passed`` says of each output whether one comes to it. The others are not differentiated: zeros in the place of
@@ -294,12 +291,12 @@ def _apply(
             out = _alone(op, inputs)
         return (out if type(out) is tuple else (out,)), None
     if not compiled:
-        out = _alone(op, inputs) if new else run_alone(op, inputs)
+        out = _alone(op, inputs)
 
         def pull_now(given: list[Any]) -> Any:
             mask = tuple([g is not None for g in given])
             pull = pullback_of(op, diff, len(inputs), mask)
-            return _alone(pull, [*inputs, *[g for g in given if g is not None]], new)
+            return _alone(pull, [*inputs, *[g for g in given if g is not None]])
 
         return (out if type(out) is tuple else (out,)), pull_now
     run = strong(op)
@@ -324,12 +321,12 @@ def _apply(
     return results, pull
 
 
-def _alone(op: Operator, inputs: list[Any], new: bool = False) -> Any:
-    """Run an operator at once, on the host where that is quicker than to compile it; a `new` pull-back too."""
+def _alone(op: Operator, inputs: list[Any]) -> Any:
+    """Run an operator at once, on the host where that is quicker than to compile it."""
     if host.is_on():
         values = host.on_host(op, inputs)
         if values is not None:
-            out = host.run(op, values, new)
+            out = host.run(op, values)
             if out is not host.REFUSED:
                 return out
     return run_alone(op, inputs)
@@ -418,6 +415,9 @@ class Program:
         self.treedef: Any = None
         self.out_avals: Any = None
         self.runs = 0
+        self.is_fresh = True  # whether XLA's program has not run yet
+        self.by_host: host.Whole | None = None  # what runs it until it is compiled
+        self.traced: Any = None  # what JAX traced, until it is compiled
         self.nbytes = 0  # an estimate, see gluonx.deferred.kept
         self.site: Any = None  # the line that it was compiled for
         self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
@@ -456,23 +456,38 @@ class Program:
         if self.on_fakes:
             placed["compiler_options"] = options
         homes = {a.sharding for n in path for a in n.outs}
+        self.is_near = homes == {None}  # whether all its values are on the default device
         self.on_cpu = not spread and all(_platform(home or default_place()) == "cpu" for home in homes)
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(spares), **placed)
         self.call = self._compile(gluonx_step)
 
-    def trace(self, args: Sequence[Any]) -> Any:
-        """Return what JAX traces for these arguments, or their kinds; on one CPU, as that compiles sooner."""
-        found = self.call.trace(*args)
+    def trace(self, args: Sequence[Any]) -> None:
+        """Have JAX trace the program for these arguments, or their kinds."""
+        self.traced = self.call.trace(*args)
+
+    def lower(self, args: Sequence[Any]) -> Any:
+        """Return what was traced lowered; for one CPU rewritten, as that compiles sooner."""
+        found, self.traced = self.traced, None
         run = rewritten(found.jaxpr) if self.on_cpu else None
-        if run is None:
-            return found
+        if run is not None:
 
-        def gluonx_step(*args: jax.Array) -> Any:
-            return tuple(run(*args))
+            def gluonx_step(*args: jax.Array) -> Any:
+                return tuple(run(*args))
 
-        gluonx_step.__name__ = gluonx_step.__qualname__ = self.name
-        self.call = self._compile(gluonx_step)
-        return self.call.trace(*args)
+            gluonx_step.__name__ = gluonx_step.__qualname__ = self.name
+            self.call = self._compile(gluonx_step)
+            found = self.call.trace(*args)
+        self.nbytes = kept.program_size(found.jaxpr)
+        return found.lower()
+
+    def put_on_host(self) -> None:
+        """Have NumPy run what was traced, if it can."""
+        named = (node.op.name for node in self.plan.path)
+        if self.is_near and not any(name.startswith("quantized_") for name in named):
+            self.by_host = host.whole(self.traced.jaxpr)
+        if self.by_host is not None:
+            self.nbytes = kept.program_size(self.traced.jaxpr) // _TRACED
+            kept.add(self.nbytes, programs=1)
 
     def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:
         """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors.
@@ -483,7 +498,7 @@ class Program:
         if self.joins:
             args = [leaf if type(leaf := leaves[i]) in array_types else resolved(leaf) for i in self.single]
             for join in self.joins:
-                vector = join.vector(leaves, self.runs == 0)
+                vector = join.vector(leaves, self.is_fresh)
                 args.append(vector.value)
                 if join.outs:
                     replaced.append(vector)

@@ -5,10 +5,6 @@ XLA takes the longer for an operation the more of them a program has (2,400 oper
 operator and of pull-back is compiled once. A trace that comes more often is compiled whole like any other, so that a
 training loop ends up with one program a step, unless XLA would take minutes for it.
 
-On a CPU so do shorter traces that train, such as nets of six equal layers and more: a hundred dense layers take XLA
-seven times as long as one of them, its gradient and the update. Only
-where values are small, for a run by operators holds all that a backward needs, and two sets of weights.
-
 Where gradients still flow through what an interpreted run leaves, its tape is a :class:`Chain`: one segment for each
 operator, as in naive mode, so that a later backward compiles its kinds and not its length, too.
 """
@@ -19,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gluonx.deferred import host
 from gluonx.deferred.contracts import Place
 from gluonx.deferred.core import Aval, Node, aval_of
 from gluonx.deferred.program import walk_back
@@ -31,7 +26,7 @@ from gluonx.thresholds import threshold
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
 
-__all__ = ["Chain", "behind", "is_repetitive", "layers", "limits", "runs_in_pieces", "runs_of", "values_of"]
+__all__ = ["Chain", "behind", "is_repetitive", "limits", "runs_in_pieces", "runs_of", "values_of"]
 
 # A trace of so many nodes, each kind of which comes `times` on average, is interpreted in its first `runs`, and always
 # from `whole` nodes on: XLA takes minutes for such a program.
@@ -42,28 +37,14 @@ limits = {
     "each": threshold("pieces.each"),
     "whole": threshold("pieces.whole"),
 }
-# The same of one that trains, on a CPU, where its values take no more than so many bytes.
-layers = {
-    "nodes": threshold("layers.nodes"),
-    "times": threshold("layers.times"),
-    "outside": threshold("layers.outside"),
-    "bytes": threshold("layers.bytes"),
-}
 
 
-def runs_in_pieces(graph: Graph, steps: bool) -> bool:
-    """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole.
-
-    ``steps`` tells that it ends in the step of a Trainer, or that a backward through it will come.
-    """
+def runs_in_pieces(graph: Graph) -> bool:
+    """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole."""
     node: Node = graph.cursor
-    early = node.visits <= runs_of(node.depth)
-    if node.depth >= limits["nodes"] and (early or node.depth >= limits["whole"]):
-        if is_repetitive(graph, limits["times"]):
-            return True
-    small = node.depth >= layers["nodes"] and node.nbytes <= layers["bytes"]
-    trains = steps or node.has_backward
-    return early and trains and small and host.is_on() and _is_here(graph) and is_repetitive(graph, layers["times"])
+    if node.depth < limits["nodes"] or (node.visits > runs_of(node.depth) and node.depth < limits["whole"]):
+        return False
+    return is_repetitive(graph, limits["times"])
 
 
 def runs_of(operations: int) -> int:
@@ -77,11 +58,6 @@ def runs_of(operations: int) -> int:
     (2, 39)
     """
     return max(limits["runs"], operations // limits["each"])
-
-
-def _is_here(graph: Graph) -> bool:
-    """Return whether all leaves are on the default device."""
-    return all(isinstance(leaf, np.ndarray) or aval_of(leaf).sharding is None for leaf in graph.leaves)
 
 
 def is_repetitive(graph: Graph, times: int) -> bool:

@@ -45,7 +45,6 @@ from gluonx.deferred.derived import DerivedOp, needs_64_bits, strong
 from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
 from gluonx.deferred.kept import TRACE, Kept, add, program_size
-from gluonx.deferred.replay import Replay
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Unknown
 from gluonx.device import Replicas, current_device
@@ -114,7 +113,6 @@ class Trace:
         self.gathers: set[Any] | None = None
         self.taps: list[tuple[Handle, Any]] | None = None  # of look-ups, with the row numbers; None where none can be
         self.known_taps: list[Handle] = []
-        self.replay: Replay | None = None  # of the calls; None where nobody asks for one
         # The devices of all that goes in, where the trace becomes a program of one device; None where XLA decides.
         self.places: set[Home] | None = None
 
@@ -162,10 +160,6 @@ class Trace:
             raise growth.bad_call(op, avals, error) from error
         if self.recording and not current_state().recording:
             out = jax.tree.map(jax.lax.stop_gradient, out)  # autograd.pause() in a forward that is being recorded
-            if self.replay is not None:
-                self.replay.give_up()
-        elif self.replay is not None:
-            self.replay.note(op, args, values, out)
         return tuple([new_handle(o) for o in out]) if type(out) is tuple else new_handle(out)
 
     def _plain(self, value: Raw | None, args: Args, op: Operator) -> Any:
@@ -283,7 +277,6 @@ class _Found(NamedTuple):
     required: list[str]  # what to say if a boolean does not hold
     taps: list[Any]  # handles, each of a RowVariable
     gathers: frozenset[Any]  # variables of weights that it gathers itself
-    replay: Replay | None
     n_random: int
     n_live: int  # gradients flow through this many of what comes out, the first ones
     wide: bool
@@ -295,9 +288,8 @@ class Traced:
     Out come its results, then the new values of inputs that it has written to (by their numbers, ``changed``), then
     those of blocks' ``attributes``, then those of handles from outside (``writes``), then booleans ``required``
     to hold (their messages). Arrays of the trace that it left in attributes and that do not come out are ``lost``.
-    ``inputs`` and ``outputs`` are the shapes and dtypes that the operator takes and gives. The first uses may be by
-    the calls of a ``replay``, which stands with all handles that were lifted and which of them are ``handles``.
-    What an export takes for its arguments is ``given``, nested as they were; None where some went by keyword.
+    ``inputs`` and ``outputs`` are the shapes and dtypes that the operator takes and gives. What an export takes for its
+    arguments is ``given``, nested as they were; None where some went by keyword.
     """
 
     __slots__ = (
@@ -316,7 +308,6 @@ class Traced:
         "op",
         "out_tree",
         "outputs",
-        "replay",
         "required",
         "taps",
         "writes",
@@ -332,7 +323,6 @@ class Traced:
         self.layouts = Layouts.version if op.gathers else None  # of which it says how weights are gathered
         self._gradient: tuple[str | None] | None = None
         self._elsewhere: dict[Any, tuple[int, Traced]] = {}
-        self.replay: tuple[Replay, list[Handle], list[int]] | None = None
         self.writes, self.changed, self.on_tape = found.writes, found.changed, found.on_tape
         self.n_random = found.n_random
         self.attributes, self.lost, self.required = found.stored, found.lost, found.required
@@ -349,9 +339,7 @@ class Traced:
             handles = list(handles)
             for place, home, shape in self.taps:  # each call has taps of its own
                 handles[place] = rows.tap_of(home, shape)
-        if self.replay is not None:
-            outs = self._in_pieces(flat)
-        elif self.n_random:
+        if self.n_random:
             outs = invoke(self.op, (*random_inputs(current_state(), self.n_random), *handles, *flat))
         else:
             outs = invoke(self.op, (*handles, *flat))
@@ -361,19 +349,6 @@ class Traced:
                 handles[place].variable.index = rest.pop()  # type: ignore[union-attr]
             self._hand_out(flat, rest)
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
-
-    def _in_pieces(self, flat: list[Any]) -> Any:
-        """Record the calls of the replay where it is due, else the one operator, for good."""
-        assert self.replay is not None
-        replay, lifted, kept = self.replay
-        if not replay.is_due(current_state()):
-            self.replay = None
-            key = random_inputs(current_state(), self.n_random) if self.n_random else ()
-            return invoke(self.op, (*key, *self.handles, *flat))
-        inputs = list(lifted)
-        for i, handle in zip(kept, self.handles, strict=True):  # attributes of blocks may be other arrays by now
-            inputs[i] = handle
-        return replay.run(invoke, [*inputs, *flat])
 
     def here(self, params: Callable[[], list[Any]]) -> Traced:
         """Get the same with the replicas on the current device in place of those that were traced.
@@ -505,7 +480,6 @@ def _trace_once(
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required, trace.gathers = ([], set()) if changes else (None, None)
         trace.taps, trace.known_taps, trace.places = [] if changes else None, taps, places
-        trace.replay = Replay(values) if changes and state.recording else None
         if state.trace is not None and state.trace.of_shapes:
             trace.of_shapes, trace.runs_hooks = True, None
         with without_64_bits(), trace.running(state.recording, state.training):
@@ -522,7 +496,6 @@ def _trace_once(
             n_live, wide = len(raw), trace.wide
             raw += [trace.values[id(h)] for h in writes] + [trace.value(flag) for flag, _ in trace.required or ()]
             raw += [_output(index, trace, name) for _, index in trace.taps or ()]
-            plain = trace.replay is not None and not trace.taps and not trace.gathers
             results[:] = [
                 _Found(
                     tree,
@@ -535,7 +508,6 @@ def _trace_once(
                     required=[message for _, message in trace.required or ()],
                     taps=[tap for tap, _ in trace.taps or ()],
                     gathers=frozenset(trace.gathers or ()),
-                    replay=trace.replay.end(raw, n_live) if plain and trace.replay is not None else None,
                     n_random=n_random,
                     n_live=n_live,
                     wide=wide,
@@ -563,8 +535,6 @@ def _trace_once(
     op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
     traced = Traced(op, [handles[i] for i in kept], structs, outputs, found)
-    if found.replay is not None:
-        traced.replay = found.replay, handles, kept
     return traced, []
 
 

@@ -305,7 +305,6 @@ def test_a_loop_of_changing_length_that_reads_each_step_compiles_each_piece_once
 
 def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted(monkeypatch):
     monkeypatch.setitem(flushing.limits_of_churn, "programs", 3)
-    monkeypatch.setitem(flushing.limits_of_churn, "bytes", -1)  # as of large arrays
     x = np.ones((17,))  # the trie is one for the process: a shape of its own keeps other tests out
     x.attach_grad()
 
@@ -327,9 +326,10 @@ def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted
     assert run(5) == [32.0, 32.0] and engine.stats()["programs_compiled"] == before + 1  # the second time
 
 
+@pytest.mark.first_runs
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_new_shapes_of_a_small_net_train_without_a_compiler(hybridized):
-    """The first few are compiled; then NumPy runs the forward and its pull-backs, until a shape comes again."""
+    """NumPy runs each step, also that of a shape that comes again."""
     nets = [nn.HybridSequential() for _ in range(2)]
     for net in nets:
         net.add(nn.Dense(8, activation="relu"), nn.BatchNorm(), nn.Dropout(0.2), nn.Dense(3))
@@ -351,15 +351,14 @@ def test_new_shapes_of_a_small_net_train_without_a_compiler(hybridized):
         return out.mean().item()
 
     compiled = []
-    for n in (*range(2, 14), 9, 9):
+    for n in (*range(2, 10), 5, 5):
         x, y = random.normal(size=(n, 4)).astype("float32"), random.randint(0, 3, n)
         before = engine.stats()["programs_compiled"]
         ours = step(nets[0], trainers[0], x, y)
         compiled.append(engine.stats()["programs_compiled"] - before)
         with engine.mode("naive"):
             onp.testing.assert_allclose(ours, step(nets[1], trainers[1], x, y), rtol=1e-5)
-    few = flushing.limits_of_churn["programs"] // flushing.limits_of_churn["sooner"]
-    assert compiled == [1] * few + [0] * (12 - few) + [1, 0]  # at its second time a shape is compiled
+    assert not any(compiled)
     for ours, theirs in zip(*[net.collect_params().values() for net in nets], strict=True):
         onp.testing.assert_allclose(ours.data().asnumpy(), theirs.data().asnumpy(), rtol=1e-4, atol=1e-6)
 

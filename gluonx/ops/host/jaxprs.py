@@ -60,6 +60,10 @@ class HostProgram:
         are symbols.
     steps : int
         How many operations of NumPy that are, of a loop's body once.
+    nbytes : int
+        The bytes of the values that are there at once, where that is most; NaN where lengths are symbols.
+    takes : int
+        The number of arrays that a call takes.
 
     Raises
     ------
@@ -74,13 +78,13 @@ class HostProgram:
     [array([2., 2., 2.], dtype=float32)]
     """
 
-    __slots__ = ("_block", "_taken", "cost", "steps")
+    __slots__ = ("_block", "cost", "nbytes", "steps", "takes")
 
     def __init__(self, jaxpr: core.ClosedJaxpr) -> None:
         with np.errstate(all="ignore"):
             self._block = Block(jaxpr)
-        self.cost, self.steps = self._block.cost, len(self._block.steps)
-        self._taken = len(jaxpr.jaxpr.invars)
+        self.cost, self.steps, self.nbytes = self._block.cost, len(self._block.steps), self._block.nbytes
+        self.takes = len(jaxpr.jaxpr.invars)
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         """Compute the results.
@@ -96,8 +100,8 @@ class HostProgram:
         list of numpy.ndarray
             Read-only and contiguous.
         """
-        if len(arrays) != self._taken:
-            raise TypeError(f"this program takes {self._taken} arrays, got {len(arrays)}")
+        if len(arrays) != self.takes:
+            raise TypeError(f"this program takes {self.takes} arrays, got {len(arrays)}")
         with np.errstate(all="ignore"):
             outs = self._block(*arrays)
         return [_finished(x) for x in outs]
@@ -113,13 +117,15 @@ def _finished(x: Any) -> np.ndarray:
 class Block:
     """The steps of a jaxpr, without the guards of a program: what loops and branches run too."""
 
-    __slots__ = ("cost", "outs", "rest", "steps")
+    __slots__ = ("cost", "nbytes", "outs", "rest", "steps")
 
     def __init__(self, jaxpr: core.ClosedJaxpr) -> None:
+        if jaxpr.effects:
+            raise Unsupported(f"effects: {jaxpr.effects}")
         flat = _Flat()
         places = [flat.place(_spec(v.aval)) for v in jaxpr.jaxpr.invars]
         outs = flat.inline(jaxpr.jaxpr, [flat.constant(c) for c in jaxpr.consts], places)
-        self.steps, self.cost = _lower(flat, outs)
+        self.steps, self.cost, self.nbytes = _lower(flat, outs)
         self.outs = outs
         self.rest = [flat.known.get(i) for i in range(len(places), len(flat.specs))]
 
@@ -249,8 +255,11 @@ def _platform(platforms: Any) -> np.ndarray:
     return np.asarray((for_all + for_cpus)[0], np.int32)
 
 
-def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float]:
-    """Return the steps that compute `outs`, and their cost; constants that were found are entered in ``flat.known``."""
+def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float, Any]:
+    """Return the steps that compute `outs`, their cost, and the most bytes at once.
+
+    Constants that were found are entered in ``flat.known``.
+    """
     nodes, readers = _live(flat, outs)
     specs, known = flat.specs, flat.known
     thin = _thin_broadcasts(flat, nodes, readers, set(outs))
@@ -282,7 +291,8 @@ def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float]:
         cost += call.cost if call is not None else 0.0
         made = _Node(node.name, node.params, ins, node.outs)
         steps.append((_step(fn, ins, node.outs), made))
-    return _freeing(flat, steps, set(outs)), cost
+    found, nbytes = _freeing(flat, steps, set(outs))
+    return found, cost, nbytes
 
 
 def _reshaping(shape: tuple[int, ...]) -> Callable[[Any], Any]:
@@ -376,24 +386,31 @@ def _step(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
     return general
 
 
-def _freeing(flat: _Flat, steps: list[tuple[Step, _Node]], outs: set[int]) -> list[Step]:
-    """Return the steps, with others between them that let go of what is not read any more and large."""
+def _freeing(flat: _Flat, steps: list[tuple[Step, _Node]], outs: set[int]) -> tuple[list[Step], Any]:
+    """Return the steps, with others between them that let go of what is not read any more and large.
+
+    With it the bytes of all values at the time when they are most; a view counts as a value.
+    """
     last: dict[int, int] = {}
     made = set()
     for number, (_, node) in enumerate(steps):
         last.update(dict.fromkeys((*node.ins, *node.outs), number))
         made.update(node.outs)
+    sizes = [spec.size * spec.dtype.itemsize for spec in flat.specs]
     dead: dict[int, list[int]] = {}
     for place, number in last.items():
-        spec = flat.specs[place]
-        if place in made and place not in outs and spec.size * spec.dtype.itemsize > _FREED:
+        if place in made and place not in outs and sizes[place] > _FREED:
             dead.setdefault(number, []).append(place)
-    found = []
-    for number, (step, _) in enumerate(steps):
+    found: list[Step] = []
+    now = most = sum([size for place, size in enumerate(sizes) if place not in made])
+    for number, (step, node) in enumerate(steps):
         found.append(step)
+        now += sum([sizes[place] for place in node.outs])
+        most = max(most, now)
         if number in dead:
             found.append(_letting_go(dead[number]))
-    return found
+            now -= sum([sizes[place] for place in dead[number]])
+    return found, most
 
 
 def _letting_go(places: list[int]) -> Step:

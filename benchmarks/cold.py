@@ -1,0 +1,213 @@
+"""What a process pays before training is under way: the first step, ten steps, a prediction, 40 steps of 40 lengths.
+
+    make bench-cold
+
+Processor seconds, of gluonx and of MXNet 2.0 (from ``make bench-venvs``; left out where it is not there). Each side of
+each row is a process of its own without a compilation cache, and they take turns. Nets are hybridized (``--plain``: no)
+and train by SGD with momentum. ``later`` is the median of steps 15 to 24, after the change to the compiled program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as onp
+
+__all__ = ["LENGTHS", "NETS", "main"]
+
+NETS = {
+    "mobilenet_v2_0_5": (2, 3, 64, 64),
+    "resnet18_v1": (2, 3, 64, 64),
+    "resnet50_v1": (2, 3, 64, 64),
+    "densenet121": (2, 3, 64, 64),
+    "transformer, 6 layers": (8, 32, 64),
+    "perceptron": (32, 20),
+}
+"""Nets that see one shape, with the shape."""
+
+LENGTHS = ["LSTM language model", "small CNN", "transformer layer"]
+"""Nets that see a new length at each of 40 steps."""
+
+
+def _encoder(mx: Any, layers: int, units: int) -> Any:
+    """Return encoder layers as they are written by hand in Gluon."""
+    nn, np, npx = mx.gluon.nn, mx.np, mx.npx
+
+    class Layer(nn.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.query, self.key, self.value, self.out = (
+                nn.Dense(units, flatten=False, in_units=units) for _ in range(4)
+            )
+            self.first, self.second = nn.LayerNorm(in_channels=units), nn.LayerNorm(in_channels=units)
+            self.up = nn.Dense(4 * units, flatten=False, in_units=units, activation="relu")
+            self.down = nn.Dense(units, flatten=False, in_units=4 * units)
+            self.dropout = nn.Dropout(0.1)
+
+        def forward(self, x: Any) -> Any:
+            scores = np.matmul(self.query(x), np.swapaxes(self.key(x), 1, 2)) / units**0.5
+            mixed = self.out(np.matmul(npx.softmax(scores), self.value(x)))
+            x = self.first(x + self.dropout(mixed))
+            return self.second(x + self.dropout(self.down(self.up(x))))
+
+    net = nn.HybridSequential()
+    net.add(*[Layer() for _ in range(layers)])
+    return net
+
+
+def _cnn(mx: Any) -> Any:
+    nn = mx.gluon.nn
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(8, 3, activation="relu", in_channels=1),
+        nn.MaxPool2D(),
+        nn.Conv2D(16, 3, activation="relu", in_channels=8),
+        nn.GlobalAvgPool2D(),
+        nn.Dense(10, in_units=16),
+    )
+    return net
+
+
+def _language_model(mx: Any) -> Any:
+    nn = mx.gluon.nn
+    net = nn.HybridSequential()
+    net.add(
+        nn.Embedding(200, 64),
+        mx.gluon.rnn.LSTM(64, num_layers=2, input_size=64),
+        nn.Dense(200, flatten=False, in_units=64),
+    )
+    return net
+
+
+def _net(mx: Any, row: str) -> Any:
+    nn = mx.gluon.nn
+    if row == "perceptron":
+        net = nn.HybridSequential()
+        net.add(nn.Dense(64, activation="relu"), nn.Dense(64, activation="relu"), nn.Dense(10))
+        return net
+    if row.startswith("transformer, "):
+        return _encoder(mx, 6, 64)
+    names = {"mobilenet_v2_0_5": "mobilenetv2_0.5"}
+    return mx.gluon.model_zoo.vision.get_model(names.get(row, row), classes=10)
+
+
+def _lengths(mx: Any, row: str) -> Any:
+    """Return a net, and what it is given at step `i` as data and labels."""
+    numbers = onp.random.RandomState(0)
+    if row == "small CNN":
+        return _cnn(mx), lambda i: (numbers.rand(4, 1, 16 + i, 16 + i).astype("f"), numbers.randint(0, 10, 4))
+    if row == "transformer layer":
+        return _encoder(mx, 1, 32), lambda i: (numbers.rand(4, 4 + i, 32).astype("f"), None)
+
+    def words(i: int) -> Any:
+        x = numbers.randint(0, 200, (9 + i, 8))
+        return x[:-1].astype("int32"), x[1:]
+
+    return _language_model(mx), words
+
+
+def _spent(run: Any, times: list[float]) -> None:
+    begin = time.process_time()
+    run()
+    times.append(time.process_time() - begin)
+
+
+def _side(name: str, row: str, hybridize: bool) -> dict[str, float]:
+    mx = importlib.import_module(name)
+    if name == "mxnet":
+        mx.npx.set_np()
+    np, gluon = mx.np, mx.gluon
+    if row in NETS:
+        net, numbers = _net(mx, row), onp.random.RandomState(0)
+        shape = NETS[row]
+        labels = None if row.startswith("transformer") else numbers.randint(0, 10, shape[0])
+        batch = (numbers.rand(*shape).astype("f"), labels)
+        given = lambda i: batch  # noqa: E731
+    else:
+        net, given = _lengths(mx, row)
+    net.initialize()
+    if hybridize:
+        net.hybridize()
+    entropy = gluon.loss.SoftmaxCrossEntropyLoss()
+    forward: list[float] = []
+    steps: list[float] = []
+    predict: list[float] = []
+    if row in NETS:
+        _spent(lambda: net(np.array(given(0)[0])).wait_to_read(), forward)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-3, "momentum": 0.9})
+
+    def step(i: int) -> None:
+        x, y = given(i)
+        with mx.autograd.record():
+            out = net(np.array(x, dtype=x.dtype))
+            loss = (out**2).mean() if y is None else entropy(out, np.array(y)).mean()
+        loss.backward()
+        trainer.step(1)
+        loss.item()
+        mx.npx.waitall()
+
+    for i in range(25 if row in NETS else 40):
+        _spent(lambda i=i: step(i), steps)
+        if row in NETS and i == 1:
+            _spent(lambda: net(np.array(given(0)[0])).wait_to_read(), predict)
+    if row not in NETS:
+        return {"40 lengths": sum(steps)}
+    return {
+        "forward": forward[0],
+        "first step": steps[0],
+        "ten steps": forward[0] + sum(steps[:10]),
+        "predict": predict[0],
+        "25 steps": forward[0] + sum(steps),
+        "later": statistics.median(steps[15:]),
+    }
+
+
+def _run(side: str, python: Path, row: str, hybridize: bool) -> dict[str, float]:
+    gone = ("GLUONX_CACHE_DIR", "GLUONX_TUNE", "JAX_COMPILATION_CACHE_DIR")
+    env = {name: value for name, value in os.environ.items() if name not in gone}
+    env["PYTHONPATH"] = str(Path(__file__).parent.parent)
+    command = [str(python), __file__, "--side", side, "--rows", row]
+    out = subprocess.run(
+        [*command, *["--plain"] * (not hybridize)], env=env, capture_output=True, text=True, check=True
+    )
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    """Run the sides in turns and print the table."""
+    parser = argparse.ArgumentParser(description="What a process pays before training is under way.")
+    parser.add_argument("--side", choices=["gluonx", "mxnet"], help="run one side of one row and print it as JSON")
+    parser.add_argument("--plain", action="store_true", help="do not hybridize")
+    parser.add_argument("--rows", nargs="+", default=[*NETS, *LENGTHS])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--mxnet", type=Path, default=Path(".venv-mxnet/bin/python"), help="a Python that has MXNet 2.0"
+    )
+    args = parser.parse_args()
+    if args.side:
+        print(json.dumps(_side(args.side, args.rows[0], not args.plain)))
+        return
+    sides = {"gluonx": Path(sys.executable), **({"mxnet": args.mxnet} if args.mxnet.exists() else {})}
+    print("| processor seconds | | " + " | ".join(sides) + " | ratio |\n" + "| --- " * (3 + len(sides)) + "|")
+    for row in args.rows:
+        found: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
+        for _ in range(args.rounds):
+            for side, python in sides.items():
+                found[side].append(_run(side, python, row, not args.plain))
+        for what in found["gluonx"][0]:
+            medians = [statistics.median(times[what] for times in each) for each in found.values()]
+            ratio = f"{medians[0] / medians[1]:.1f}" if len(medians) > 1 else ""
+            print(f"| {row} | {what} | " + " | ".join(f"{m:.3f}" for m in medians) + f" | {ratio} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

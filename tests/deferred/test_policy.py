@@ -1,0 +1,371 @@
+"""The first runs of a program are NumPy's, and nobody notices but the clock; then it is compiled."""
+
+import copy
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+import pytest
+
+import gluonx
+from gluonx import Trainer, autograd, engine, nn, np, npx
+from gluonx.deferred import flushing, host, policy, repeats
+from gluonx.gluon.utils import clip_global_norm
+from gluonx.loss import SoftmaxCELoss
+from gluonx.ops.host import jaxprs
+
+pytestmark = pytest.mark.first_runs
+RUNS = policy.limits["runs"]
+
+
+def _count(name="programs_compiled"):
+    return engine.stats()[name]
+
+
+def _dense(units, seed=0, **kwargs):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(units, in_units=3, activation="tanh"), nn.Dense(2, in_units=units))
+    net.initialize()
+    numbers = onp.random.RandomState(seed)
+    for p in net.collect_params().values():
+        p.set_data(numbers.uniform(-1, 1, p.shape))
+    return net, Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}, **kwargs)
+
+
+X = onp.random.RandomState(1).randn(5, 3).astype("float32")
+
+
+def _step(net, trainer, x=X):
+    with autograd.record():
+        loss = (net(np.array(x)) ** 2).mean()
+    loss.backward()
+    trainer.step(1)
+    return loss
+
+
+def _values(net):
+    return {name: p.data().asnumpy() for name, p in net.collect_params().items()}
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_step_is_compiled_when_it_has_come_often(hybrid):
+    net, trainer = _dense(6 + hybrid)
+    net.hybridize(hybrid)
+    compiled = []
+    for _ in range(RUNS + 4):
+        before = _count()
+        _step(net, trainer)
+        compiled.append(_count() - before)
+        assert ("by NumPy" in engine.explain()) == (len(compiled) <= RUNS)
+    assert compiled == [0] * RUNS + [1, 0, 0, 0]
+
+
+def test_a_step_whose_runs_cost_more_is_compiled_sooner(monkeypatch):
+    """What NumPy may spend is what a compilation takes."""
+    net, trainer = _dense(9)
+    _step(net, trainer)
+    program = flushing.LAST["program"].by_host.program
+    once = policy.running(program.cost, program.steps)
+    monkeypatch.setitem(policy.limits, "overhead", 0)
+    monkeypatch.setitem(policy.limits, "allowed", 3.5 * once / program.steps)
+    net, trainer = _dense(10)
+    compiled = []
+    for _ in range(6):
+        before = _count()
+        _step(net, trainer)
+        compiled.append(_count() - before)
+    assert compiled == [0, 0, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("why", ["memory", "off", "profiled"])
+def test_what_is_compiled_at_once(why, monkeypatch):
+    net, trainer = _dense({"memory": 11, "off": 12, "profiled": 13}[why])
+    if why == "memory":
+        monkeypatch.setitem(policy.limits, "bytes", 1000)
+    if why == "profiled":
+        monkeypatch.setattr(flushing, "watchers", [lambda program, args: None])
+    before = _count()
+    with engine.host(why != "off"):
+        _step(net, trainer)
+    assert _count() == before + 1
+
+
+def test_what_has_no_form_in_numpy_is_compiled():
+    seen = []
+
+    def told(x):
+        jax.debug.callback(lambda value: seen.append(float(value)), x.sum())
+        return x * 2
+
+    w = np.array([1.0, 2.0])
+    w.attach_grad()
+    double = gluonx.from_jax(told)
+    before = _count()
+    with autograd.record():
+        loss = double(w).sum()
+    loss.backward()
+    assert w.grad.tolist() == [2.0, 2.0]
+    jax.effects_barrier()
+    assert seen == [3.0] and _count() == before + 1
+    assert host.whole(jax.make_jaxpr(told)(jnp.ones(2))) is None
+
+
+def test_what_fails_on_the_host_is_compiled(monkeypatch):
+    net, trainer = _dense(14)
+    twin, other = _dense(14)
+    with engine.mode("naive"):
+        _step(twin, other)
+
+    def fails(self, *arrays):
+        raise MemoryError
+
+    monkeypatch.setattr(jaxprs.HostProgram, "__call__", fails)
+    before = _count()
+    _step(net, trainer)
+    assert _count() == before + 1
+    for name, value in _values(net).items():
+        onp.testing.assert_allclose(value, _values(twin)[name], rtol=1e-5)
+
+
+def test_an_interrupted_run_leaves_everything_as_it_was(monkeypatch):
+    net, trainer = _dense(15)
+    _step(net, trainer)
+    before, run = _values(net), jaxprs.HostProgram.__call__
+
+    def interrupted(self, *arrays):
+        run(self, *arrays)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jaxprs.HostProgram, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _step(net, trainer)
+    monkeypatch.setattr(jaxprs.HostProgram, "__call__", run)
+    for name, value in _values(net).items():
+        onp.testing.assert_array_equal(value, before[name])
+    _step(net, trainer)
+    assert not onp.array_equal(_values(net)["0.weight"], before["0.weight"])
+
+
+def test_what_users_hold_is_never_written_to():
+    """Raw arrays and views of NumPy, taken before and after the change-over, keep their numbers."""
+    net, trainer = _dense(16)
+    big = nn.Dense(80, in_units=80)
+    big.initialize()
+    other = Trainer(big.collect_params(), "adam")
+    held = []
+    for _ in range(RUNS + 3):
+        for p in (*net.collect_params().values(), *big.collect_params().values()):
+            raw = p.data().value
+            view = onp.asarray(p.data())
+            held.append((view, view.copy()))
+            if isinstance(raw, jax.Array):
+                held.append((raw, onp.array(raw)))
+        _step(net, trainer)
+        _step(big, other, onp.ones((2, 80), "float32"))
+    for now, then in held:
+        onp.testing.assert_array_equal(onp.asarray(now), then)
+
+
+def test_gradients_are_readable_after_a_step():
+    net, trainer = _dense(17)
+    for _ in range(RUNS + 2):
+        w, b, v, c = [p.data().asnumpy() for p in net.collect_params().values()]
+        _step(net, trainer)
+
+        def pure(w, b, v, c):
+            return ((jnp.tanh(X @ w.T + b) @ v.T + c) ** 2).mean()
+
+        wanted = jax.grad(pure, (0, 1, 2, 3))(w, b, v, c)
+        for p, grad in zip(net.collect_params().values(), wanted, strict=True):
+            onp.testing.assert_allclose(p.grad().asnumpy(), grad, rtol=1e-4, atol=1e-6)
+
+
+class _Noisy(nn.HybridBlock):
+    """Layers that draw and keep statistics."""
+
+    def __init__(self, units):
+        super().__init__()
+        self.layers = nn.HybridSequential()
+        for _ in range(4):
+            self.layers.add(nn.Dense(units, in_units=units), nn.BatchNorm(in_channels=units), nn.Dropout(0.3))
+
+    def forward(self, x):
+        x = self.layers(x)
+        return x, (x**2).mean()
+
+
+def _noisy_steps(units, hybrid, read):
+    gluonx.random.seed(5)
+    net, data = _Noisy(units), onp.random.RandomState(1).rand(2, 8, units)
+    net.initialize()
+    net.cast("float64")  # the last bits of float32 grow through the layers' statistics
+    net.hybridize(hybrid)
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+    log = []
+    for i in range(5):
+        with autograd.record():
+            out, loss = net(np.array(data[i % 2]))
+            if read:
+                log.append(loss.asnumpy())
+        loss.backward()
+        if i % 2:
+            clip_global_norm([p.grad() for p in net.collect_params().values() if p.grad_req != "null"], 0.5)
+        trainer.step(1)
+        log += [out.asnumpy(), loss.asnumpy(), net(np.array(data[0]))[0].asnumpy()]
+    params = net.collect_params().values()
+    return log, [p.data().asnumpy() for p in params] + [p.grad().asnumpy() for p in params if p.grad_req != "null"]
+
+
+@pytest.mark.parametrize("read", [False, True], ids=["", "loss read first"])
+@pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
+def test_numpy_draws_the_masks_and_keeps_the_statistics_of_the_compiled_program(hybrid, read):
+    before = _count()
+    found = _noisy_steps(6, hybrid, read)
+    assert _count() == before
+    with engine.host(False):
+        wanted = _noisy_steps(6, hybrid, read)
+    assert _count() > before
+    for x, y in zip([*found[0], *found[1]], [*wanted[0], *wanted[1]], strict=True):
+        onp.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10)
+    masks = [[(x == 0).tolist() for x in log if x.ndim == 2] for log in (found[0], wanted[0])]
+    assert masks[0] == masks[1]
+
+
+def test_gradients_that_are_added_up(monkeypatch):
+    def run(on):
+        net, trainer = _dense(18)
+        for p in net.collect_params().values():
+            p.grad_req = "add"
+        with engine.host(on):
+            for i in range(3):
+                for k in range(2):
+                    with autograd.record():
+                        loss = (net(np.array(X * (i + k))) ** 2).mean()
+                    loss.backward()
+                trainer.step(2)
+                for p in net.collect_params().values():
+                    p.zero_grad()
+        return _values(net)
+
+    before = _count()
+    found = run(True)
+    assert _count() == before
+    for name, value in run(False).items():
+        onp.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-7)
+
+
+def test_half_precision_with_weights_in_float32():
+    def run(on):
+        net, _ = _dense(19)
+        net.cast("float16")
+        trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9, "multi_precision": True})
+        with engine.host(on):
+            for _ in range(3):
+                _step(net, trainer, X.astype("float16"))
+        return _values(net)
+
+    found, wanted = run(True), run(False)
+    for name, value in wanted.items():
+        onp.testing.assert_allclose(found[name], value, rtol=4e-3, atol=2e-3)
+
+
+def test_second_derivatives_by_numpy():
+    x = np.array([0.5, -1.0, 2.0])
+    x.attach_grad()
+    before = _count()
+    with autograd.record():
+        y = (x**3).sum()
+        (first,) = autograd.grad(y, [x], create_graph=True)
+        z = (first**2).sum()
+    z.backward()
+    onp.testing.assert_allclose(x.grad.asnumpy(), 36 * x.asnumpy() ** 3, rtol=1e-5)
+    assert _count() == before
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_predicting_after_training_compiles_nothing(hybrid):
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(8, 3, in_channels=2),
+        nn.BatchNorm(in_channels=8),
+        nn.Activation("relu"),
+        nn.Conv2D(7 + hybrid, 1, in_channels=8),
+        nn.GlobalAvgPool2D(),
+    )
+    net.initialize()
+    net.hybridize(hybrid)
+    trainer, x = Trainer(net.collect_params(), "adam"), onp.random.RandomState(0).randn(2, 2, 9, 9).astype("float32")
+    for _ in range(2):
+        with autograd.record():
+            loss = (net(np.array(x)) ** 2).mean()
+        loss.backward()
+        trainer.step(1)
+    engine.reset_stats()
+    net(np.array(x)).asnumpy()
+    assert _count() == 0 and _count("dispatches") <= 1  # the small weights are taken out of their vector
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_new_lengths_are_never_compiled(hybrid):
+    net = nn.HybridSequential()
+    net.add(nn.Embedding(20, 8), gluonx.rnn.LSTM(8, layout="NTC"), nn.Dense(20, flatten=False))
+    net.initialize()
+    net.hybridize(hybrid)
+    trainer, ce = Trainer(net.collect_params(), "adam"), SoftmaxCELoss()
+    engine.reset_stats()
+    for length in range(3, 25):
+        x = onp.random.RandomState(length).randint(0, 20, (2, length))
+        with autograd.record():
+            loss = ce(net(np.array(x[:, :-1])), np.array(x[:, 1:])).mean()
+        loss.backward()
+        trainer.step(1)
+    assert _count() == 0 and onp.isfinite(loss.item())
+
+
+def test_a_long_record_of_few_kinds_goes_operator_by_operator():
+    w = np.array([0.5, 0.25])
+    w.attach_grad()
+    engine.reset_stats()
+    with autograd.record():
+        y = np.ones(2)
+        for _ in range(repeats.limits["nodes"]):
+            y = np.tanh(y * w)
+        y = y.sum()
+    y.backward()
+
+    def pure(w):
+        return jax.lax.fori_loop(0, repeats.limits["nodes"], lambda i, y: jnp.tanh(y * w), jnp.ones(2)).sum()
+
+    onp.testing.assert_allclose(w.grad.asnumpy(), jax.jacfwd(pure)(jnp.array([0.5, 0.25])), rtol=1e-4)
+    assert _count() == 0
+
+
+def test_a_copy_of_a_net_goes_its_own_way_from_numpy_to_xla():
+    net, trainer = _dense(21)
+    twin, other = _dense(21)
+    for _ in range(RUNS - 2):
+        _step(net, trainer)
+        _step(twin, other)
+    kept = copy.deepcopy(net)
+    before = _values(kept)
+    for _ in range(4):
+        _step(net, trainer)
+    for name, value in _values(kept).items():
+        onp.testing.assert_array_equal(value, before[name])
+        onp.testing.assert_array_equal(value, _values(twin)[name])
+
+
+def test_a_mask_is_the_same_in_both_tiers():
+    x = np.array([1.0, 2.0])
+    x.attach_grad()
+    npx.random.seed(0)
+    with autograd.record():
+        y = npx.dropout(x * 1.0, p=0.5).sum()
+    y.backward()
+    kept = x.grad.asnumpy()
+    npx.random.seed(0)
+    with engine.host(False), autograd.record():
+        y = npx.dropout(x * 1.0, p=0.5).sum()
+    with engine.host(False):
+        y.backward()
+        onp.testing.assert_array_equal(kept, x.grad.asnumpy())
