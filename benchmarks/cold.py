@@ -28,7 +28,6 @@ NETS = {
     "mobilenet_v2_0_5": (2, 3, 64, 64),
     "resnet18_v1": (2, 3, 64, 64),
     "resnet50_v1": (2, 3, 64, 64),
-    "densenet121": (2, 3, 64, 64),
     "transformer, 6 layers": (8, 32, 64),
     "perceptron": (32, 20),
 }
