@@ -15,6 +15,7 @@ import numpy as onp
 from gluonx.dtype import bfloat16 as _bfloat16
 from gluonx.dtype import canonical, keeping_64_bits
 from gluonx.errors import FormatError
+from gluonx.files.atomic import atomic_write
 from gluonx.np.creation import array
 from gluonx.np.handle import View, ndarray
 
@@ -274,14 +275,26 @@ def array_str(
     return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
 
 
+def _complete(file: Any, ending: str) -> Any:
+    """Give a path its ending, as NumPy does; an open file is itself."""
+    name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
+    return name if not isinstance(name, str) or name.endswith(ending) else name + ending
+
+
 def save(file: Any, arr: Any) -> None:
-    """Write one array to a ``.npy`` file (see ``npx.savez`` for several)."""
-    onp.save(file, onp.asarray(arr), allow_pickle=False)
+    """Write one array to a ``.npy`` file (see ``npx.savez`` for several).
+
+    A file that is there is replaced when the new one is complete, and stays as it was if it cannot be written.
+    """
+    with atomic_write(_complete(file, ".npy")) as whole:
+        onp.save(whole, onp.asarray(arr), allow_pickle=False)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
-    """Write arrays to an ``.npz`` file."""
-    onp.savez(file, *[onp.asarray(a) for a in args], allow_pickle=False, **{k: onp.asarray(v) for k, v in kwds.items()})
+    """Write arrays to an ``.npz`` file, which takes the place of one that is there when it is complete."""
+    named = {name: onp.asarray(array) for name, array in kwds.items()}
+    with atomic_write(_complete(file, ".npz")) as whole:
+        onp.savez(whole, *[onp.asarray(array) for array in args], allow_pickle=False, **named)
 
 
 def load(file: str | os.PathLike[str] | Any) -> Any:

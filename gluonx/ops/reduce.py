@@ -87,9 +87,15 @@ def _sum_dtype(dtype: Any) -> Any:
     return None if dtype is None else canonical(dtype)
 
 
+def _along(x: Array, axis: Axis) -> Axis:
+    """Return the axes of a reduction; none of an array that has none, of which 0 and -1 are allowed, as in NumPy."""
+    return () if x.ndim == 0 and axis in (0, -1) else axis
+
+
 @register("sum", level=4, amp="float32", shape=REDUCED)
 def sum_(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Return the sum over axes."""
+    axis = _along(x, axis)
     axes = _slow_axes(x, axis) if dtype is None else None
     if axes is not None:
         return total(x, axes, keepdims)
@@ -114,6 +120,7 @@ def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
 @register(level=4, amp="float32", shape=REDUCED)
 def mean(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Return the mean over axes; of integers, a float."""
+    axis = _along(x, axis)
     if dtype is None and not jnp.issubdtype(x.dtype, jnp.inexact):
         return _whole_mean(x, axis, keepdims)
     axes = _slow_axes(x, axis) if dtype is None else None
@@ -147,6 +154,7 @@ def _whole_mean(x: Array, axis: Axis, keepdims: bool) -> Array:
 @register(level=4, amp="float32", shape=REDUCED)
 def prod(x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Return the product over axes."""
+    axis = _along(x, axis)
     return jnp.prod(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims)
 
 
@@ -175,30 +183,35 @@ def _extreme_moved(
 @register("max", level=4, aliases=("amax",), shape=REDUCED, gradient="through `x`, ties share it")
 def max_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the largest element over axes; each of several equal ones has the whole gradient."""
+    axis = _along(x, axis)
     return _extreme(x, False, axis, keepdims)
 
 
 @register("min", level=4, aliases=("amin",), shape=REDUCED, gradient="through `x`, ties share it")
 def min_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the smallest element over axes; each of several equal ones has the whole gradient."""
+    axis = _along(x, axis)
     return _extreme(x, True, axis, keepdims)
 
 
 @register("all", level=4, shape=REDUCED, gradient=NONE)
 def all_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether every element over axes is non-zero."""
+    axis = _along(x, axis)
     return jnp.all(x, axis, keepdims=keepdims)
 
 
 @register("any", level=4, shape=REDUCED, gradient=NONE)
 def any_(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether some element over axes is non-zero."""
+    axis = _along(x, axis)
     return jnp.any(x, axis, keepdims=keepdims)
 
 
 @register(level=4, amp="float32", shape=REDUCED)
 def var(x: Array, *, axis: Axis = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Array:
     """Return the variance over axes, with `ddof` taken from the number of elements."""
+    axis = _along(x, axis)
     if dtype is None and is_long(x):
         return in_double(jnp.var, x, axis, ddof=ddof, keepdims=keepdims)
     axes = _slow_axes(x, axis) if dtype is None else None
@@ -222,8 +235,7 @@ def root(x: Array) -> Array:
 
 
 def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array:
-    if x.ndim == 0 and axis in (0, -1):  # as in NumPy
-        axis = None
+    axis = None if _along(x, axis) == () else axis
     if axis is None or not -x.ndim <= axis < x.ndim:
         return places(jnp.argmin if smallest else jnp.argmax, x, axis=axis, keepdims=keepdims)
     return places(largest_place, x, axis % x.ndim, keepdims, smallest)

@@ -201,9 +201,9 @@ def squeeze(x: Array, *, axis: Axis = None) -> Array:
 
 
 @register(level=3, shape="`x` with its axes in the order of `axes`")
-def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
+def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
     """Return the axes in another order; reversed by default."""
-    return jnp.transpose(x, axes or None)
+    return jnp.transpose(x, (axes,) if isinstance(axes, int) else axes or None)
 
 
 @register(level=3, aliases=("SwapAxis",), shape="`x` with two axes exchanged")
