@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import numbers
 import os
+import sys
 from typing import Any
 
 import jax
@@ -12,10 +13,9 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as onp
 
+from gluonx import files
 from gluonx.dtype import bfloat16 as _bfloat16
 from gluonx.dtype import canonical, keeping_64_bits
-from gluonx.errors import FormatError
-from gluonx.files.atomic import atomic_write
 from gluonx.np.creation import array
 from gluonx.np.handle import View, ndarray
 
@@ -286,19 +286,21 @@ def save(file: Any, arr: Any) -> None:
 
     A file that is there is replaced when the new one is complete, and stays as it was if it cannot be written.
     """
-    with atomic_write(_complete(file, ".npy")) as whole:
+    with files.atomic_write(_complete(file, ".npy")) as whole:
         onp.save(whole, onp.asarray(arr), allow_pickle=False)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
     """Write arrays to an ``.npz`` file, which takes the place of one that is there when it is complete."""
     named = {name: onp.asarray(array) for name, array in kwds.items()}
-    with atomic_write(_complete(file, ".npz")) as whole:
+    with files.atomic_write(_complete(file, ".npz")) as whole:
         onp.savez(whole, *[onp.asarray(array) for array in args], allow_pickle=False, **named)
 
 
 def load(file: str | os.PathLike[str] | Any) -> Any:
     """Load what `save` or `savez` wrote: an ndarray, or a dict of them.
+
+    An open file is read from where it stands; behind an array it stands where the next one may begin.
 
     Raises
     ------
@@ -308,18 +310,10 @@ def load(file: str | os.PathLike[str] | Any) -> Any:
         If it cannot be read.
     """
     is_path = isinstance(file, str | os.PathLike)
-    try:
-        with open(file, "rb") if is_path else contextlib.nullcontext(file) as source:  # NumPy leaves damaged ones open
-            found = onp.load(source, allow_pickle=False)
-            if not isinstance(found, onp.ndarray):
-                with found:
-                    found = {key: found[key] for key in found.files}
-    except OSError:
-        raise  # it names the file
-    except Exception as error:  # each part of a damaged file has an error of its own
-        name = file if is_path else getattr(file, "name", "<file object>")
-        why = "it is neither, or holds Python objects" if "pickle" in str(error) else error
-        raise FormatError(f"'{name}': np.load cannot read it as .npy or .npz: {why}") from error
+    with open(file, "rb") if is_path else contextlib.nullcontext(file) as source:
+        found: Any = files.load_npy(source)
+        if found is None:
+            found = files.load_arrays(file if is_path else source, max_expanded_bytes=sys.maxsize)
     if isinstance(found, dict):
         return {key: array(value, canonical(value.dtype)) for key, value in found.items()}
     return array(found, canonical(found.dtype))

@@ -817,13 +817,16 @@ def test_a_disk_that_is_full_leaves_the_file_before(tmp_path, name):
 
 
 DAMAGES = {
-    "cut.npy": (lambda npy, npz: npy[:-8], "could only read"),
-    "header.npy": (lambda npy, npz: npy[:10] + bytes(20) + npy[30:], ""),
-    "magic.npy": (lambda npy, npz: npy[:8], "EOF"),
-    "text.npy": (lambda npy, npz: b"no numbers", "neither, or holds Python objects"),
-    "empty": (lambda npy, npz: b"", "No data left"),
-    "cut.npz": (lambda npy, npz: npz[:-40], "not a zip file"),
-    "flipped.npz": (lambda npy, npz: npz.replace(onp.float32(7).tobytes(), bytes(4)), "CRC"),
+    "cut.npy": (lambda npy, npz: npy[:-8], "which is 8 bytes, but holds 0"),
+    "header.npy": (lambda npy, npz: npy[:10] + bytes(20) + npy[30:], "bad .npy header"),
+    "magic.npy": (lambda npy, npz: npy[:8], "ends inside the .npy header"),
+    "text.npy": (lambda npy, npz: b"no numbers", "expected npz, npy"),
+    "empty": (lambda npy, npz: b"", "the file is empty"),
+    "cut.npz": (lambda npy, npz: npz[:-40], "File is not a zip file"),
+    "flipped.npz": (
+        lambda npy, npz: npz.replace(onp.float32(7).tobytes(), bytes(4)),
+        "another checksum than its bytes",
+    ),
 }
 
 
@@ -834,9 +837,9 @@ def test_np_load_names_a_damaged_file(tmp_path, name):
     damage, why = DAMAGES[name]
     path = tmp_path / name
     path.write_bytes(damage((tmp_path / "a.npy").read_bytes(), (tmp_path / "a.npz").read_bytes()))
-    with pytest.raises(FormatError, match=f"{name}'.*np.load cannot read it as .npy or .npz: .*{why}"):
+    with pytest.raises(FormatError, match=f"{name}'.*{why}"):
         np.load(path)
-    with open(path, "rb") as file, pytest.raises(FormatError, match=f"{name}'"):
+    with open(path, "rb") as file, pytest.raises(FormatError, match=f"{name}'.*{why}"):
         np.load(file)
     path.unlink()
     with pytest.raises(FileNotFoundError, match=name):
