@@ -264,7 +264,10 @@ def load_model(block: Any, prefix: str | PathLike[str]) -> None:
         told = ";\n  ".join(problems)
         raise FormatError(f"'{prefix}-model.json' describes another block than {type(block).__name__}: {told}.")
     try:
-        share(block, {name: before[first] for name, first in origin.items()})
+        try:
+            share(block, {name: before[first] for name, first in origin.items()})
+        except ShapeError as error:
+            raise FormatError(f"'{prefix}-model.json' describes another block: {error}") from error
         load_parameters(block, f"{prefix}-model.params", Options())
     except BaseException:
         share(block, before)
