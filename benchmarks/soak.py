@@ -3,7 +3,7 @@
 Three lives, one after the other, each for a third of the time or until its count is reached: 100,000 training steps
 with a new batch size now and then; 20,000 requests to a server (extra ``serve``) whose model is exported and loaded
 again meanwhile; 1,000 epochs of a DataLoader whose workers are killed now and then. Ten times in each the memory,
-threads, descriptors, child processes and compiled programs of the process are noted (of the server, where one is asked).
+threads, descriptors, child processes and programs of the process are noted (of the server, where one is asked).
 The table has them after a tenth, which warms up, in the middle, and at the end.
 
     python -m benchmarks.soak --minutes 60
