@@ -3,6 +3,8 @@
 #   make test      the tests, without the slow ones       make test-all  all of them, from a seed that is drawn and told
 #   make test-tpu  layers, losses and models compiled for a TPU, without one
 #   make test-fast one test in fourteen of those, for a first look; others with every commit
+#   make fuzz ARGS=1000000   so many files with changed bytes, to every reader
+#   make soak      an hour of training, serving and loading: memory, threads, descriptors; ARGS='--minutes 5'
 #   make bench     the table of benchmarks/RESULTS.md     make lint      ruff and pyright
 #   make bench-models, make bench-ops   whole models against the other frameworks, single operators
 #   make bench-first  operators and loops on shapes that are new, against jax.numpy and MXNet
@@ -27,11 +29,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all test-tpu bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo test test-fast test-all test-tpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,16s/^# \{0,1\}//p' Makefile
+	@sed -n '2,18s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
@@ -48,6 +50,12 @@ test-all: $(VENV)/.test
 
 test-tpu: $(VENV)/.test $(VENV)/.tpu-plan
 	GLUONX_TEST_TPU=all $(PY) -m pytest -n $(JOBS) tests/tpu $(ARGS)
+
+soak: $(VENV)/.serve
+	$(PY) -m benchmarks.soak $(ARGS)
+
+fuzz: $(VENV)/.test
+	PYTHONPATH=tests $(PY) -m fuzz.files $(ARGS)
 
 bench: $(VENV)/.core
 	$(PY) -m benchmarks $(ARGS)

@@ -291,7 +291,10 @@ def load_model(block: Any, prefix: str | PathLike[str]) -> None:
         told = ";\n  ".join(problems)
         raise FormatError(f"'{prefix}-model.json' describes another block than {type(block).__name__}: {told}.")
     try:
-        share(block, {name: before[first] for name, first in origin.items()})
+        try:
+            share(block, {name: before[first] for name, first in origin.items()})
+        except ShapeError as error:
+            raise FormatError(f"'{prefix}-model.json' describes another block: {error}") from error
         block.load_parameters(f"{prefix}-model.params")
     except BaseException:
         share(block, before)

@@ -152,7 +152,10 @@ class SymbolBlock(HybridBlock):
         if param_file is None:
             return cls(graph, inputs)
         with arriving(param_file) as (arrays, _):
-            block = cls(graph, inputs, _declared(arrays))
+            try:
+                block = cls(graph, inputs, _declared(arrays))
+            except ShapeError as error:
+                raise FormatError(f"'{os.fspath(symbol_file)}': {error}") from error
             block._take(
                 arrays, f"'{os.fspath(param_file)}'", device if device is not None else ctx, allow_missing, ignore_extra
             )

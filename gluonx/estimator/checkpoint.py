@@ -22,7 +22,7 @@ from gluonx.data import DataLoader
 from gluonx.errors import FormatError, GluonxError
 from gluonx.estimator.estimator import Progress, get_random_state, set_random_state
 from gluonx.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, better
-from gluonx.files import atomic_write
+from gluonx.files import atomic_write, checksum_of
 
 _FORMAT = 1
 _PARTS = (".resume", ".params", ".states")  # in the order in which they are removed
@@ -167,7 +167,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def _write(self, estimator: Any, name: str) -> None:
         self._write_model(estimator, name)
         with atomic_write(self._path(f"{name}.resume"), "w") as file:
-            json.dump(_description(estimator), file)
+            described = _description(estimator)
+            json.dump({**described, "checksum": checksum_of(json.loads(json.dumps(described)))}, file)
         if name in self.saved_checkpoints:
             self.saved_checkpoints.remove(name)
         self.saved_checkpoints.append(name)
@@ -215,11 +216,17 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         estimator.net.load_parameters(self._path(f"{name}.params"), device=estimator.device)
         estimator.trainer.load_states(self._path(f"{name}.states"))
         # After the other handlers have begun, which sets their counts to 0.
-        estimator.after_event(lambda: _go_on(estimator, progress, kept))
+        estimator.after_event(lambda: self._go_on(estimator, progress, kept, name))
         estimator.logger.warning(
             "CheckpointHandler: Checkpoint resumed from epoch %d batch %d, continue to train for %s",
             self.trained_epoch, self.trained_batch, rest,
         )  # fmt: skip
+
+    def _go_on(self, estimator: Any, progress: Progress, kept: dict[str, Any] | None, name: str) -> None:
+        try:
+            _go_on(estimator, progress, kept)
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            raise FormatError(f"{self._path(name)}.resume: its states do not fit: {error!r}") from error
 
     def _checkpoints(self) -> list[tuple[int, int, str]]:
         """Return epochs, batches and names of the complete checkpoints, the latest last.
@@ -254,6 +261,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             raise FormatError(f"{path}: not a file of a checkpoint: {error}") from None
         if not isinstance(kept, dict) or kept.get("format") != _FORMAT:
             raise FormatError(f"{path}: not a file of a checkpoint in format {_FORMAT}")
+        if kept.get("checksum", checksum_of(kept)) != checksum_of(kept):  # older ones have none
+            raise FormatError(f"{path}: it was changed after it was written: its checksum differs")
         return kept
 
 
@@ -281,6 +290,8 @@ def _state_of_loader(loader: Any, within_epoch: bool) -> dict[str, Any]:
 def _progress_of(kept: dict[str, Any], path: str) -> Progress:
     try:
         numbers = [int(kept[name]) for name in ("epoch", "batch", "batch_in_epoch")]
+        if min(numbers) < 0:
+            raise ValueError(f"{min(numbers)} epochs or batches")
         return Progress(numbers[0], numbers[1], numbers[2], kept["epoch_random"])
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: not a file of a checkpoint: {error!r}") from None

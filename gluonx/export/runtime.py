@@ -251,6 +251,8 @@ def array_of(tensor: RequestInput, spec: InputSpec) -> np.ndarray:
     except ValueError as error:  # lists of different lengths
         raise ShapeError(f"input {spec.name!r}: its data are not an array ({error})") from None
     dtype = np.dtype("float32") if spec.dtype == "bfloat16" else np.dtype(spec.dtype)
+    if dtype == np.uint64 and given.dtype.kind == "f":  # what NumPy makes of numbers on both sides of 2**63
+        given = _whole(tensor.data.root, spec.name) if _are_whole(tensor.data.root) else given
     if given.size and given.dtype.kind not in {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}[dtype.kind]:
         raise ShapeError(f"input {spec.name!r}: its data are not all {code} numbers")
     if given.size != math.prod(shape) or (given.ndim > 1 and list(given.shape) != shape):
@@ -262,6 +264,18 @@ def array_of(tensor: RequestInput, spec: InputSpec) -> np.ndarray:
     if dtype.kind != "b" and changed.any():
         raise ShapeError(f"input {spec.name!r}: {given[changed][0]} is out of the range of {code}")
     return array.reshape(shape).astype(jnp.dtype(spec.dtype), copy=False)
+
+
+def _are_whole(data: Any) -> bool:
+    return type(data) is int or (isinstance(data, list) and all(map(_are_whole, data)))
+
+
+def _whole(data: Any, name: str) -> np.ndarray:
+    """Return Python's whole numbers as NumPy's largest ones, exactly."""
+    try:
+        return np.asarray(data, np.uint64)
+    except OverflowError as error:
+        raise ShapeError(f"input {name!r}: a number is out of the range of UINT64 ({error})") from None
 
 
 def _response(spec: InputSpec, array: np.ndarray) -> ResponseOutput:

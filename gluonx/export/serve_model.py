@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import importlib.util
 import json
 import sys
@@ -134,6 +135,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-wait", type=float, default=0.0, metavar="SECONDS", help="a batch waits so long for more (%(default)s)")
     add("--max-waiting", type=int, default=4096, metavar="SAMPLES", help="more are refused, by 503 (%(default)s)")
     add("--buckets", metavar="1,2,4", help="the batch sizes that are compiled (powers of 2 up to the largest batch)")
+    add(
+        "--grace",
+        type=float,
+        default=30.0,
+        metavar="SECONDS",
+        help="to answer what is in hand when told to end (%(default)s)",
+    )
     add("--max-body", type=int, default=64_000_000, metavar="BYTES", help="of a request, unpacked (%(default)s)")
     return parser
 
@@ -153,8 +161,43 @@ def _model_settings(given: str, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _server_class(grace: float) -> Any:
+    """Make the class of a server that, when it is told to end, takes nothing new and answers what it has taken.
+
+    MLServer gives calls by gRPC five seconds, and those by REST as long as they need; here both have `grace` seconds,
+    and a second signal ends them at once.
+    """
+    import mlserver.metrics.server
+    import mlserver.rest.server
+    from mlserver import MLServer
+
+    for module in (mlserver.rest.server, mlserver.metrics.server):
+        # MLServer hears signals itself and means to keep uvicorn from it, by a method that uvicorn has no longer:
+        # uvicorn would send each signal once more, which is a second one to the other servers.
+        module._NoSignalServer.capture_signals = lambda self: contextlib.nullcontext()
+
+    class Server(MLServer):
+        told = False
+
+        async def stop(self, sig: int | None = None) -> None:
+            again, self.told = self.told, True
+            left = 0.0 if again else grace
+            rest = getattr(self._rest_server, "_server", None)  # there are none before they have started
+            if rest is not None:
+                rest.config.timeout_graceful_shutdown = left
+                rest.should_exit, rest.force_exit = True, again
+            calls = getattr(self._grpc_server, "_server", None)
+            if calls is not None:
+                await calls.stop(left)
+            metrics = getattr(self._metrics_server, "_server", None)
+            if metrics is not None:
+                metrics.should_exit = True
+
+    return Server
+
+
 async def _serve(options: argparse.Namespace) -> None:
-    from mlserver import MLServer, Settings
+    from mlserver import Settings
 
     settings = Settings(
         debug=False,
@@ -167,14 +210,14 @@ async def _serve(options: argparse.Namespace) -> None:
         model_repository_implementation="gluonx.export.serve_model.ModelList",
         model_repository_implementation_args={"models": [_model_settings(given, options) for given in options.model]},
     )
-    server = MLServer(settings)
+    server = _server_class(options.grace)(settings)
     # MLServer unpacks gzip without a limit and offers no place for one of ours.
     server._rest_server._app.add_middleware(BodyLimit, limit=options.max_body)
     await server.start(await server._model_repository.list())
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Serve until SIGINT or SIGTERM.
+    """Serve until SIGINT or SIGTERM, and then answer what was taken before (``--grace``).
 
     Parameters
     ----------

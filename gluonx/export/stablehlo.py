@@ -44,7 +44,7 @@ from jax.extend.mlir.dialects import chlo, stablehlo
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, operand_dtype, without_64_bits
 from gluonx.errors import FormatError, ShapeError
 from gluonx.export import serve
-from gluonx.files import atomic_directory, load_arrays, save_arrays
+from gluonx.files import atomic_directory, checksum_of, load_arrays, save_arrays
 from gluonx.host import copied, to_jax
 from gluonx.ops.cpu.convolution import native_forms
 
@@ -330,19 +330,13 @@ def _write(
         for name, content in programs.items():
             (folder / name).write_bytes(content)
         model["files"] = {name: _file_entry(folder / name) for name in (*_NEEDED, SERVE, *programs)}
-        model["checksum"] = _checksum(model)
+        model["checksum"] = checksum_of(model)
         (folder / MODEL).write_text(json.dumps(model, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _file_entry(path: Path) -> dict[str, Any]:
     with open(path, "rb") as file:
         return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": path.stat().st_size}
-
-
-def _checksum(model: Mapping[str, Any]) -> str:
-    """Of model.json itself, without this very entry."""
-    content = {key: value for key, value in model.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _check_replaceable(path: Path) -> None:
@@ -490,7 +484,7 @@ def _read_model(folder: Path) -> dict[str, Any]:
     if model.get("format_version") != FORMAT_VERSION:
         version = model.get("format_version")
         raise FormatError(f"'{path}' has format version {version!r}, this gluonx reads {FORMAT_VERSION}")
-    if model.get("checksum") != _checksum(model):
+    if model.get("checksum") != checksum_of(model):
         raise FormatError(f"'{path}' was changed after the export: its checksum differs")
     return model
 
@@ -689,6 +683,16 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     """
     folder = Path(path)
     model = _read_model(folder)
+    try:
+        return _load_described(folder, model)
+    except (FormatError, OSError):
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise FormatError(f"'{folder / MODEL}' describes no artifact: {error!r}") from error
+
+
+def _load_described(folder: Path, model: dict[str, Any]) -> Artifact:
+    """Load what model.json describes; what is missing or of another type in it raises as Python does."""
     _verify(folder, model)
     try:
         with keeping_64_bits(model["x64"]):
@@ -716,6 +720,9 @@ def _check_program(folder: Path, model: Mapping[str, Any], params: Mapping[str, 
     described = {entry["name"]: (tuple(entry["shape"]), entry["dtype"]) for entry in model["parameters"]}
     if described != {name: (array.shape, array.dtype.name) for name, array in params.items()}:
         raise FormatError(f"the parameters of the artifact '{folder}' are not those that {MODEL} gives")
+    jax.tree.structure(serve.tree(model["output_tree"], range(len(model["outputs"]))))
+    if not isinstance(model["vjp_order"], int):
+        raise TypeError(f"vjp_order is {model['vjp_order']!r}")
     if list(exported.platforms) != list(model["platforms"]):
         raise FormatError(f"the program of the artifact '{folder}' is for {exported.platforms}, not as {MODEL} says")
     here = export.default_export_platform()

@@ -24,6 +24,7 @@ from gluonx.files.files import arriving as arriving
 from gluonx.files.files import load_arrays as load_arrays
 from gluonx.files.files import load_metadata as load_metadata
 from gluonx.files.files import load_ndarrays as load_ndarrays
+from gluonx.files.files import load_npy as load_npy
 from gluonx.files.files import save_arrays as save_arrays
 from gluonx.files.files import save_ndarrays as save_ndarrays
 from gluonx.files.names import cell_name as cell_name
@@ -31,6 +32,7 @@ from gluonx.files.names import recurrent_names as recurrent_names
 from gluonx.files.places import Place as Place
 from gluonx.files.places import at_hand as at_hand
 from gluonx.files.places import name_of as name_of
+from gluonx.files.source import checksum_of as checksum_of
 from gluonx.files.sparse import Stored as Stored
 from gluonx.files.states import TrainerStates as TrainerStates
 from gluonx.files.states import is_pickle as is_pickle
@@ -46,10 +48,12 @@ __all__ = [
     "atomic_directory",
     "atomic_write",
     "cell_name",
+    "checksum_of",
     "is_pickle",
     "load_arrays",
     "load_metadata",
     "load_ndarrays",
+    "load_npy",
     "load_trainer_states",
     "name_of",
     "recurrent_names",

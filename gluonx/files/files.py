@@ -8,13 +8,13 @@ import json
 import mmap
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from gluonx.files.atomic import atomic_write
 from gluonx.files.mxnet_list import MAGIC, read_items, read_list, write_list
-from gluonx.files.npz import Checks, opened_zip, read_npy, read_npz, write_npy, write_npz
+from gluonx.files.npz import NPY, Checks, opened_zip, read_npy, read_npz, write_npy, write_npz
 from gluonx.files.places import Place, at_hand, name_of
 from gluonx.files.safetensors import read_header, read_safetensors, write_safetensors
 from gluonx.files.source import Source
@@ -59,7 +59,7 @@ def _container(source: Source) -> str:
         return "ndarray"
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return "npz"
-    if head[:6] == b"\x93NUMPY":
+    if head.startswith(NPY):
         return "npy"
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= source.size:
         return "safetensors"
@@ -122,6 +122,26 @@ def _arrays_of(kind: str, file: Source) -> dict[str, np.ndarray]:
     if kind != "npy":
         return _READERS[kind](file)
     return {"arr_0": read_npy(file, file.size, lambda reason: file.fail("it " + reason, 0))}
+
+
+def load_npy(file: BinaryIO) -> np.ndarray | None:
+    """Read the .npy at which an open file stands, and leave the file behind it; None, and nothing read, if it is none.
+
+    Raises
+    ------
+    FormatError
+        If the array is damaged or cut off.
+    """
+    start = file.tell()
+    head = file.read(len(NPY))
+    file.seek(start)
+    if head != NPY:
+        return None
+    source = Source(file, f"'{name_of(file)}'", 0)
+    source.seek(start)
+    array = read_npy(source, source.size - start, lambda reason: source.fail("it " + reason, start), exact=False)
+    file.seek(source.tell())
+    return array
 
 
 @contextlib.contextmanager

@@ -20,7 +20,9 @@ from gluonx.errors import FormatError
 from gluonx.files.source import BFLOAT16, Fail, Source, byte_count, fill_array, write_data
 from gluonx.files.sparse import densify
 
+NPY = b"\x93NUMPY"
 _SMALL = 1 << 16  # bytes of a member for which a thread does not pay
+_MOST_DEFLATED = 1032  # bytes that one can stand for
 _MAX_HEADER = 64 << 10  # of one .npy; a real one has about a hundred bytes
 _SPARSE_PARTS = ("format.npy", "shape.npy", "data.npy", "indices.npy", "indptr.npy")
 _NPY_PAIR = re.compile(r"'(descr|fortran_order|shape)'\s*:\s*('[^']*'|True|False|\([\d,\sL]*\)),?")
@@ -51,8 +53,8 @@ def _npy_header(text: str, fail: Fail) -> tuple[np.dtype, bool, tuple[int, ...]]
     return dtype, fields["fortran_order"] == "True", tuple(int(n) for n in numbers)
 
 
-def read_npy(stream: Any, total: int, fail: Fail) -> np.ndarray:
-    """One .npy of `total` bytes from a stream that may be compressed."""
+def read_npy(stream: Any, total: int, fail: Fail, exact: bool = True) -> np.ndarray:
+    """One .npy of `total` bytes, or of as many at most, from a stream that may be compressed."""
 
     def take(size: int) -> bytes:
         data = stream.read(size)
@@ -61,7 +63,7 @@ def read_npy(stream: Any, total: int, fail: Fail) -> np.ndarray:
         return data
 
     magic = take(8)
-    if magic[:6] != b"\x93NUMPY" or magic[6] not in (1, 2, 3):
+    if magic[:6] != NPY or magic[6] not in (1, 2, 3):
         raise fail("is not a .npy array")
     length_size = 2 if magic[6] == 1 else 4
     header_size = int.from_bytes(take(length_size), "little")
@@ -69,7 +71,7 @@ def read_npy(stream: Any, total: int, fail: Fail) -> np.ndarray:
         raise fail(f"has a .npy header of {header_size} bytes")
     dtype, fortran, shape = _npy_header(take(header_size).decode("latin-1"), fail)
     nbytes, held = byte_count(dtype, shape, fail), total - 8 - length_size - header_size
-    if nbytes != held:
+    if nbytes > held or (exact and nbytes != held):
         raise fail(f"says {dtype}{shape}, which is {nbytes} bytes, but holds {held}")
     if isinstance(stream, Source):
         array = stream.array(dtype, shape[::-1] if fortran else shape, "its array")
@@ -87,7 +89,7 @@ def _npy_bytes_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
     fitting = [total for total in (128, 137) if 10 + len(text) < total]
     total = fitting[0] if fitting else -(-(11 + len(text)) // 64) * 64
     text = text.ljust(total - 11) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode("latin-1")
+    return NPY + b"\x01\x00" + struct.pack("<H", len(text)) + text.encode("latin-1")
 
 
 def write_npy(file: IO[bytes], array: np.ndarray) -> None:
@@ -137,6 +139,8 @@ def _read_member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo
     if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise fail("is encrypted or compressed in a way other than deflate")
     if info.compress_type == zipfile.ZIP_DEFLATED:
+        if info.file_size > _MOST_DEFLATED * (info.compress_size + 8):
+            raise fail(f"says it holds {info.file_size} bytes, more than {info.compress_size} can be inflated to")
         source.spend(info.file_size, f"member {info.filename!r}")
     elif info.file_size != info.compress_size or info.file_size > source.size:
         raise fail(f"says it holds {info.file_size} bytes, more than there are")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import math
 import os
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, BinaryIO
 
 import ml_dtypes
@@ -144,6 +146,12 @@ def fill_array(stream: Any, dtype: np.dtype, shape: Sequence[int], fail: Fail) -
 
 def _native(array: np.ndarray) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def checksum_of(described: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a file in JSON says, without its own entry ``checksum``."""
+    content = {key: value for key, value in described.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def write_data(file: IO[bytes], array: np.ndarray) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import numbers
 import os
+import sys
 from typing import Any
 
 import jax
@@ -12,9 +13,9 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as onp
 
+from gluonx import files
 from gluonx.dtype import bfloat16 as _bfloat16
 from gluonx.dtype import canonical, keeping_64_bits
-from gluonx.errors import FormatError
 from gluonx.np.creation import array
 from gluonx.np.handle import View, ndarray
 
@@ -274,18 +275,32 @@ def array_str(
     return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
 
 
+def _complete(file: Any, ending: str) -> Any:
+    """Give a path its ending, as NumPy does; an open file is itself."""
+    name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
+    return name if not isinstance(name, str) or name.endswith(ending) else name + ending
+
+
 def save(file: Any, arr: Any) -> None:
-    """Write one array to a ``.npy`` file (see ``npx.savez`` for several)."""
-    onp.save(file, onp.asarray(arr), allow_pickle=False)
+    """Write one array to a ``.npy`` file (see ``npx.savez`` for several).
+
+    A file that is there is replaced when the new one is complete, and stays as it was if it cannot be written.
+    """
+    with files.atomic_write(_complete(file, ".npy")) as whole:
+        onp.save(whole, onp.asarray(arr), allow_pickle=False)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
-    """Write arrays to an ``.npz`` file."""
-    onp.savez(file, *[onp.asarray(a) for a in args], allow_pickle=False, **{k: onp.asarray(v) for k, v in kwds.items()})
+    """Write arrays to an ``.npz`` file, which takes the place of one that is there when it is complete."""
+    named = {name: onp.asarray(array) for name, array in kwds.items()}
+    with files.atomic_write(_complete(file, ".npz")) as whole:
+        onp.savez(whole, *[onp.asarray(array) for array in args], allow_pickle=False, **named)
 
 
 def load(file: str | os.PathLike[str] | Any) -> Any:
     """Load what `save` or `savez` wrote: an ndarray, or a dict of them.
+
+    An open file is read from where it stands; behind an array it stands where the next one may begin.
 
     Raises
     ------
@@ -295,18 +310,10 @@ def load(file: str | os.PathLike[str] | Any) -> Any:
         If it cannot be read.
     """
     is_path = isinstance(file, str | os.PathLike)
-    try:
-        with open(file, "rb") if is_path else contextlib.nullcontext(file) as source:  # NumPy leaves damaged ones open
-            found = onp.load(source, allow_pickle=False)
-            if not isinstance(found, onp.ndarray):
-                with found:
-                    found = {key: found[key] for key in found.files}
-    except OSError:
-        raise  # it names the file
-    except Exception as error:  # each part of a damaged file has an error of its own
-        name = file if is_path else getattr(file, "name", "<file object>")
-        why = "it is neither, or holds Python objects" if "pickle" in str(error) else error
-        raise FormatError(f"'{name}': np.load cannot read it as .npy or .npz: {why}") from error
+    with open(file, "rb") if is_path else contextlib.nullcontext(file) as source:
+        found: Any = files.load_npy(source)
+        if found is None:
+            found = files.load_arrays(file if is_path else source, max_expanded_bytes=sys.maxsize)
     if isinstance(found, dict):
         return {key: array(value, canonical(value.dtype)) for key, value in found.items()}
     return array(found, canonical(found.dtype))

@@ -148,6 +148,11 @@ def _sum_dtype(dtype: Any) -> Any:
     return None if dtype is None else canonical(dtype)
 
 
+def _along(x: Array, axis: Axis) -> Axis:
+    """Return the axes of a reduction; none of an array that has none, of which 0 and -1 are allowed, as in NumPy."""
+    return () if x.ndim == 0 and axis in (0, -1) else axis
+
+
 _TOTAL = Front(order="x axis dtype out keepdims initial where", shown={"x": "a"})
 _MEAN = Front(order="x axis dtype out keepdims where", shown={"x": "a"})
 _SPREAD = Front(order="x axis dtype out ddof keepdims where", shown={"x": "a", "ddof": "correction"})
@@ -174,6 +179,7 @@ def sum_(
     >>> np.sum(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
     [4.0, 6.0]
     """
+    axis = _along(x, axis)
     if initial is not None or where is not None:
         return jnp.sum(x, axis, _sum_dtype(dtype), keepdims=keepdims, initial=initial, where=where)
     axes = _slow_axes(x, axis) if dtype is None else None
@@ -209,6 +215,7 @@ def mean(
     >>> np.mean(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
     [2.0, 3.0]
     """
+    axis = _along(x, axis)
     if where is not None:
         return jnp.mean(x, axis, _sum_dtype(dtype), keepdims=keepdims, where=where)
     if dtype is None and not jnp.issubdtype(x.dtype, jnp.inexact):
@@ -259,6 +266,7 @@ def prod(
     >>> np.prod(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
     [3.0, 8.0]
     """
+    axis = _along(x, axis)
     return jnp.prod(x, axis, dtype=_sum_dtype(dtype), keepdims=keepdims, initial=initial, where=where)
 
 
@@ -305,6 +313,7 @@ def max_(
     >>> np.max(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
     [3.0, 4.0]
     """
+    axis = _along(x, axis)
     if initial is not None or where is not None:
         return jnp.max(x, axis, keepdims=keepdims, initial=initial, where=where)
     return _extreme(x, False, axis, keepdims)
@@ -331,6 +340,7 @@ def min_(
     >>> np.min(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
     [1.0, 2.0]
     """
+    axis = _along(x, axis)
     if initial is not None or where is not None:
         return jnp.min(x, axis, keepdims=keepdims, initial=initial, where=where)
     return _extreme(x, True, axis, keepdims)
@@ -346,6 +356,7 @@ def all_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: b
     >>> np.all(np.array([[True, False], [True, True]]), axis=1).tolist()
     [False, True]
     """
+    axis = _along(x, axis)
     return jnp.all(x, axis, keepdims=keepdims, where=where)
 
 
@@ -359,6 +370,7 @@ def any_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: b
     >>> np.any(np.array([[False, False], [True, False]]), axis=1).tolist()
     [False, True]
     """
+    axis = _along(x, axis)
     return jnp.any(x, axis, keepdims=keepdims, where=where)
 
 
@@ -380,6 +392,7 @@ def var(
     >>> np.var(np.array([[1.0, 3.0], [4.0, 2.0]]), axis=1).tolist()
     [1.0, 1.0]
     """
+    axis = _along(x, axis)
     if dtype is None and is_long(x):
         return in_double(jnp.var, x, axis, ddof=ddof, keepdims=keepdims, where=where)
     if where is not None:
@@ -428,8 +441,7 @@ def root(x: Array) -> Array:
 
 
 def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array:
-    if x.ndim == 0 and axis in (0, -1):  # as in NumPy
-        axis = None
+    axis = None if _along(x, axis) == () else axis
     if axis is None or not -x.ndim <= axis < x.ndim:
         return places(jnp.argmin if smallest else jnp.argmax, x, axis=axis, keepdims=keepdims)
     return places(largest_place, x, axis % x.ndim, keepdims, smallest)

@@ -246,7 +246,7 @@ def squeeze(x: Array, *, axis: Axis = None) -> Array:
 
 
 @register(level=3, np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`")
-def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
+def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
     """Return the axes in another order; reversed by default.
 
     Examples
@@ -255,7 +255,7 @@ def transpose(x: Array, *, axes: Sequence[int] | None = None) -> Array:
     >>> np.transpose(np.ones((2, 3, 4))).shape
     (4, 3, 2)
     """
-    return jnp.transpose(x, axes or None)
+    return jnp.transpose(x, (axes,) if isinstance(axes, int) else axes or None)
 
 
 @register(

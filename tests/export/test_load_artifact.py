@@ -17,6 +17,7 @@ from gluonx import np as gnp
 from gluonx.errors import FormatError, ShapeError
 from gluonx.export import stablehlo
 from gluonx.export.stablehlo import InputSpec, save_artifact
+from gluonx.files import checksum_of
 from lib import ROOT, TESTS
 
 
@@ -319,7 +320,7 @@ def changed(folder, target, change):
     shutil.copytree(folder, target)
     model = json.loads((target / "model.json").read_text())
     change(model)
-    model["checksum"] = stablehlo._checksum(model)
+    model["checksum"] = checksum_of(model)
     (target / "model.json").write_text(json.dumps(model))
     return target
 

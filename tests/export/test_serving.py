@@ -13,6 +13,8 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import psutil
 import pytest
@@ -224,6 +226,24 @@ def test_a_settings_file_of_mlserver(tmp_path):
         np.testing.assert_allclose(ask(client, grpcclient, x, "sums"), expected(x), rtol=1e-5)
 
 
+def test_whole_numbers_on_both_sides_of_two_to_the_63(tmp_path):
+    from gluonx.export.stablehlo import InputSpec, save_artifact
+
+    folder = save_artifact(tmp_path / "wide", lambda params, n: n + 0, {}, [InputSpec("n", ("b",), "uint64")])
+    with served(folder) as running:
+
+        def answer(*data):
+            sent = {"inputs": [{"name": "n", "shape": [len(data)], "datatype": "UINT64", "data": data}]}
+            return running.post("/v2/models/wide/infer", json.dumps(sent).encode())
+
+        for numbers in ([2**64 - 1, 1, 2], [2**53 + 1, 2**63 + 1], [2**64 - 1], [0, 1]):
+            status, told = answer(*numbers)
+            assert status == 200 and json.loads(told)["outputs"][0]["data"] == numbers
+        for numbers in ([2**64 - 1, -1], [-1], [2**64 - 1, 1.0], [True, 2**64 - 1, 1]):
+            status, told = answer(*numbers)
+            assert status == 400 and "input 'n'" in told
+
+
 def test_many_inputs_and_types_that_the_protocol_lacks(tmp_path):
     from gluonx.export.stablehlo import InputSpec, save_artifact
 
@@ -243,6 +263,64 @@ def test_many_inputs_and_types_that_the_protocol_lacks(tmp_path):
         images["data"] = [[1, 2], [3, 256]]
         status, answer = running.post("/v2/models/two/infer", json.dumps({"inputs": [half, images]}).encode())
         assert status == 400 and "256 is out of the range of UINT8" in answer
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory):
+    """An artifact of which one call takes some hundredths of a second."""
+    from gluonx.export.stablehlo import InputSpec, save_artifact
+
+    def fn(params, x):
+        return jax.lax.fori_loop(0, 4000, lambda _, y: jnp.tanh(y @ params["w"]), x)
+
+    weights = {"w": np.eye(512, dtype="float32")}
+    return save_artifact(
+        tmp_path_factory.mktemp("slow") / "slow", fn, weights, [InputSpec("data", ("b", 512), "float32")]
+    )
+
+
+def called(running, number, x):
+    """Whether a call is answered: by gRPC if `number` is even, else by REST."""
+    if number % 2:
+        data = {"name": "data", "shape": [1, 512], "datatype": "FP32", "data": x.ravel().tolist()}
+        try:
+            return running.post("/v2/models/slow/infer", json.dumps({"inputs": [data]}).encode())[0] == 200
+        except OSError:
+            return False
+    from tritonclient.utils import InferenceServerException
+
+    with grpcclient.InferenceServerClient(running.grpc) as client:
+        try:
+            return ask(client, grpcclient, x, "slow").shape == (1, 512)
+        except InferenceServerException:
+            return False
+
+
+def taken(running):
+    """How many calls the server has begun."""
+    lines = urllib.request.urlopen(running.metrics).read().decode().splitlines()
+    counted = "grpc_server_started_total{", "rest_server_requests_in_progress{", "rest_server_requests_total{"
+    return sum(float(line.split()[-1]) for line in lines if line.startswith(counted) and "health" not in line)
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_what_was_taken_is_answered_before_the_end(slow, signals):
+    x = np.full((1, 512), 0.1, "float32")
+    with served(slow, "--max-batch", "1", "--grace", "300") as running, ThreadPoolExecutor(100) as pool:
+        assert called(running, 0, x) and called(running, 1, x)
+        calls = [pool.submit(called, running, i, x) for i in range(100)]
+        until = time.monotonic() + 60
+        while taken(running) < 102 and time.monotonic() < until:
+            time.sleep(0.05)
+        running.process.terminate()
+        time.sleep(0.3)
+        assert not all(call.done() for call in calls)
+        assert not called(running, 0, x) and not called(running, 1, x)  # nothing new
+        if signals == 2:
+            running.process.terminate()
+        answered = [call.result() for call in calls]
+        assert running.process.wait(60) == 0
+        assert all(answered) == (signals == 1), answered.count(False)  # a second signal means now
 
 
 def test_the_page_on_serving_works_step_by_step(tmp_path):

@@ -23,7 +23,7 @@ from fuzz.harness import sweep
 from gluonx import Trainer, autograd, checkpoint, engine, lr_scheduler, nn, np, npx, rnn
 from lib import ROOT, TESTS
 
-_OPTIMIZERS: dict[str, list[dict[str, Any]]] = {
+OPTIMIZERS: dict[str, list[dict[str, Any]]] = {
     "sgd": [{}, {"momentum": 0.9}, {"momentum": 0.5, "lazy_update": False}],
     "nag": [{}, {"momentum": 0.9}],
     "signum": [{}, {"momentum": 0.0, "wd_lh": 0.01}],
@@ -85,7 +85,7 @@ def _drawn(numbers: Any) -> dict[str, Any]:
     def one(*choices: Any) -> Any:
         return choices[numbers.randint(len(choices))]
 
-    optimizer = one(*_OPTIMIZERS)
+    optimizer = one(*OPTIMIZERS)
     schedule = one(None, *_SCHEDULES)
     return {
         "net": one("dense", "dense", "convolution", "recurrent", "tied"),
@@ -94,7 +94,7 @@ def _drawn(numbers: Any) -> dict[str, Any]:
             "learning_rate": 0.05,
             "wd": 0.0 if optimizer == "groupadagrad" else one(0.0, 0.01),
             **({} if optimizer in ("adabelief", "lans", "lamb") else {"clip_gradient": one(None, 0.5)}),
-            **one(*_OPTIMIZERS[optimizer]),
+            **one(*OPTIMIZERS[optimizer]),
         },
         "schedule": schedule,
         "schedule_settings": None if schedule is None else one(*_SCHEDULES[schedule]),
@@ -192,8 +192,27 @@ def go_on(folder: pathlib.Path) -> None:
         onp.savez(folder / "found.npz", **{k.replace("/", "|"): v for k, v in training.numbers().items()})
 
 
-def _check(numbers: Any, elsewhere: bool) -> None:
-    plan = _drawn(numbers)
+def usual(optimizer: str, way: str) -> dict[str, Any]:
+    """Return the plan of a plain training."""
+    return {
+        **dict.fromkeys(["schedule", "schedule_settings"]),
+        **dict.fromkeys(["multi_precision", "add"], False),
+        "net": "dense",
+        "optimizer": optimizer,
+        "settings": {"learning_rate": 0.05, "wd": 0.0, **OPTIMIZERS[optimizer][0]},
+        "dtype": "float32",
+        "mode": "deferred",
+        "fused": True,
+        "way": way,
+        "lr_mult": 1.0,
+        "before": 3,
+        "after": 3,
+        "seed": 5,
+    }
+
+
+def check(plan: dict[str, Any], elsewhere: bool) -> None:
+    """Run one plan with and without the interruption, and compare the bits."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "plan.json").write_text(json.dumps(plan))
@@ -223,7 +242,7 @@ def _check(numbers: Any, elsewhere: bool) -> None:
 
 def main(count: int | range, elsewhere: bool) -> None:
     """Run `count` plans; `elsewhere`, the rest of each in a process of its own."""
-    sweep(lambda numbers: _check(numbers, elsewhere), count)
+    sweep(lambda numbers: check(_drawn(numbers), elsewhere), count)
 
 
 if __name__ == "__main__":

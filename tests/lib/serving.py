@@ -27,7 +27,7 @@ class Server:
             f"http://{self.http}{path}", body, {"Content-Type": "application/json", **headers}
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:

@@ -3,6 +3,8 @@ call."""
 
 from __future__ import annotations
 
+import resource
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as onp
@@ -815,21 +817,91 @@ def test_constants_and_dtypes():
     assert not np.may_share_memory(x, x.copy())
 
 
+# MXNet 2 reduces an array without axes along 0 (max and min along -1 only), as NumPy does, and refuses to sort it.
+SCALARS = {
+    **dict.fromkeys(["sum", "mean", "prod", "max", "min", "amax", "amin", "var", "std", "any", "all"], True),
+    **dict.fromkeys(["argmax", "argmin", "squeeze"], True),
+    **dict.fromkeys(["sort", "argsort", "cumsum", "cumprod", "flip", "median"], False),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("axis", [0, -1, 1, (0,)])
+@pytest.mark.parametrize("name", SCALARS)
+def test_an_axis_of_an_array_that_has_none_is_the_same_in_all_tiers(name, axis, dtype):
+    if isinstance(axis, tuple) and name != "sum":
+        return
+
+    def recorded():
+        with autograd.record():
+            return getattr(np, name)(np.array(3, dtype=dtype), axis=axis).tolist()
+
+    def naive():
+        with engine.mode("naive"):
+            return getattr(np, name)(np.array(3, dtype=dtype), axis=axis).tolist()
+
+    ways = recorded, naive, lambda: getattr(np, name)(np.array(3, dtype=dtype), axis=axis).tolist()
+    if SCALARS[name] and axis in (0, -1):
+        expected = {"var": 0, "std": 0, "any": True, "all": True, "argmax": 0, "argmin": 0}.get(name, 3)
+        assert [way() for way in ways] == [expected] * 3
+    else:
+        for way in ways:
+            with pytest.raises(ShapeError):
+                way()
+
+
+@pytest.mark.parametrize("mode", ["naive", "deferred"])
+def test_one_number_is_an_order_of_one_axis(mode):
+    with engine.mode(mode):
+        assert np.transpose(np.ones(2), -1).shape == (2,)
+        with pytest.raises(ShapeError):
+            np.transpose(np.ones((2, 3)), 0)
+
+
 def test_npy_files(tmp_path, x):
     np.save(tmp_path / "a.npy", x)
     same(np.load(tmp_path / "a.npy"), X, "npy")
     np.savez(tmp_path / "b.npz", x, y=x)
     assert sorted(np.load(tmp_path / "b.npz")) == ["arr_0", "y"]
+    np.save(str(tmp_path / "short"), x)  # the endings that NumPy adds
+    np.savez(tmp_path / "short", x)
+    assert {"short.npy", "short.npz"} <= {path.name for path in tmp_path.iterdir()}
+    with open(tmp_path / "two", "wb") as file:
+        np.save(file, x)
+        np.save(file, x + 1)
+    with open(tmp_path / "two", "rb") as file:
+        assert (np.load(file) + 1).tolist() == np.load(file).tolist()
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+def test_a_disk_that_is_full_leaves_the_file_before(tmp_path, name):
+    write = np.save if name == "a.npy" else np.savez
+    write(tmp_path / name, np.arange(4))
+    before = (tmp_path / name).read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+        with pytest.raises(OSError):
+            write(tmp_path / name, np.zeros(100_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert (tmp_path / name).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 DAMAGES = {
-    "cut.npy": (lambda npy, npz: npy[:-8], "could only read"),
-    "header.npy": (lambda npy, npz: npy[:10] + bytes(20) + npy[30:], ""),
-    "magic.npy": (lambda npy, npz: npy[:8], "EOF"),
-    "text.npy": (lambda npy, npz: b"no numbers", "neither, or holds Python objects"),
-    "empty": (lambda npy, npz: b"", "No data left"),
-    "cut.npz": (lambda npy, npz: npz[:-40], "not a zip file"),
-    "flipped.npz": (lambda npy, npz: npz.replace(onp.float32(7).tobytes(), bytes(4)), "CRC"),
+    "cut.npy": (lambda npy, npz: npy[:-8], "which is 8 bytes, but holds 0"),
+    "header.npy": (lambda npy, npz: npy[:10] + bytes(20) + npy[30:], "bad .npy header"),
+    "magic.npy": (lambda npy, npz: npy[:8], "ends inside the .npy header"),
+    "text.npy": (lambda npy, npz: b"no numbers", "expected npz, npy"),
+    "empty": (lambda npy, npz: b"", "the file is empty"),
+    "cut.npz": (lambda npy, npz: npz[:-40], "File is not a zip file"),
+    "flipped.npz": (
+        lambda npy, npz: npz.replace(onp.float32(7).tobytes(), bytes(4)),
+        "another checksum than its bytes",
+    ),
 }
 
 
@@ -840,9 +912,9 @@ def test_np_load_names_a_damaged_file(tmp_path, name):
     damage, why = DAMAGES[name]
     path = tmp_path / name
     path.write_bytes(damage((tmp_path / "a.npy").read_bytes(), (tmp_path / "a.npz").read_bytes()))
-    with pytest.raises(FormatError, match=f"{name}'.*np.load cannot read it as .npy or .npz: .*{why}"):
+    with pytest.raises(FormatError, match=f"{name}'.*{why}"):
         np.load(path)
-    with open(path, "rb") as file, pytest.raises(FormatError, match=f"{name}'"):
+    with open(path, "rb") as file, pytest.raises(FormatError, match=f"{name}'.*{why}"):
         np.load(file)
     path.unlink()
     with pytest.raises(FileNotFoundError, match=name):

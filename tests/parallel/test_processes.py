@@ -91,6 +91,43 @@ def test_a_killed_process_ends_the_others_and_the_restart_has_the_same_bits(tmp_
     assert fewer.losses() == {5: alone.losses()[5]} and fewer.weights() == alone.weights()
 
 
+_PHASES = ["data", "batch", "forward", "backward", "running", "step", "saving", "writing", "written"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", _PHASES)
+def test_a_process_that_is_killed_in_any_phase_costs_time_alone(tmp_path, phase, alone):
+    """In any phase of a step and of a checkpoint: what is there is whole, and the restart ends with the same bits."""
+    rank, folder = _PHASES.index(phase) % 2, f"folder={tmp_path / 'kept'}"
+    options = ["--heartbeat", "10"]
+    kill = [f"kill={rank}:4", f"at={phase}"]
+    killed = launched(2, "seed=3", STEPS, folder, "wait=1", *kill, options=options, timeout=120)
+    assert killed.status == 128 + 9, killed.err
+    assert f"process {rank} of 2 was killed by SIGKILL; the others end" in killed.err
+    again = launched(2, STEPS, folder)
+    assert again.status == 0, again.err
+    begin = int(re.search(r"^\[0\] begins at step (\d+)$", again.out, re.M)[1])
+    assert begin in ({4} if phase == "written" else {2, 4} if phase in ("saving", "writing") else {2})
+    assert again.losses() == {step: loss for step, loss in alone.losses().items() if step > begin}
+    assert again.losses(1) == again.losses(0) and again.weights() == again.weights(1) == alone.weights()
+
+
+@pytest.mark.slow
+def test_a_checkpoint_of_four_devices_is_read_on_two(tmp_path):
+    folder = f"folder={tmp_path / 'kept'}"
+    two_each = ["--devices-per-process", "2"]
+    four = launched(2, "seed=3", "steps=2", folder, "marks=1", options=two_each)
+    assert four.status == 0, four.err
+    saved = re.search(r"^\[0\] saved 2 (\w+)$", four.out, re.M)[1]
+    ends = []
+    for count, options in ((2, []), (1, two_each)):  # two processes with a device each; one with two
+        found = launched(count, "steps=3", folder, "marks=1", options=options)
+        assert found.status == 0 and "[0] begins at step 2" in found.out, found.err
+        assert re.search(r"^\[0\] restored (\w+)$", found.out, re.M)[1] == saved
+        ends.append((found.losses(), found.weights()))
+    assert ends[0] == ends[1] and list(ends[0][0]) == [3]
+
+
 def test_launch_says_what_it_cannot_start(capsys, tmp_path):
     assert launch.main(["-n", "2", str(tmp_path / "none.py")]) == 2
     assert "there is no file" in capsys.readouterr().err

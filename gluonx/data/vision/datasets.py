@@ -11,6 +11,7 @@ an error, and is not replaced.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import math
 import os
@@ -31,6 +32,8 @@ from gluonx.data.vision.functional import decode
 from gluonx.errors import ArgumentError, FormatError, GluonxError
 from gluonx.files.atomic import PathLike, atomic_write
 from gluonx.utils import check_sha1, download, repo_file_url
+
+_MOST_DEFLATED = 1032  # bytes that one can stand for
 
 __all__ = [
     "CIFAR10",
@@ -527,22 +530,29 @@ def read_idx(path: str, axes: int) -> np.ndarray:
     FormatError
         If it is no such file, has another number of axes, or is cut off.
     """
-    with open(path, "rb") as file:
-        content = file.read()
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise FormatError(f"'{path}' is damaged: {error}") from error
     start = 4 + 4 * axes
-    if len(content) < start:
-        raise FormatError(f"'{path}' has {len(content)} bytes, fewer than the head of an IDX file, {start}")
-    shape = struct.unpack_from(f">{axes}I", content, 4)
-    expected = start + math.prod(shape)
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        most = file.seek(0, os.SEEK_END) * (_MOST_DEFLATED if packed else 1)
+        file.seek(0)
+        try:
+            with gzip.open(file) if packed else contextlib.nullcontext(file) as source:
+                head = source.read(start)
+                if len(head) < start:
+                    raise FormatError(f"'{path}' has {len(head)} bytes, fewer than the head of an IDX file, {start}")
+                shape = struct.unpack_from(f">{axes}I", head, 4)
+                count = math.prod(shape)
+                data = source.read(min(count, most))
+                longer = bool(source.read(1))
+                while packed and source.read(1 << 20):  # its checksum comes at the end
+                    pass
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(f"'{path}' is damaged: {error}") from error
     # MXNet does not look at the first four bytes, and programs wrote others; where all else fits, neither do we.
-    if content[:4] != bytes((0, 0, 8, axes)) and len(content) != expected:
-        told = f"it begins with {content[:4].hex()}, an IDX file of bytes with {axes} axes with 0000080{axes}"
+    if head[:4] != bytes((0, 0, 8, axes)) and (longer or len(data) < count):
+        told = f"it begins with {head[:4].hex()}, an IDX file of bytes with {axes} axes with 0000080{axes}"
         raise FormatError(f"'{path}' is no such file: {told}")
-    if len(content) < expected:
-        raise FormatError(f"'{path}' should have {expected} bytes, as an IDX file of {shape}, but has {len(content)}")
-    return np.frombuffer(content, np.uint8, expected - start, start).reshape(shape)
+    if len(data) < count:
+        has = start + len(data)
+        raise FormatError(f"'{path}' should have {start + count} bytes, as an IDX file of {shape}, but has {has}")
+    return np.frombuffer(data, np.uint8).reshape(shape)

@@ -526,9 +526,14 @@ form("argmax")(_place(np.ndarray.argmax))
 form("argmin")(_place(np.ndarray.argmin))
 
 
+def _lacks(x: Any, axis: Any) -> bool:
+    """Return whether there is no such axis; NumPy sorts and sums a number along one, which is an error elsewhere."""
+    return not x.ndim and axis is not None
+
+
 @form("cumsum")
 def _cumsum(x: Any, *, axis: Any, dtype: Any) -> Any:
-    if dtype is not None or x.dtype not in _FLOATS:
+    if dtype is not None or x.dtype not in _FLOATS or _lacks(x, axis):
         return NotImplemented
     return x.cumsum(axis, _DOUBLE).astype(x.dtype)
 
@@ -584,8 +589,8 @@ def _layer_norm(x: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_
 
 
 @form("sort", lambda x, **_: 8 * x.size)
-def _sort(x: Any, *, axis: Any, descending: bool, stable: bool) -> Any:
-    if descending or x.dtype in _HALVES or x.dtype.kind not in "fiub":
+def _sort(x: Any, *, axis: Any, descending: bool, stable: bool, kind: Any, order: Any) -> Any:
+    if descending or order is not None or x.dtype in _HALVES or x.dtype.kind not in "fiub":
         return NotImplemented
     if x.dtype.kind == "f" and not x.all():
         return NotImplemented  # zeros have an order by their sign
@@ -593,8 +598,8 @@ def _sort(x: Any, *, axis: Any, descending: bool, stable: bool) -> Any:
 
 
 @form("argsort", lambda x, **_: 8 * x.size)
-def _argsort(x: Any, *, axis: Any, descending: bool, stable: bool, dtype: Any) -> Any:
-    if descending or x.dtype in _HALVES or x.dtype.kind not in "fiub":
+def _argsort(x: Any, *, axis: Any, descending: bool, stable: bool, dtype: Any, kind: Any, order: Any) -> Any:
+    if descending or order is not None or x.dtype in _HALVES or x.dtype.kind not in "fiub" or _lacks(x, axis):
         return NotImplemented
     return np.argsort(x, axis=axis, kind="stable").astype(_INT64 if dtype is None else dtype)
 
@@ -664,7 +669,7 @@ def _batch_flatten(x: Any) -> Any:
 
 form("expand_dims", _NONE)(lambda x, *, axis: np.expand_dims(x, axis))
 form("squeeze", _NONE)(lambda x, *, axis: x if x.ndim == 0 and axis in (0, -1) else np.squeeze(x, axis))
-form("transpose", _NONE)(lambda x, *, axes: np.transpose(x, axes or None))
+form("transpose", _NONE)(lambda x, *, axes: np.transpose(x, axes if isinstance(axes, int) else axes or None))
 form("swapaxes", _NONE)(lambda x, *, axis1, axis2: np.swapaxes(x, axis1, axis2))
 form("moveaxis", _NONE)(lambda x, *, source, destination: np.moveaxis(x, source, destination))
 form("flip", _NONE)(lambda x, *, axis: np.flip(x, axis))

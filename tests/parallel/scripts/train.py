@@ -1,12 +1,13 @@
 """Trains a small net on two devices, in one process or several; prints the losses and a mark of the weights.
 
-Arguments as NAME=VALUE: steps, folder (of checkpoints), every, kill=RANK:STEP, fault=KIND, slow=RANK.
+Arguments as NAME=VALUE: steps, folder (of checkpoints), every, kill=RANK:STEP, at=PHASE of that step, fault=KIND.
 """
 
 import hashlib
 import os
 import signal
 import sys
+import threading
 import time
 
 import jax
@@ -17,6 +18,37 @@ from gluonx import Trainer, autograd, gluon, init, lr_scheduler, nn, parallel
 
 ARGS = dict(argument.split("=", 1) for argument in sys.argv[1:])
 RANK, COUNT = jax.process_index(), jax.process_count()
+
+
+def die(step, phase):
+    """Be killed, if it is the time for this process."""
+    if ARGS.get("kill") == f"{RANK}:{step}" and ARGS.get("at", "backward") == phase:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_soon(step):
+    """Be killed while the step is computed, or its checkpoint is written."""
+    if ARGS.get("kill") != f"{RANK}:{step}":
+        return
+    at, folder = ARGS.get("at"), ARGS.get("folder", "")
+
+    def watch():
+        while True:
+            names = os.listdir(folder) if os.path.isdir(folder) else []
+            writing = any(name.startswith(f"{step}.") for name in names)
+            if (at == "running") or (at == "writing" and writing) or (at == "written" and str(step) in names):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    if at in ("running", "writing", "written"):
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def mark_of(net):
+    """Return a few letters that stand for all bits of the weights."""
+    mark = hashlib.sha256()
+    for _, param in sorted(net.collect_params().items()):
+        mark.update(parallel.gather(param.data()).tobytes())
+    return mark.hexdigest()[:16]
 
 
 class Data:
@@ -33,6 +65,7 @@ class Data:
 
     def __getitem__(self, index):
         self.read += 1
+        die(self.read // (16 // COUNT), "data")
         return self.x[index], self.y[index]
 
 
@@ -76,25 +109,33 @@ def main():
         keeper = checkpoint.Checkpoints(ARGS["folder"], net, trainer, loader, keep=2)
         step = keeper.restore() or 0
         print(f"begins at step {step}", flush=True)
+        if step and "marks" in ARGS:
+            print(f"restored {mark_of(net)}", flush=True)
     while step < total:
         for x, y in shares(data, fault) if "local" in ARGS else loader:
             step += 1
             if fault == "shape" and RANK == 1 and step == 3:
                 x, y = x[:8], y[:8]
+            die(step, "batch")
             with autograd.record():
                 out = net(x)
+                die(step, "forward")
                 if fault == "code" and RANK == 1:
                     out = out * 2
                 loss = loss_fn(out, y).mean()
             loss.backward()
             if fault == "raise" and RANK == 1 and step == 3:
                 raise ValueError("of mine")
-            if ARGS.get("kill") == f"{RANK}:{step}":
-                os.kill(os.getpid(), signal.SIGKILL)
+            die(step, "backward")
+            die_soon(step)
             trainer.step(1)
+            die(step, "step")
             print(f"step {step}: {float(loss)!r}", flush=True)
             if keeper is not None and step % int(ARGS.get("every", 2)) == 0:
+                if "marks" in ARGS:
+                    print(f"saved {step} {mark_of(net)}", flush=True)
                 keeper.save(step)
+                die(step, "saving")
                 if ARGS.get("wait"):
                     keeper.wait()
             time.sleep(float(ARGS.get("pause", 0)))
@@ -102,11 +143,8 @@ def main():
                 break
     if keeper is not None:
         keeper.close()
-    mark = hashlib.sha256()
-    for _, param in sorted(net.collect_params().items()):
-        mark.update(parallel.gather(param.data()).tobytes())
     read = data.read
-    print(f"weights {mark.hexdigest()[:16]}, read {read}, rate {trainer.learning_rate:.6f}", flush=True)
+    print(f"weights {mark_of(net)}, read {read}, rate {trainer.learning_rate:.6f}", flush=True)
 
 
 if __name__ == "__main__":
