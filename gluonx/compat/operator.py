@@ -26,6 +26,7 @@ from gluonx.deferred.shapes import Unknown
 from gluonx.device import current_device
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
+from gluonx.extensions import NAMES
 
 __all__ = [
     "CustomOp",
@@ -150,11 +151,9 @@ class PythonOp:
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
         """Return a symbol of the operator on the symbols `args`, which may also be named; `name` is its own."""
-        from gluonx.compat import symbol
-
         key = f"_{type(self).__name__}_{id(self)}"
         _REGISTRY[key] = lambda **_: _OfInstance(self)  # type: ignore[assignment]  # it lives as long as its symbols may
-        return symbol.Custom(*args, op_type=key, **kwargs)
+        return NAMES["gluonx.operator.on_symbols"](*args, op_type=key, **kwargs)
 
     def forward(self, in_data: Sequence[Any], out_data: Sequence[Any]) -> None:
         """Write the outputs; the first input by default."""

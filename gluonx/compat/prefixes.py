@@ -504,7 +504,7 @@ def _taking_scope(
         if looks is not None:
             looks(self, *args, **kwargs)
         wanted = Naming.active or "_asked" in self.__dict__ or _current.get() is not None
-        is_network = wanted and zoo.building.get() and zoo.is_network(type(self))
+        is_network = wanted and not zoo.building.get() and zoo.is_network(type(self))
         try:
             with zoo.unnamed() if is_network else contextlib.nullcontext():
                 init(self, *args, **kwargs)
@@ -512,7 +512,7 @@ def _taking_scope(
             shorten(error)
             raise
         if is_network:
-            zoo.named(self)
+            zoo.named(self, enter, hint_of)
 
     taking.takes_scope = True  # type: ignore[attr-defined]
     return taking

@@ -13,8 +13,6 @@ import contextvars
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gluonx.compat import prefixes as naming
-
 _INCEPTION = ("A1_", "A2_", "A3_", "B_", "C1_", "C2_", "C3_", "C4_", "D_", "E1_", "E2_")
 
 building: contextvars.ContextVar[bool] = contextvars.ContextVar("gluonx_building_zoo", default=False)
@@ -36,18 +34,22 @@ def unnamed() -> Iterator[None]:
         building.reset(token)
 
 
-def named(net: Any) -> None:
-    """Give the blocks of a network their prefixes."""
+Enter = Callable[..., Any]  # `gluonx.compat.prefixes.enter`
+HintOf = Callable[[Any], str]
+
+
+def named(net: Any, enter: Enter, hint_of: HintOf) -> None:
+    """Give the blocks of a network their prefixes, by `enter`; `hint_of` says what a prefix begins with."""
     family = next(cls.__name__ for cls in type(net).__mro__ if cls.__module__.startswith("gluonx.model_zoo.vision."))
     second = family == "MobileNetV2"
-    with naming.enter(net, *net.__dict__.pop("_asked", (None, None))):
+    with enter(net, *net.__dict__.pop("_asked", (None, None))):
         for name, part in net._children.items():
             if not _holds(part):
-                _name(part, None)
+                _name(part, None, enter, hint_of)
                 continue
-            with naming.enter(part, f"{name}_" if second else ""):
+            with enter(part, f"{name}_" if second else ""):
                 for child, prefix in zip(part._children.values(), _prefixes(family, part), strict=True):
-                    _name(child, prefix)
+                    _name(child, prefix, enter, hint_of)
 
 
 def _holds(block: Any) -> bool:
@@ -77,20 +79,20 @@ def _prefixes(family: str, part: Any) -> list[str | None]:
     return prefixes
 
 
-def _name(block: Any, prefix: str | None) -> None:
+def _name(block: Any, prefix: str | None, enter: Enter, hint_of: HintOf) -> None:
     """Give a block a prefix, or a number, and those below it: layers numbers, what holds them none."""
-    scope = naming.enter(block, prefix)
+    scope = enter(block, prefix)
     bottleneck = type(block).__name__ == "LinearBottleneck"
     with scope:
         for child in block._children.values():
             if block._reg_params:  # the activation of a layer
-                _name(child, naming.hint_of(child) + "_")
+                _name(child, hint_of(child) + "_", enter, hint_of)
             elif not bottleneck:
-                _name(child, "" if _holds(child) else None)
+                _name(child, "" if _holds(child) else None, enter, hint_of)
             else:  # which made its sequence first, and its layers beside it
-                naming.enter(child)
+                enter(child)
                 for layer in child._children.values():
-                    _name(layer, None)
+                    _name(layer, None, enter, hint_of)
 
 
 def _residual(block: Any, F: Any, x: Any) -> Any:

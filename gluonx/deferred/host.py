@@ -31,7 +31,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -58,6 +58,9 @@ from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms, layers
 from gluonx.thresholds import threshold
+
+if TYPE_CHECKING:
+    from gluonx.ops.host.jaxprs import HostProgram
 
 __all__ = [
     "REFUSED",
@@ -103,7 +106,7 @@ def is_on() -> bool:
 @forked.at_fork
 def _without_limits() -> None:
     """In a forked child nothing is compiled, and NumPy does all that it can."""
-    limits.update(small=sys.maxsize, allowed=sys.maxsize)
+    limits["small"] = policy.limits["allowed"] = sys.maxsize
 
 
 class _Known:
@@ -245,7 +248,7 @@ class Whole:
 
     __slots__ = ("account", "program")
 
-    def __init__(self, program: Any) -> None:
+    def __init__(self, program: HostProgram) -> None:
         self.program = program
         self.account = policy.Account(program.cost, program.steps, program.nbytes)
 

@@ -254,7 +254,6 @@ class Optimizer(_Keywords):
         self.param_dict = param_dict or {}
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}
-        self.set_wd_mult({})
         self._index_update_count: dict[Any, int] = {}
         self._all_index_update_counts: dict[int, dict[Any, int]] = {}  # of the devices that are not the current one
         self._current_device = 0

@@ -281,7 +281,7 @@ def test_names():
     with pytest.raises(AttributeError, match="no attribute 'imwrite'"):
         _ = mx.image.imwrite
     with pytest.raises(AttributeError, match=r"gluonx\.contrib\.data"):
-        _ = gluon.contrib.data.text
+        _ = gluon.contrib.data.nothing
 
 
 def test_an_augmenter_without_a_call_names_its_class():
