@@ -630,7 +630,8 @@ class Trainer(Checked):
         before = self._optimizer.rescale_grad
         try:
             self._check_and_rescale_grad(self._scale / _positive(batch_size))
-            self._prepare()
+            if self._params_to_init or not self._kv_initialized:
+                self._prepare()
             if value is not None and (self._by_hand or self._scaler is not None or self._kvstore is not None):
                 raise ArgumentError(_NO_TELLING)
             if not self._steps_as_written():

@@ -1080,7 +1080,7 @@ class HybridBlock(Block):
         parts, dtypes = [*blocks[1:], *params, *homes], [p.dtype for p in params]
         traced = self._traced
         if traced is not None:
-            old, old_dtypes = self._traced_of.content
+            old, old_dtypes = self._traced_of.content or ([], None)  # none yet: another thread has just made the trace
             same = dtypes == old_dtypes and len(parts) == len(old) and all(a is b for a, b in zip(parts, old))
             traced = (traced.traced if isinstance(traced, LineByLine) else traced) if same else None
         hooked = [b for b in blocks[1:] if b._is_hooked]

@@ -389,13 +389,14 @@ def on_record_error(scope: object) -> None:
     leave_graph()
 
 
-def commit_step(request: StepRequest) -> None:
+def commit_step(request: StepRequest) -> None:  # noqa: C901 - one section of the graph, at each step
     """Record what `request` asks for, and run the whole pending graph as one program."""
     state, targets = current_state(), request.targets
     if state.naive:
         return _commit_now(request, state)
     if state.trace is not None and not state.trace.transparent:
         raise TracedValueError(_STEP_IN_TRACE)
+    op, args, _, owned, release, together = request
     final: flushing.Commit | None = None
     while final is None:
         graph = current_graph()
@@ -404,7 +405,21 @@ def commit_step(request: StepRequest) -> None:
                 continue
             graph.inside = True
             try:
-                final = None if graph.closed else _commit_in(graph, request)
+                if graph.closed:
+                    continue
+                child = graph.step_to(op, args, False)
+                if child.spans and type(op) is not Joint and graph.cursor.parent is not None:
+                    graph.rollback()  # the step is of one device, and what is pending of several
+                    flushing.flush_inside(graph, "a step of one device beside what others do")
+                    continue
+                if child.donors is None:
+                    child.donors = _ownership(op, child.parts, owned, together)
+                    child.outs = tuple(map(_kept_place, targets, child.outs))
+                graph.cursor = child
+                if release is not None:
+                    release()
+                final = flushing.Commit(targets, child.donors)
+                flushing.flush_inside(graph, "trainer.step", final)
             except Blocked:
                 graph.rollback()
             except BaseException:
@@ -413,31 +428,12 @@ def commit_step(request: StepRequest) -> None:
             finally:
                 graph.inside = False
         if final is None:
-            request = request._replace(args=unblock(request.args, graph))
+            args = unblock(args, graph)
     if any(map(_tape_of, targets)):
         deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
     drop_closed()
     if final.broken is not None:
         raise ValueError(final.broken)
-
-
-def _commit_in(graph: Graph, request: StepRequest) -> flushing.Commit | None:
-    """Do a step in `graph`, for who is inside; None where what was pending there has been computed without it."""
-    op, args, targets, owned, release, together = request
-    child = graph.step_to(op, args, False)
-    if child.spans and type(op) is not Joint and graph.cursor.parent is not None:
-        graph.rollback()  # the step is of one device, and what is pending of several
-        flushing.flush_inside(graph, "a step of one device beside what others do")
-        return None
-    if child.donors is None:
-        child.donors = _ownership(op, child.parts, owned, together)
-        child.outs = tuple(map(_kept_place, targets, child.outs))
-    graph.cursor = child
-    if release is not None:
-        release()
-    final = flushing.Commit(targets, child.donors)
-    flushing.flush_inside(graph, "trainer.step", final)
-    return final
 
 
 def _commit_now(request: StepRequest, state: State) -> None:

@@ -487,9 +487,9 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
 def at_one_moment(handles: Sequence[Handle]) -> list[Handle]:
     """Return handles on what `handles` held at one moment: between two steps, whichever threads are training.
 
-    A step takes all that it replaces out of handles in one operation of C code (:class:`flushing.Taken`), so what is
-    read in one operation is of one step. Small arrays are read through their vectors; both are read again until nothing
-    has changed in between.
+    A step takes all that it replaces out of handles in one operation of C code (:data:`flushing.Taken`), and puts its
+    results into places, so what is read in one operation is of one step. Small arrays are read through their vectors;
+    both are read again until nothing has changed in between, and, where a step is under way, it has taken all of them.
     """
     while True:
         values = list(map(_value_of, handles))
@@ -497,12 +497,12 @@ def at_one_moment(handles: Sequence[Handle]) -> list[Handle]:
         joined = list(map(_value_of, vectors))
         if not all(map(is_, values, map(_value_of, handles))):
             continue
-        under_way = [v.graph for v in (*values, *joined) if type(v) is Pending and v.value is None and v.graph.inside]
-        if not any(not graph.is_ours() for graph in under_way):
+        under_way = {v.graph for v in (*values, *joined) if type(v) is Pending and v.value is None and v.graph.inside}
+        if all([type(v) is Pending and v.graph in under_way for v in joined] if under_way else ()):
             break
-    arrays = {
-        id(v): v.arrays(now.value if type(now) is Pending else now) for v, now in zip(vectors, joined, strict=True)
-    }
+        if all(graph.is_ours() for graph in under_way):  # which waits for those of other threads
+            break
+    arrays = {id(v): v.arrays(now) for v, now in zip(vectors, joined, strict=True)}
     found: list[Handle] = []
     for handle, value in zip(handles, values, strict=True):
         twin = new_handle(arrays[id(value.vector)][value.number] if type(value) is Packed else value, handle.aval)

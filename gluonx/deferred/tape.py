@@ -281,8 +281,9 @@ def _gradient_node(
             raise Blocked
         graph.inside = True
         try:
-            if graph.closed or not all(type(v := h.value) is Pending and v.graph is graph for h in heads):
-                raise Blocked  # somebody came in between and read one
+            for head in heads:
+                if type(value := head.value) is not Pending or value.graph is not graph or graph.closed:
+                    raise Blocked  # somebody came in between and read one
             node = graph.cursor
             child = graph.step_to(op, [*heads, *weights, *asked], False)
             sources = graph.sources

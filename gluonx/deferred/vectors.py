@@ -107,25 +107,32 @@ class Vector:
     def arrays(self, value: jax.Array | Pending | _Frozen) -> list[Any]:
         """Return the arrays of a `value` that was read here a moment ago, or of a later one where that is not there."""
         while (found := self.found)[0] is not value:
-            if not isinstance(value, (Pending, _Frozen)):
+            if isinstance(value, _Frozen):
+                value = self.value
+            elif isinstance(value, Pending):
+                value = self.result(value)
+            else:
                 with eval_context():
                     found = value, self.layout.cut(value)
                 counters.dispatches += 1
                 if self.value is value:
                     self.found = found
                 return found[1]
-            value = self.now()
         return found[1]
 
     def now(self) -> Any:
-        """Return the value; a step that has taken it, in another thread, is waited for."""
-        while type(value := self.value) is Pending:
-            if value.value is not None:
-                return value.value
-            if value.graph.is_ours():
+        """Return the value; the result of a step that has taken it, in another thread, which is waited for."""
+        return self.result(self.value)
+
+    def result(self, value: jax.Array | Pending | _Frozen) -> Any:
+        """Return a value that was read here, the result of a step in the place of it."""
+        while type(value) is Pending:
+            if value.value is None and value.graph.is_ours():
                 return value.graph.value_apart(value)
             with value.graph.lock:
-                pass
+                if value.value is not None:
+                    return value.value
+            value = self.value  # that step failed, and has put back what was here
         return value
 
     def settle(self) -> None:

@@ -57,6 +57,8 @@ FIXED = {
     "svm_output.margin": "of MXNet 1's graphs",
     "svm_output.regularization_coefficient": "of MXNet 1's graphs",
     "sigmoid_bce_loss.ignore_label": "of the data set",
+    "std.ddof": "a count",
+    "var.ddof": "a count",
 }
 
 
@@ -88,6 +90,8 @@ CASES = {
     "ctc_batch_loss": ([_RNG.uniform(-1, 1, (2, 6, 4)).astype("float32"), onp.ones((2, 2), "float32")], {}),
     "sdml_loss": ([_X, _Y], {}),
     "celu": ([_X - 0.5], {}),
+    "shrink": ([_X - 0.5], {}),
+    "thresholded_relu": ([_X - 0.5], {}),
     "elu": ([_X - 0.5], {}),
     "swish": ([_X], {}),
     "rms_norm": ([_X, onp.ones(3, "float32")], {}),
