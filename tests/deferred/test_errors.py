@@ -738,7 +738,7 @@ def in_compile(rig, patch, error):
 
 
 def in_run(rig, patch, error):
-    patch.setattr(flushing, "_commit", raising(error)(None))
+    patch.setattr(flushing, "_call", raising(error)(None))
     rig.step()
 
 
