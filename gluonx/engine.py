@@ -140,9 +140,9 @@ def check(on: bool = True) -> Iterator[None]:
 
 @contextmanager
 def host(on: bool = True) -> Iterator[None]:
-    """Have operators that are not recorded, and first runs of programs, run by NumPy where compiling takes longer, or not.
+    """Have NumPy run operators that are not recorded, and first runs of programs, where compiling takes longer, or not.
 
-    They are by default where the default device is a CPU; the environment variable ``GLUONX_HOST=0`` switches it off
+    It does by default, where the default device is a CPU; the environment variable ``GLUONX_HOST=0`` switches it off
     for a process. The two ways may differ in the last bits of a float (see ``docs/host.md``).
 
     Parameters

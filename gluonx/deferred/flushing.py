@@ -589,7 +589,7 @@ def _run_program(
         graph.segment = _segment(graph, program)
         saved = graph.segment.saved
     if final is None:
-        _call(graph, program, args, sinks, saved, [])
+        _call(graph, program, args, sinks + saved, [])
         return
     handles, values = _new_places(program, replaced, final) if replaced else ([], [])
     targets = list(map(final.targets.__getitem__, program.finals))
@@ -604,7 +604,7 @@ def _run_program(
                 _copy(held, graph, program, args)
             if program.spares:
                 args += _spares(graph, program)
-        _call(graph, program, args, results[:count] + sinks, [*results[count:], *saved, *handles], values)
+        _call(graph, program, args, [*results[:count], *sinks, *results[count:], *saved, *handles], values)
         if program.out_avals is not None:
             _set_avals(program.out_avals, targets)
     finally:
@@ -612,16 +612,14 @@ def _run_program(
         graph.taken = None
 
 
-def _call(
-    graph: Graph, program: Program, args: list[Any], sinks: list[Any], behind: list[Any], values: list[Any]
-) -> None:
-    """Call a program and put its outputs into `sinks` and what comes behind these, and `values` into the last ones."""
+def _call(graph: Graph, program: Program, args: list[Any], sinks: list[Any], values: list[Any]) -> None:
+    """Call a program and put its outputs into `sinks`, and `values` into the last of these."""
     counters.dispatches += 1
     program.runs += 1
     if program.by_host is not None:
         outs = program.by_host(args)
         graph.closed = True
-        deque(map(setattr, sinks + behind, repeat("value"), chain(outs, values)), maxlen=0)
+        deque(map(setattr, sinks, repeat("value"), chain(outs, values)), maxlen=0)
         return
     for watch in watchers:
         watch(program, args)
@@ -629,7 +627,7 @@ def _call(
     # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
     # donated buffers, and the places getting the new ones.
     results = chain.from_iterable(starmap(program.call, (args,)))
-    assigned = map(setattr, sinks + behind, repeat("value"), chain(results, values))
+    assigned = map(setattr, sinks, repeat("value"), chain(results, values))
     pauses = collects_in_calls()
     if pauses:
         pause_collector()
