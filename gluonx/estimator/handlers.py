@@ -31,10 +31,20 @@ class EventHandler:
         return {name: getattr(self, name) for name in self._kept}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take what `state_dict` gave; entries that are missing stay as they are."""
+        """Take what `state_dict` gave; entries that are missing stay as they are.
+
+        Raises
+        ------
+        TypeError
+            If something else than a number comes for a number.
+        """
         for name in self._kept:
+            now, new = getattr(self, name), state.get(name)
+            if name in state and type(now) in (int, float):
+                if type(new) not in ((int,) if type(now) is int else (int, float)):
+                    raise TypeError(f"{type(self).__name__}.{name} is a number, got {new!r}")
             if name in state:
-                setattr(self, name, state[name])
+                setattr(self, name, new)
 
 
 class TrainBegin(EventHandler):
