@@ -16,7 +16,7 @@ from lib import TESTS
 PORTS = TESTS / "ports_legacy"
 EXPECTED = json.loads((PORTS / "expected.json").read_text(encoding="utf-8"))
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
-QUICK = {"corners_training", "training", "word2vec", "seq2seq_1x", "book_np", "library_header", "modes"}
+QUICK = {"training", "word2vec", "seq2seq_1x", "book_np", "library_header", "modes"}
 QUICK |= {"data_1x", "images_1x", "module_1x", "custom_1x", "kvstore_1x", "profiler_1x"}
 QUICK |= {"symbols_idioms", "sparse_idioms", "loops_idioms", "int8_idioms"}
 # What gluonx says in other words: an element type's class, and MXNet's notice of an overwritten rate (a warning here).
