@@ -161,6 +161,8 @@ class Graph:
             if aval is None:
                 aval = self._ready(a, op, args)
                 value = a.value
+                if type(value) is Pending:
+                    raise Blocked
                 source = source_of(a)
                 ident = id(value) if source is None else id(source)
                 n = len(leaves)
@@ -218,6 +220,8 @@ class Graph:
     def _ready(self, handle: Handle, op: Recorded, args: Args) -> Aval:
         """Return the aval of a leaf that has none cached: a fresh array, a placeholder to fill, or a tracer."""
         value = handle.value
+        if type(value) is Pending:  # a step in another thread has just taken it
+            raise Blocked
         if isinstance(value, Tracer):
             raise TracerMet
         if isinstance(value, Placeholder):
@@ -497,7 +501,7 @@ def at_one_moment(handles: Sequence[Handle]) -> list[Handle]:
         joined = list(map(_value_of, vectors))
         if not all(map(is_, values, map(_value_of, handles))):
             continue
-        under_way = {v.graph for v in (*values, *joined) if type(v) is Pending and v.value is None and v.graph.inside}
+        under_way = {v.graph for v in (*values, *joined) if type(v) is Pending and v.value is None and v.graph.taken}
         if all([type(v) is Pending and v.graph in under_way for v in joined] if under_way else ()):
             break
         if all(graph.is_ours() for graph in under_way):  # which waits for those of other threads

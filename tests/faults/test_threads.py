@@ -104,7 +104,6 @@ def trains_beside(kind, path, seconds):
     loop.check()
 
 
-@pytest.mark.slow  # one run in some has hung, or predicted with a place that has no array: open, see the closing note
 @pytest.mark.parametrize("kind", LOOPS)
 def test_readers_beside_a_training_thread(kind, tmp_path):
     trains_beside(kind, tmp_path, 2)
