@@ -447,12 +447,22 @@ def unblock(args: Args, graph: Graph) -> Args:
     return found
 
 
+_AGAIN: Any = object()
+
+
 def settle(handle: Handle, why: str = "a value was read") -> Any:
     """Return the ``jax.Array`` (or tracer) of a handle, computing what is pending.
 
     The handle takes the array up, unless it was rebound meanwhile by another thread, or its graph is being worked on
     below the caller (:meth:`Graph.value_apart`).
     """
+    while (found := _settled(handle, why)) is _AGAIN:
+        pass
+    return found
+
+
+def _settled(handle: Handle, why: str) -> Any:
+    """Return what :func:`settle` does, or that it is to look again, since the handle was rebound meanwhile."""
     value = handle.value
     if type(value) is Pending:
         array = value.value
@@ -471,7 +481,7 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
                     array = value.value
                     if array is None:
                         if handle.value is not value:  # a step that failed has put back what it had taken
-                            return settle(handle, why)
+                            return _AGAIN
                         array = flushing.unpacked(graph, value)
         segment = graph.segment
         tape = handle.tape if segment is None else segment.outs.get(value.slot)
