@@ -36,6 +36,7 @@ from gluonx._process import collects_in_calls, pause_collector, resume_collector
 from gluonx.deferred import growth, host, kept, lanes, policy, repeats, where
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
+    Aval,
     Handle,
     Node,
     Packed,
@@ -105,7 +106,7 @@ def _give_back(taken: Taken) -> None:
             holder.value = before if place.value is None else place.value
 
 
-def _copy_before(taken: Taken, place: Pending) -> Any:
+def _copy_before(taken: Taken, place: Pending) -> jax.Array | None:
     """Return a copy of the array that made room for `place`; None if none did."""
     for _, known, before in zip(*taken, strict=True):
         if known is place:
@@ -181,7 +182,7 @@ def _places_behind(graph: Graph) -> list[Pending]:
     return graph.places()
 
 
-def value_apart(graph: Graph, place: Pending) -> Any:
+def value_apart(graph: Graph, place: Pending) -> jax.Array:
     """Compute one value of a graph by itself and keep nothing; see :meth:`gluonx.deferred.graph.Graph.value_apart`."""
     leaves, floats, ints, taken = graph.leaves, graph.floats, graph.ints, graph.taken
     if place.value is not None or graph.has_packed(place):
@@ -490,7 +491,7 @@ def _gathers(graph: Graph) -> dict[int, Any]:
     return found
 
 
-def _aval(graph: Graph, slot: int) -> Any:
+def _aval(graph: Graph, slot: int) -> Aval:
     node, i = graph.owners[slot]
     return node.outs[i]
 
@@ -531,7 +532,7 @@ def _others_train(graph: Graph, own: set[int]) -> bool:
     )
 
 
-def unpacked(graph: Graph, place: Pending) -> Any:
+def unpacked(graph: Graph, place: Pending) -> jax.Array:
     """Return the value of a place in a closed graph, cut out of the packed vector that holds it."""
     packs = graph.packs
     found = None if packs is None else packs.where.get(place.slot)

@@ -120,7 +120,7 @@ class Vector:
                 return found[1]
         return found[1]
 
-    def now(self) -> Any:
+    def now(self) -> jax.Array:
         """Return the value; the result of a step that has taken it, in another thread, which is waited for."""
         return self.result(self.value)
 
