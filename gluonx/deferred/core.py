@@ -25,6 +25,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, final
 
 import jax
@@ -379,20 +380,27 @@ class Pending:
 def new_pending(graph: Graph, slot: int, aval: Aval) -> Any:
     """Return a fresh user-visible handle on a new place; this runs at each operator that is recorded."""
     place = _new_place(Pending)
-    place.graph, place.slot, place.aval, place.value = graph, slot, aval, None
+    place.graph = graph
+    place.slot = slot
+    place.aval = aval
+    place.value = None
     handle = _new(array_class)
-    handle.value, handle.aval, handle.tape, handle.variable = place, aval, None, None
+    handle.value = place
+    handle.aval = aval
+    handle.tape = None
+    handle.variable = None
     return handle
 
 
 def new_places(graph: Graph, first: int, avals: tuple[Aval, ...]) -> list[Pending]:
     """Return new places of the values `first`, `first` + 1, ... of these avals."""
-    places: list[Pending] = []
+    places = list(map(_new_place, repeat(Pending, len(avals))))
     slot = first
-    for aval in avals:
-        place = _new_place(Pending)
-        place.graph, place.slot, place.aval, place.value = graph, slot, aval, None
-        places.append(place)
+    for place, aval in zip(places, avals):
+        place.graph = graph
+        place.slot = slot
+        place.aval = aval
+        place.value = None
         slot += 1
     return places
 

@@ -471,7 +471,8 @@ def joint(
         if len(set(sharing.values())) > 1:  # no program has the same lanes on each device
             return _on_the_first(op, values, [f.sharding for f in firsts])
         graph = Graph()
-        outs = graph.record(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
+        child = graph.step_to(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
+        outs = graph.commit(graph.cursor, child)
         flushing.flush(graph, "an operator over several devices")
         return tuple([settle(out) for out in outs])
 

@@ -77,6 +77,7 @@ limits_of_churn = {"programs": threshold("churn.programs")}
 _sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
 _slot_of = attrgetter("slot")
 _value_of = attrgetter("value")
+_is_placed = attrgetter("placed")
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
 agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments
 
@@ -101,8 +102,9 @@ Taken: TypeAlias = "tuple[list[Any], list[Pending], list[Any]]"
 
 def _give_back(taken: Taken) -> None:
     """Give holders the results that are in their places, or, where there are none, what they had."""
-    for holder, place, before in zip(*taken, strict=True):
-        if holder.value is place:
+    holders, places, befores = taken
+    for holder, place, before in zip(holders, places, befores):
+        if holder.value is place:  # no other thread runs between this line and the next, where nothing is called
             holder.value = before if place.value is None else place.value
 
 
@@ -273,7 +275,10 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         args, replaced = program.arguments(graph)
         _compile(graph, program, args)
         _run_program(graph, program, args, replaced, places, alive, final)
-    LAST["node"], LAST["why"], LAST["program"], LAST["how"] = node, why, program, how
+    LAST["node"] = node
+    LAST["why"] = why
+    LAST["program"] = program
+    LAST["how"] = how
 
 
 def _runs_by_host(program: Program) -> bool:
@@ -560,9 +565,7 @@ def _segment(graph: Graph, program: Program) -> Segment:
 
 
 def _sinks(program: Program, places: list[Any], alive: tuple[int, ...]) -> list[Any]:
-    """Return where each output goes that is alive."""
-    if program.alive == alive:
-        return places
+    """Return where each output goes; that which nobody holds, nowhere."""
     chosen = program.chosen.get(alive)
     if chosen is None:
         at = {slot: i for i, slot in enumerate(alive)}
@@ -580,9 +583,9 @@ def _run_program(
     final: Commit | None,
 ) -> None:
     """Run a program, by XLA or by NumPy, and put its results where they belong."""
-    sinks = _sinks(program, places, alive)
-    if program.packs:
-        vectors = [Vector(layout) for _, layout in program.packs[: len(program.packs) - len(replaced)]]
+    sinks = places if program.alive == alive else _sinks(program, places, alive)
+    if program.gradient_layouts:
+        vectors = list(map(Vector, program.gradient_layouts))
         graph.packs = Packs(program.packed, vectors)
         sinks = sinks + vectors
     saved: list[Any] = []
@@ -592,13 +595,13 @@ def _run_program(
     if final is None:
         _call(graph, program, args, sinks + saved, [])
         return
-    handles, values = _new_places(program, replaced, final) if replaced else ([], [])
-    targets = list(map(final.targets.__getitem__, program.finals))
-    count = len(targets)
-    holders, results = [*targets, *replaced], new_places(graph, -1, program.final_avals)
+    handles, values = ([], []) if all(map(_is_placed, replaced)) else _new_places(program, replaced, final)
+    count = len(program.finals)
+    holders = [*map(final.targets.__getitem__, program.finals), *replaced]
+    results = new_places(graph, -1, program.final_avals)
     taken = graph.taken = (holders, results, list(map(_value_of, holders)))
     try:
-        deque(map(setattr, holders, repeat("value"), results), maxlen=0)  # all in one operation
+        deque(map(setattr, holders, repeat("value"), results), 0)  # all in one operation
         if program.by_host is None:
             held = held_arguments(args, graph.leaves, program.donated, program.single, program.donated_vectors)
             if held:
@@ -607,7 +610,7 @@ def _run_program(
                 args += _spares(graph, program)
         _call(graph, program, args, [*results[:count], *sinks, *results[count:], *saved, *handles], values)
         if program.out_avals is not None:
-            _set_avals(program.out_avals, targets)
+            _set_avals(program.out_avals, holders[:count])
     finally:
         _give_back(taken)
         graph.taken = None
@@ -662,13 +665,12 @@ def _has_run(program: Program, sinks: list[Any]) -> None:
         jax.block_until_ready([value for sink in sinks if isinstance(value := sink.value, jax.Array)])
 
 
-def _new_places(program: Program, replaced: list[Vector], final: Commit | None) -> tuple[list[Handle], list[Packed]]:
+def _new_places(program: Program, replaced: list[Vector], final: Commit) -> tuple[list[Handle], list[Packed]]:
     """Return the handles that get a place in a vector which they are not in yet, and that place."""
     handles: list[Handle] = []
     values: list[Packed] = []
     for join, vector in zip(program.replacing, replaced, strict=True):
         if not vector.placed:
-            assert final is not None, "only a step joins leaves"
             handles += join.targets(final.targets)
             values += vector.places()
     return handles, values

@@ -63,10 +63,10 @@ class GradInfo:
     """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
     ``region`` holds the depths of the nodes that the gradient passes. ``retain`` tells that a later backward may pass
-    them again.
+    them again. ``leaves`` are the numbers of the leaves among the targets.
     """
 
-    __slots__ = ("head_grads", "heads", "region", "retain", "targets")
+    __slots__ = ("head_grads", "heads", "leaves", "region", "retain", "targets")
 
     def __init__(
         self,
@@ -79,6 +79,7 @@ class GradInfo:
         self.heads = heads
         self.head_grads = head_grads
         self.targets = targets
+        self.leaves = [-1 - target for target in targets if target < 0]
         self.region = region
         self.retain = retain
 
@@ -398,6 +399,7 @@ class Program:
         vectors = [*packs, *[tuple([first + out for out in join.outs]) for join in self.replacing]]
         self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*vectors)), gathers)
         self.packs = [(slots, layout_of(tuple(map(self.plan.aval, slots)))) for slots in vectors]
+        self.gradient_layouts = [layout for _, layout in self.packs[: len(packs)]]
         self.packed = {s: (k, i) for k, slots in enumerate(packs) for i, s in enumerate(slots)}
         self.spares = [(s, self.plan.aval(s)) for s in spares]
         self.outputs = outputs

@@ -16,7 +16,7 @@ import numpy as np
 
 from gluonx import device as _device
 from gluonx import forked
-from gluonx._frames import door
+from gluonx._frames import door, shorten
 from gluonx.deferred import interrupts, where
 from gluonx.deferred.contracts import Rebound
 from gluonx.deferred.core import (
@@ -597,10 +597,13 @@ class ndarray(Arithmetic, Handle, Methods):
         """
         return stripped(self) if current_state().trace is not None else _detached(self)  # type: ignore[return-value]
 
-    @door
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Compute the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
-        backward(self, out_grad, retain_graph)
+        try:
+            backward(self, out_grad, retain_graph)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def zero_grad(self) -> None:
         """Set the gradient to zeros."""
