@@ -147,7 +147,7 @@ def attacked(kind, make_attack, interrupts, stride=97, warm=3):
     for _ in range(warm):
         loop.step()
     attack = make_attack(loop)
-    with Interrupter(attack, stride) as comes:
+    with Interrupter(attack, stride, interrupts) as comes:
         while comes.count < interrupts:
             loop.step()
     assert not comes.errors, (len(comes.errors), comes.count, comes.errors[:3])

@@ -14,7 +14,9 @@ _FOLDER = str(Path(gluonx.__file__).parent)
 
 
 class Interrupter:
-    """Calls `attack` before every `stride`-th bytecode that gluonx executes within the context.
+    """Calls `attack` before every `stride`-th bytecode that gluonx executes within the context, `limit` times at most.
+
+    Without a limit, what is computed at each single bytecode would keep a graph from ever being recorded into.
 
     Attributes
     ----------
@@ -24,8 +26,8 @@ class Interrupter:
         What it raised; nothing of that gets to the code below.
     """
 
-    def __init__(self, attack: Callable[[], Any], stride: int, first: int = 0) -> None:
-        self.attack, self.stride, self.left = attack, stride, first
+    def __init__(self, attack: Callable[[], Any], stride: int, limit: int) -> None:
+        self.attack, self.stride, self.left, self.limit = attack, stride, 0, limit
         self.count, self.errors = 0, list[str]()
 
     def __enter__(self) -> Interrupter:
@@ -44,7 +46,7 @@ class Interrupter:
     def _at_opcode(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "opcode":
             self.left -= 1
-            if self.left < 0:
+            if self.left < 0 and self.count < self.limit:
                 self.left = self.stride - 1
                 self.count += 1
                 try:
