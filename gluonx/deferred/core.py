@@ -438,7 +438,7 @@ class Node:
     scalar of its kind, None an absent input. ``size``, ``n_leaves``, ``n_floats`` and ``n_ints`` count what the path
     holds so far; ``wide`` tells whether there is a 64-bit type on it, so that a program needs JAX's x64 switch, and
     ``spans`` whether it is of several devices: their values lie on them one by one, or an operator looks at those of
-    all (:mod:`gluonx.deferred.lanes`).
+    all (:mod:`gluonx.deferred.replicas`).
     """
 
     __slots__ = (
@@ -480,7 +480,7 @@ class Node:
         self.children: dict[tuple[Any, ...], Node] = {}
         self.programs: dict[Any, Any] = {}
         self.visits = 0
-        self.used = 0  # when, on the clock of gluonx.deferred.kept
+        self.used = 0  # when, on the clock of gluonx.deferred.program_cache
         self.single = True
         self.full = False
         self.taped = False
@@ -597,7 +597,7 @@ class _Counters:
 
     def reset(self) -> None:
         self.programs_compiled = 0
-        self.forgotten = 0  # programs (gluonx.deferred.kept)
+        self.forgotten = 0  # programs (gluonx.deferred.program_cache)
         self.dispatches = 0
         self.nodes_flushed = 0
         self.traces = 0

@@ -33,7 +33,8 @@ from jax.core import eval_context
 
 from gluonx import forked
 from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
-from gluonx.deferred import growth, host, kept, lanes, policy, repeats, where
+from gluonx.deferred import growth, host, policy, program_cache, repeats, replicas, source_location
+from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
     Aval,
@@ -49,7 +50,6 @@ from gluonx.deferred.core import (
     tracing,
 )
 from gluonx.deferred.derived import Joint
-from gluonx.deferred.holders import held_arguments, is_alone
 from gluonx.deferred.program import Plan, Program, default_place, packable, scalars_of, walk_back
 from gluonx.deferred.segments import Segment, attached
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
@@ -74,7 +74,7 @@ _UNDER_WAY_BELOW = (
 LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
 limits_of_churn = {"programs": threshold("churn.programs")}
-_sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
+_sites: dict[source_location.Line, _Site] = program_cache.memo()  # programs that were forgotten are not waited for
 _slot_of = attrgetter("slot")
 _value_of = attrgetter("value")
 _is_placed = attrgetter("placed")
@@ -221,8 +221,8 @@ def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
 
 def flush_full(graph: Graph) -> None:
     """Flush a graph that has reached the bound on nodes or bytes, with one warning for each line."""
-    line = where.user_line()
-    where.warn_once(
+    line = source_location.user_line()
+    source_location.warn_once(
         ("full", line),
         f"{graph.cursor.depth} operations are pending at {line}; they are computed now. Read a value, or call "
         "gluonx.waitall(), where a piece of work ends.",
@@ -232,16 +232,16 @@ def flush_full(graph: Graph) -> None:
 
 def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
     if node.spans:
-        return _compute_lanes(graph, node, places, why, final)
+        return _compute_replicas(graph, node, places, why, final)
     alive = tuple(map(_slot_of, places))
     donors = final.owned.donors if final is not None else ()
     key = (alive, donors, final is not None)
     node.visits += 1
-    node.used = kept.Kept.now
+    node.used = program_cache.Cache.now
     program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
     if program is None:
         tape_slots = _tape_slots(graph, alive)
-        site = _sites.setdefault(where.user_line(), _Site())
+        site = _sites.setdefault(source_location.user_line(), _Site())
         pieces = repeats.runs_in_pieces(graph)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
             _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
@@ -251,7 +251,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
-                program.trace([*args, *_structs(program.spares)])
+                program.trace([*args, *_structs(program.recycled)])
             if policy.limits["runs"] and host.is_on() and not watchers:
                 program.put_on_host()
         if program.by_host is None:
@@ -264,7 +264,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         if not _runs_by_host(program):
             _compile(graph, program, args)
         node.programs[key] = program
-        node.used = kept.Kept.now
+        node.used = program_cache.Cache.now
     how = "compiled" if program.by_host is None else "run by NumPy"
     try:
         _run_program(graph, program, args, replaced, places, alive, final)
@@ -291,31 +291,31 @@ def _runs_by_host(program: Program) -> bool:
 
 def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
     with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
-        lowered = program.lower([*args, *_structs(program.spares)])
+        lowered = program.lower([*args, *_structs(program.recycled)])
     for agree in agreements:
         agree(lowered, args)
     lowered.compile()
     counters.programs_compiled += 1
-    kept.add(program.nbytes, programs=1)  # before it is there to be forgotten
+    program_cache.add(program.nbytes, programs=1)  # before it is there to be forgotten
 
 
-def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
-    """Compute what is alive in a graph over several devices (:mod:`gluonx.deferred.lanes`)."""
+def _compute_replicas(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
+    """Compute what is alive in a graph over several devices (:mod:`gluonx.deferred.replicas`)."""
     alive = tuple([p.slot for p in places])
     tape_slots = _tape_slots(graph, alive)
-    key = ("lanes", alive, final is not None)
+    key = ("replicas", alive, final is not None)
     node.visits += 1
-    node.used = kept.Kept.now
+    node.used = program_cache.Cache.now
     program = node.programs.get(key)
     if program is None:
         with uncollected():
-            program = node.programs[key] = _lanes_of(graph, node, alive, tape_slots, final)
-    if isinstance(program, lanes.Program):
-        _run_lanes(graph, program, places, final)
+            program = node.programs[key] = _replicas_of(graph, node, alive, tape_slots, final)
+    if isinstance(program, replicas.Program):
+        _run_replicas(graph, program, places, final)
         LAST.update(node=node, why=why, how="compiled", program=program, line=None, new=None)
     elif program:
         assert final is None, "commit_step has the step of one device begin a graph of its own"
-        waiting = lanes.fall_apart(graph, program, places)
+        waiting = replicas.fall_apart(graph, program, places)
         try:
             while waiting:
                 flush(waiting.pop(0), why)
@@ -328,18 +328,18 @@ def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final:
         LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
 
 
-def _lanes_of(
+def _replicas_of(
     graph: Graph, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
 ) -> Any:
-    """One program for all lanes, the lanes where each is to be computed by itself, or an empty list if neither goes."""
-    found = lanes.parted(graph)
+    """One program for all replicas, the replicas if each is to be computed alone, or an empty list if neither goes."""
+    found = replicas.parted(graph)
     if found is None:
         return []
-    if lanes.alike(found, graph) and not tape_slots:
+    if replicas.alike(found, graph) and not tape_slots:
         finals = range(node.size - len(node.outs), node.size) if final is not None else ()
         counters.programs_compiled += 1
-        program = lanes.program(graph, found, (*finals, *alive), final.owned.donors if final is not None else ())
-        kept.add(program.nbytes, programs=1)
+        program = replicas.program(graph, found, (*finals, *alive), final.owned.donors if final is not None else ())
+        program_cache.add(program.nbytes, programs=1)
         return program
     return [] if any(type(n.op) is Joint for n in graph.path()) else found
 
@@ -349,12 +349,12 @@ def is_even(graph: Graph) -> bool:
     node, alive = graph.cursor, tuple([p.slot for p in graph.places()])
     known = node.programs.get(("even", alive))
     if known is None:
-        found = None if _tape_slots(graph, alive) else lanes.parted(graph)
-        known = node.programs["even", alive] = (found is not None and lanes.alike(found, graph),)
+        found = None if _tape_slots(graph, alive) else replicas.parted(graph)
+        known = node.programs["even", alive] = (found is not None and replicas.alike(found, graph),)
     return known[0]
 
 
-def _run_lanes(graph: Graph, program: lanes.Program, places: list[Any], final: Commit | None) -> None:
+def _run_replicas(graph: Graph, program: replicas.Program, places: list[Any], final: Commit | None) -> None:
     node, targets = graph.cursor, [] if final is None else final.targets
     first = node.size - len(node.outs)
     slots = [*range(first, first + len(targets)), *[place.slot for place in places]]
@@ -364,8 +364,8 @@ def _run_lanes(graph: Graph, program: lanes.Program, places: list[Any], final: C
         deque(map(setattr, [*targets, *places], repeat("value"), [values[s] for s in slots]), maxlen=0)
 
 
-def _structs(spares: list[Any]) -> list[Any]:
-    return [jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=aval.sharding) for _, aval in spares]
+def _structs(recycled: list[Any]) -> list[Any]:
+    return [jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=aval.sharding) for _, aval in recycled]
 
 
 @contextmanager
@@ -450,9 +450,9 @@ def _interpret(node: Node, site: _Site, trains: bool) -> bool:
     churns = site.waiting >= limits_of_churn["programs"]
     if churns and not site.warned:
         site.warned = True
-        where.warn(
-            f"the line {where.user_line()} has compiled {site.waiting} programs that did not come again; new ones from "
-            "there now run operator by operator until they come a second time. gluonx.engine.explain() tells "
+        source_location.warn(
+            f"the line {source_location.user_line()} has compiled {site.waiting} programs that did not come again; new "
+            "ones from there now run operator by operator until they come a second time. gluonx.engine.explain() tells "
             "what differs; "
             "docs/recompile.md how to avoid it.",
         )
@@ -479,8 +479,8 @@ def _build(
     # go to that weight, or XLA saves what another layer still reads.
     finals = [i for i in dict.fromkeys([*final.owned.order, *range(len(node.outs))]) if i not in together]
     outputs = (*[first + i for i in finals], *[s for s in alive if s not in apart])
-    spares = tuple([s for s in gradients if s not in apart and s in graph.spares])
-    return Program(path, outputs, tape_slots, diff, final.owned.donors, packs, spares, joins, finals, gathers)
+    recycled = tuple([s for s in gradients if s not in apart and s in graph.recycled])
+    return Program(path, outputs, tape_slots, diff, final.owned.donors, packs, recycled, joins, finals, gathers)
 
 
 def _gathers(graph: Graph) -> dict[int, Any]:
@@ -606,8 +606,8 @@ def _run_program(
             held = held_arguments(args, graph.leaves, program.donated, program.single, program.donated_vectors)
             if held:
                 _copy(held, graph, program, args)
-            if program.spares:
-                args += _spares(graph, program)
+            if program.recycled:
+                args += _recycled(graph, program)
         _call(graph, program, args, [*results[:count], *sinks, *results[count:], *saved, *handles], values)
         if program.out_avals is not None:
             _set_avals(program.out_avals, holders[:count])
@@ -687,11 +687,11 @@ def _copy(held: list[int], graph: Graph, program: Program, args: list[Any]) -> N
         counters.copies += 1
 
 
-def _spares(graph: Graph, program: Program) -> list[Any]:
+def _recycled(graph: Graph, program: Program) -> list[Any]:
     """Buffers for the large gradients: those of the ones that they replace, where nobody else holds them."""
     found: list[Any] = []
-    for slot, aval in program.spares:
-        old = graph.spares.pop(slot, None)
+    for slot, aval in program.recycled:
+        old = graph.recycled.pop(slot, None)
         if type(old) is Pending and is_alone(old):
             old = old.value
         if not isinstance(old, jax.Array) or not is_alone(old) or aval_of(old) is not aval:

@@ -94,7 +94,7 @@ class Graph:
         "required",
         "segment",
         "sources",
-        "spares",
+        "recycled",
         "taken",
     )
 
@@ -110,7 +110,7 @@ class Graph:
         self.error: BaseException | None = None
         self.segment: Any = None
         self.packs: Packs | None = None
-        self.spares: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
+        self.recycled: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
         self.marks: dict[int, list[Any]] = {}  # by slot: the Variables of a recorded value that has attach_grad()
         self.borders: list[ref[Any]] = []  # the CustomSegments whose gradient goes on in this graph
         self.leaves: list[Any] = []
@@ -323,7 +323,7 @@ class Graph:
         # Nothing is recorded into it any more: what is tried is an error, for all closed graphs share these.
         self.leaves = self.sources = self.refs = self.required = self.floats = self.ints = self.borders = _NOTHING
         self.journal = _NOTHING
-        self.leaf_index, self.spares, self.marks = {}, {}, {}
+        self.leaf_index, self.recycled, self.marks = {}, {}, {}
 
     def restore(self, scope: object = None) -> None:
         """Put back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""

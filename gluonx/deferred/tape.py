@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
 
-from gluonx.deferred import growth, kept, rows
+from gluonx.deferred import growth, program_cache, rows
 from gluonx.deferred.contracts import Args, Operator, Rebound, Source
 from gluonx.deferred.core import (
     Aval,
@@ -130,7 +130,7 @@ class EndOp:
 
 
 _END = EndOp()
-_grad_op = kept.once(GradOp)  # interned, as nodes of the trie are found by them
+_grad_op = program_cache.once(GradOp)  # interned, as nodes of the trie are found by them
 _PLAIN_ENDS = {Variable}
 Started: TypeAlias = "tuple[list[Any], list[Pending], list[int], bool]"  # see _start
 Ends: TypeAlias = "dict[int, tuple[Any, Handle]]"  # by id of a source: it, and its gradient
@@ -497,10 +497,10 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
             set_state(before)
 
 
-def _spare(place: Pending, old: object) -> None:
+def _recycle(place: Pending, old: object) -> None:
     """Keep the buffer of a gradient that is being replaced, for the program that computes `place` to write to."""
-    spares = place.graph.spares
-    spares[place.slot] = spares.pop(old.slot, None) if type(old) is Pending and old.graph is place.graph else old
+    recycled = place.graph.recycled
+    recycled[place.slot] = recycled.pop(old.slot, None) if type(old) is Pending and old.graph is place.graph else old
 
 
 def _end_parts() -> None:
@@ -531,7 +531,7 @@ def _deliver(variable: Variable, value: object, aval: Aval | None) -> None:
             graph.journal.append(old)
         value, aval = total.value, total.aval
     elif type(value) is Pending and value.aval.size > PACK_ELEMENTS:
-        _spare(value, grad.value)
+        _recycle(value, grad.value)
     grad.value = value
     grad.aval = aval
     grad.tape = None

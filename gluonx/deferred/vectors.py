@@ -28,9 +28,9 @@ import numpy as np
 from jax import lax
 from jax.core import eval_context
 
+from gluonx.deferred.aliasing import any_piece_held
 from gluonx.deferred.contracts import Leaf
 from gluonx.deferred.core import Aval, Handle, HostArray, Packed, Pending, counters
-from gluonx.deferred.holders import any_piece_held
 from gluonx.dtype import keeping_64_bits, on_device
 from gluonx.thresholds import threshold
 

@@ -19,8 +19,8 @@ from jax.extend.core import jaxpr_as_fun
 
 from gluonx.deferred.core import Handle, Pending, Tracer, new_handle
 from gluonx.deferred.graph import at_one_moment, settle
+from gluonx.deferred.source_location import block_path
 from gluonx.deferred.tracing import Trace, is_handle
-from gluonx.deferred.where import block_path
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.errors import GraphError, TracedValueError
 

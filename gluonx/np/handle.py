@@ -17,7 +17,7 @@ import numpy as np
 from gluonx import device as _device
 from gluonx import forked
 from gluonx._frames import door, shorten
-from gluonx.deferred import interrupts, where
+from gluonx.deferred import interrupts, source_location
 from gluonx.deferred.contracts import Rebound
 from gluonx.deferred.core import (
     Aval,
@@ -43,8 +43,8 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.host import host_array, stays_on_host
-from gluonx.deferred.kept import once
 from gluonx.deferred.placing import at_home, kept, moved
+from gluonx.deferred.program_cache import once
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.segments import add_mark
 from gluonx.deferred.shapes import Unknown, Zeros
@@ -255,11 +255,11 @@ class ndarray(Arithmetic, Handle, Methods):
         """Return the device array, computed if it is pending."""
         value = self.value
         if isinstance(value, Tracer) or _in_trace():
-            raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
+            raise TracedValueError(f"{READ_IN_TRACE} The line is {source_location.user_line()}.")
         if type(value) is Pending or type(value) is Packed or isinstance(value, Placeholder):
             value = settle(self)
             if isinstance(value, Tracer):
-                raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
+                raise TracedValueError(f"{READ_IN_TRACE} The line is {source_location.user_line()}.")
         return value
 
     def _on_host(self) -> np.ndarray:
@@ -1064,7 +1064,7 @@ def host_value(array: ndarray, operator: str) -> np.ndarray:
     try:
         return array._on_host()
     except TracedValueError as error:
-        line, block = str(where.user_line()), where.block_path()
+        line, block = str(source_location.user_line()), source_location.block_path()
         at = f"{line}, in block {block}" if block else line
         raise DynamicShapeError(_ON_HOST.format(operator=operator, line=line), operator, at) from error
 
