@@ -33,7 +33,7 @@ from jax.core import eval_context
 
 from gluonx import forked
 from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
-from gluonx.deferred import growth, host, kept, lanes, policy, repeats, where
+from gluonx.deferred import growth, host, kept, lanes, notice, policy, repeats, where
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
     Handle,
@@ -283,6 +283,7 @@ def _runs_by_host(program: Program) -> bool:
     return program.by_host is not None
 
 
+@notice.told
 def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
     with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
         lowered = program.lower([*args, *_structs(program.spares)])
