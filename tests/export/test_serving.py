@@ -227,7 +227,7 @@ def test_a_settings_file_of_mlserver(tmp_path):
 
 
 def test_whole_numbers_on_both_sides_of_two_to_the_63(tmp_path):
-    from gluonx.export.stablehlo import InputSpec, save_artifact
+    from gluonx.export import InputSpec, save_artifact
 
     folder = save_artifact(tmp_path / "wide", lambda params, n: n + 0, {}, [InputSpec("n", ("b",), "uint64")])
     with served(folder) as running:
@@ -245,7 +245,7 @@ def test_whole_numbers_on_both_sides_of_two_to_the_63(tmp_path):
 
 
 def test_many_inputs_and_types_that_the_protocol_lacks(tmp_path):
-    from gluonx.export.stablehlo import InputSpec, save_artifact
+    from gluonx.export import InputSpec, save_artifact
 
     def fn(params, images, more):
         return {"sum": images.astype("float32").sum(1) + more["half"].astype("float32"), "count": images * 2}
@@ -268,7 +268,7 @@ def test_many_inputs_and_types_that_the_protocol_lacks(tmp_path):
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory):
     """An artifact of which one call takes some hundredths of a second."""
-    from gluonx.export.stablehlo import InputSpec, save_artifact
+    from gluonx.export import InputSpec, save_artifact
 
     def fn(params, x):
         return jax.lax.fori_loop(0, 4000, lambda _, y: jnp.tanh(y @ params["w"]), x)
