@@ -235,6 +235,8 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
     key = (alive, donors, final is not None)
     node.visits += 1
     node.used = kept.Kept.now
+    if jax.config.jax_debug_nans or jax.config.jax_debug_infs:  # type: ignore[attr-defined]
+        return _hunt(graph, node, places, alive, why, final)
     program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
     if program is None:
         tape_slots = _tape_slots(graph, alive)
@@ -273,6 +275,13 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         _compile(graph, program, args)
         _run_program(graph, program, args, replaced, places, alive, final)
     LAST["node"], LAST["why"], LAST["program"], LAST["how"] = node, why, program, how
+
+
+def _hunt(graph: Graph, node: Node, places: list[Any], alive: tuple[int, ...], why: str, final: Commit | None) -> None:
+    """Run operator by operator, by XLA, so that what JAX finds (``jax_debug_nans``) is told with the line it is of."""
+    with host.switched(False):
+        _run_interpreted(graph, node, places, alive, _tape_slots(graph, alive), final, False)
+    LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
 
 
 def _runs_by_host(program: Program) -> bool:
