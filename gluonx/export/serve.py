@@ -97,4 +97,4 @@ if __name__ == "__main__":
     *files, target = sys.argv[1:]
     outputs = map(np.asarray, jax.tree.leaves(load()(*map(np.load, files))))
     model = json.loads((pathlib.Path(__file__).parent / "model.json").read_text("utf-8"))
-    np.savez(target, **dict(zip([spec["name"] for spec in model["outputs"]], outputs)))
+    np.savez(target, **dict(zip([p["name"] for p in model["outputs"]], outputs)))  # pyright: ignore[reportArgumentType]
