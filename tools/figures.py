@@ -71,22 +71,21 @@ def picture() -> str:
     y = 64.0
     found = models()
     left, unit, most = 120.0, 150.0, 3.0
-    top = y
+    drawn.line(left + unit, y - 4, y + len(MODELS) * 44 - 4)
     for workload, name in MODELS.items():
         drawn.text(left - 8, y + 22, name, anchor="end")
         for side, color in _SIDES.items():
             over = 1 / found[workload][side]["ratio"]
-            drawn.bar(left, y, min(over, most) * unit, color, f"{over:.2f}{' (cut)' * (over > most)}")
+            drawn.bar(left, y, min(over, most) * unit, color, f"{over:.2f}{' (bar cut)' * (over > most)}")
             y += 12
         y += 8
-    drawn.line(left + unit, top - 4, y - 4)
     drawn.text(left + unit, y + 10, "gluonx", anchor="middle", color="#555555", size=11)
     y += 26
     x = left
     for side, color in _SIDES.items():
         drawn.key(x, y, color, side.partition(",")[0])
         x += 180
-    y += 34
+    y += 46
     drawn.text(16, y, "Processor seconds of a process until its first training step is done", size=15, weight="600")
     y += 14
     seconds = cold()
@@ -114,12 +113,14 @@ class _Drawing:
         color, weight = style.get("color", "#222222"), style.get("weight", "400")
         self.parts.append(
             f'<text x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}" fill="{color}" '
-            f'font-weight="{weight}">{html.escape(text)}</text>'
+            f'font-weight="{weight}"{style.get("halo", "")} paint-order="stroke">{html.escape(text)}</text>'
         )
 
     def bar(self, x: float, y: float, width: float, color: str, told: str) -> None:
         self.parts.append(f'<rect x="{x:g}" y="{y:g}" width="{width:.1f}" height="11" fill="{color}"/>')
-        self.text(round(x + width + 4, 1), y + 9.5, told, size=10, color="#555555")
+        self.text(
+            round(x + width + 4, 1), y + 9.5, told, size=10, color="#555555", halo=' stroke="#ffffff" stroke-width="3"'
+        )
 
     def key(self, x: float, y: float, color: str, text: str) -> None:
         self.parts.append(f'<rect x="{x:g}" y="{y:g}" width="11" height="11" fill="{color}"/>')
