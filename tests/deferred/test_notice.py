@@ -107,3 +107,28 @@ def test_a_terminal_shows_a_line(wanted):
         assert told.endswith(b"\r\x1b[K")
     else:
         assert told == b""
+
+
+def test_a_notebook_shows_a_bar_and_leaves_nothing(monkeypatch):
+    shown = []
+
+    class Display:
+        HTML = staticmethod(str)
+
+        def display(self, text, display_id):
+            shown.append(text)
+            return self
+
+        def update(self, text):
+            shown.append(text)
+
+    monkeypatch.setattr(notice.importlib, "import_module", lambda name: Display())
+    bar = notice.Bar()
+    bar.clear()
+    assert shown == []  # nothing was shown
+    bar.show("a < b, 2 s")
+    bar.show("a < b, 3 s")
+    bar.clear()
+    assert [text.startswith("<progress></progress>") for text in shown] == [True, True, False]
+    assert "a &lt; b, 3 s" in shown[1]
+    assert shown[-1] == ""
