@@ -13,7 +13,7 @@ from typing import Any
 
 from gluonx import _process, aliases, extensions
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = aliases.SHORT
 # Modules that stand for others, such as gluonx.nd, are found in `_names`.

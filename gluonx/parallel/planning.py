@@ -42,8 +42,8 @@ class Absent(jax.ShapeDtypeStruct):
 
     def devices(self) -> Any:
         """Return the devices that it would be on."""
-        assert self.sharding is not None, "made with one"
-        return self.sharding.device_set
+        sharding: Any = self.sharding
+        return sharding.device_set
 
 
 def _absent(shape: Sequence[int], dtype: Any, place: Any) -> Absent:
