@@ -27,7 +27,7 @@ from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.training import use_legacy_registries
 from gluonx.compat.prefixes import Naming, activate, name_by_structure, reset_names
-from gluonx.np.handle import cut_when_attached
+from gluonx.np.handle import cut_when_attached, move_integers
 from gluonx.npx import modes
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -118,6 +118,7 @@ def begin(version: int | None) -> tuple[Any, ...]:
     Version.told, Version.shown, Version.switched = version, version, False
     Mode.aliased = True
     cut_when_attached(version == 1)
+    move_integers(True)
     repeat_devices(True)
     activate()
     reset_names()
@@ -140,6 +141,7 @@ def end(before: tuple[Any, ...]) -> None:
     use_nd_arrays(nd_arrays)
     Version.told = Version.shown = None
     cut_when_attached(False)
+    move_integers(False)
     use_legacy_registries(False)
     forget_calls()
 
