@@ -543,7 +543,8 @@ class ndarray(Arithmetic, Handle, Methods):
         Notes
         -----
         A recorded value gets its gradient as well, and so does what it was computed from. Arrays of MXNet 1
-        (``mx.nd``) are cut off from that, as they were there. The gradient of integers is zero, but under the ``mxnet`` alias.
+        (``mx.nd``) are cut off from that, as they were there. The gradient of integers is zero, but under the
+        ``mxnet`` alias.
         """
         if grad_req not in ("write", "add", "null"):
             raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
