@@ -114,7 +114,7 @@ def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision, of wh
         if other is not None and (found := other(args)) is not None:
             return found
         op, args = _special(op, args, state)
-        if Integers.move and state.recording and (found := integers.recorded(op, args, state, run_now)) is not None:
+        if Integers.move and state.recording and (found := integers.recorded(op, args, run_now)) is not None:
             return found
         if op.matrix is not None and not state.deferring and state.trace is None:
             with contextlib.suppress(TracerMet):

@@ -32,8 +32,8 @@ from gluonx.ops.registry import OPS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gluonx.deferred.contracts import Args, Invoke, Operator
-    from gluonx.deferred.core import State
+    from gluonx.deferred.contracts import Args, Invoke, Operator, Source
+    from gluonx.deferred.core import Aval, State
 
 __all__ = ["arm", "disarm", "recorded"]
 
@@ -60,7 +60,9 @@ def _is_cast(op: Operator) -> bool:
     return op.name.partition("(")[0] == "cast"
 
 
-def recorded(op: Operator, args: Args, state: State, run: Callable[..., Any]) -> Any:
+def recorded(
+    op: Operator, args: Args, run: Callable[[Operator, Args, State], Handle | tuple[Handle, ...]]
+) -> Handle | tuple[Handle, ...] | None:
     """Run `op` by means of `run` and leave it on the tape, if integers with a gradient are among its inputs.
 
     Returns
@@ -71,8 +73,8 @@ def recorded(op: Operator, args: Args, state: State, run: Callable[..., Any]) ->
     if cuts_tape(op):
         return None
     cast = _is_cast(op)
-    sources: list[Any] = []
-    avals: list[Any] = []
+    sources: list[Source | None] = []
+    avals: list[Aval | None] = []
     for a in args:
         source = aval = None
         if isinstance(a, Handle):
@@ -83,7 +85,8 @@ def recorded(op: Operator, args: Args, state: State, run: Callable[..., Any]) ->
         sources.append(source)
         avals.append(aval)
     diff = tuple([i for i, source in enumerate(sources) if source is not None])
-    if not diff or not (cast or any(avals[i].dtype.kind in "iu" for i in diff)):
+    kinds = [aval.dtype.kind for aval, source in zip(avals, sources, strict=True) if aval and source is not None]
+    if not diff or not (cast or "i" in kinds or "u" in kinds):
         return None
     _, outs = out_avals(op, tuple(avals))
     if outs[0].inexact and any(map(_may_move, args, sources, avals)):
@@ -95,14 +98,19 @@ def recorded(op: Operator, args: Args, state: State, run: Callable[..., Any]) ->
     segment = _WholeSegment(op, inputs, diff, [sources[i] for i in diff], list(outs))
     result = run(op, args, state_with(recording=False))
     if segment.leads_back(avals):
-        for i, out in enumerate((result if type(result) is tuple else (result,))[: op.n_live]):
+        for i, out in enumerate((result if isinstance(result, tuple) else (result,))[: op.n_live]):
             out.tape = segment.outs[i]
     return result
 
 
-def _may_move(arg: Any, source: Any, aval: Any) -> bool:
+def _may_move(arg: object, source: Source | None, aval: Aval | None) -> bool:
     """Return whether this is a floating input that a gradient may go on to; the usual tape has it."""
-    return isinstance(arg, Handle) and aval.inexact and (source is not None or type(arg.value) is Pending)
+    return (
+        isinstance(arg, Handle)
+        and aval is not None
+        and aval.inexact
+        and (source is not None or type(arg.value) is Pending)
+    )
 
 
 class _WholeSegment(OpSegment):
@@ -110,7 +118,7 @@ class _WholeSegment(OpSegment):
 
     __slots__ = ()
 
-    def leads_back(self, given: list[Any]) -> bool:
+    def leads_back(self, given: list[Aval | None]) -> bool:
         """Return whether the operator takes floating numbers in place of the integers; `given` are its inputs."""
         mask = (True,) * len(self.outs)
         cotangents = [out.aval for out in self.outs.values()]

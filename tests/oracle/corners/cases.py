@@ -308,9 +308,33 @@ def gradients_of_integers():
     return found
 
 
+def floats_beside_integers():
+    """What comes of integers and a Python float in MXNet 2: also recorded and hybridized."""
+    np = mx.np
+
+    class Halved(gluon.HybridBlock):
+        def forward(self, x):
+            return (x * 0.5 + np.ones(3, dtype="float32")) ** 2
+
+    found = {}
+    halved = Halved()
+    halved.hybridize()
+    for dtype in ("int8", "int32", "int64", "bool"):
+        x = np.array([1, 0, 3], dtype=dtype)
+        with autograd.record():
+            recorded = x * 2.5 + 1
+        row = [
+            x + 1.5, 1.5 - x, x * 2.5, x / 2.5, x**0.5, 2.5**x, x % 2.5, x // 2.5, recorded, halved(x),
+            np.maximum(x, 1.5), np.hypot(x, 1.5), np.arctan2(x, 1.5), np.multiply(x, 0.1), np.power(x, 0.5),
+            x > 1.5, x + np.array([0.5], dtype="float32"), x * 0.1 * np.array([0.5], dtype="float32"),
+        ]  # fmt: skip
+        found[dtype] = [[str(y.dtype), _listed(y)] for y in row]
+    return found
+
+
 _BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices)
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations,
 )  # fmt: skip
-CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers,)))}
+CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}
