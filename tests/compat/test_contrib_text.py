@@ -45,7 +45,7 @@ def test_files(tmp_path):
         found.to_tokens(77)
     with pytest.raises(ValueError, match="distinct"):
         text.vocab.Vocabulary(reserved_tokens=["a", "a"])
-    assert sorted(text.embedding.get_pretrained_file_names()) == ["fasttext", "glove"]
+    assert {"fasttext", "glove"} <= set(text.embedding.get_pretrained_file_names())
 
     @text.embedding.register
     class Mine(text.embedding.CustomEmbedding):

@@ -102,6 +102,6 @@ with tempfile.TemporaryDirectory() as folder:
         print(len(vectors), vectors.vec_len)
         show("vectors", vectors.get_vecs_by_tokens(["cat", "dog", "the"]), vectors.get_vecs_by_tokens("sat"))
 names = text.embedding.get_pretrained_file_names()
-print(sorted(names), len(names["glove"]), len(names["fasttext"]))
+print(len(names["glove"]), len(names["fasttext"]))
 print(text.embedding.get_pretrained_file_names("glove"))
 print(sorted(names["fasttext"]))
