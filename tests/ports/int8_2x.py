@@ -70,7 +70,9 @@ left, right = nd.array([[-127, 64, 10]], dtype="int8"), nd.array([[127, -30, 4]]
 for ends in ((-1.0, 1.0, -2.0, 2.0), (-1.0, 0.5, -2.0, 3.0), (-1.0, 0.5, -0.2, 0.3)):
     show("joined", *nd.contrib.quantized_concat(left, right, *[nd.array([end]) for end in ends], num_args=2, dim=1))
 bytes_ = nd.array([[255, 3, 100]], dtype="uint8")
-show("mixed", *nd.contrib.quantized_concat(left, bytes_, *[nd.array([end]) for end in (-1, 1, 0, 2)], num_args=2, dim=0))
+show(
+    "mixed", *nd.contrib.quantized_concat(left, bytes_, *[nd.array([end]) for end in (-1, 1, 0, 2)], num_args=2, dim=0)
+)
 picture = nd.array([[[[-127, 64], [3, 100]], [[20, 30], [-40, 50]]]], dtype="int8")
 states = [nd.array(v) for v in ([1.0, 2.0], [0.5, -0.5], [0.1, 0.2], [1.0, 4.0], [-3], [2])]
 show("bn", *nd.contrib.quantized_batch_norm(picture, *states, min_calib_range=-4.0, max_calib_range=3.0))
