@@ -350,9 +350,9 @@ class Function:
         state = current_state()
         if state.trace is not None:
             from gluonx.deferred import custom  # few programs have need of it
-            from gluonx.deferred.passing import Passage
+            from gluonx.deferred.interceptor import Interceptor
 
-            if isinstance(state.trace, Passage):
+            if isinstance(state.trace, Interceptor):
                 return state.trace.outside(self, *inputs)
             self._used = True
             return custom.traced(self, inputs)

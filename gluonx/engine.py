@@ -16,7 +16,7 @@ import jax
 from gluonx._process import compilation_cache as compilation_cache
 from gluonx._process import tune as tune
 from gluonx.deferred import engine as _engine
-from gluonx.deferred import flushing, graph, kept, lanes, ranges
+from gluonx.deferred import flushing, graph, index_checks, program_cache, replicas
 from gluonx.deferred import host as _host
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
 
@@ -130,12 +130,12 @@ def check(on: bool = True) -> Iterator[None]:
     ...
     gluonx.errors.BadIndexError: embedding in Embedding: index 7 is out of bounds for axis 0 with size 3. ...
     """
-    before = ranges.Switch.on
-    ranges.Switch.on = bool(on)
+    before = index_checks.Switch.on
+    index_checks.Switch.on = bool(on)
     try:
         yield
     finally:
-        ranges.Switch.on = before
+        index_checks.Switch.on = before
 
 
 @contextmanager
@@ -178,7 +178,7 @@ def clear() -> None:
     """
     _engine.flush("engine.clear")
     flushing.LAST.clear()
-    kept.clear()
+    program_cache.clear()
 
 
 def stats() -> dict[str, Any]:
@@ -198,7 +198,7 @@ def stats() -> dict[str, Any]:
     return {
         "programs_compiled": counters.programs_compiled,
         "programs_forgotten": counters.forgotten,
-        "programs_mb": kept.Kept.nbytes / 1e6,
+        "programs_mb": program_cache.Cache.nbytes / 1e6,
         "dispatches": counters.dispatches,
         "host": counters.host,
         "nodes_recorded": counters.nodes_flushed + pending,
@@ -239,8 +239,8 @@ def explain(limit: int = 60) -> str:
     path.reverse()
     program = last.get("program")
     lines = [f"{len(path)} operations, {last['how']}, because of: {last['why']}"]
-    if isinstance(program, lanes.Program):
-        lines.append(f"one program on {len(program.lanes)} devices, which do the same; run {program.runs} time(s)")
+    if isinstance(program, replicas.Program):
+        lines.append(f"one program on {len(program.replicas)} devices, which do the same; run {program.runs} time(s)")
     elif program is not None:
         lines.append(
             f"run {program.runs} time(s); {len(program.outputs) + len(program.packs)} outputs; "

@@ -92,16 +92,16 @@ THRESHOLDS = {
         16, "parts", "of one array that a program for a CPU takes by loops of their own", "benchmarks.early"
     ),
     "chains.long": Threshold(600, "operations", "of the shortest program where that is done", "benchmarks.early"),
-    "kept.program": Threshold(1_600_000, "bytes", "that a program of one operator takes", "benchmarks.shapes"),
-    "kept.operation": Threshold(
+    "program_cache.program": Threshold(1_600_000, "bytes", "that a program of one operator takes", "benchmarks.shapes"),
+    "program_cache.operation": Threshold(
         40_000, "bytes", "that each operation in a program adds, 10 to 50 kB", "benchmarks.shapes"
     ),
-    "kept.trace": Threshold(40_000, "bytes", "that a trace takes", "benchmarks.shapes"),
-    "kept.traced": Threshold(
+    "program_cache.trace": Threshold(40_000, "bytes", "that a trace takes", "benchmarks.shapes"),
+    "program_cache.traced": Threshold(
         8, "parts", "a program that NumPy runs takes this part of what its compiled one does", "benchmarks.shapes"
     ),
-    "kept.node": Threshold(2_000, "bytes", "that a node of the trie takes", "benchmarks.shapes"),
-    "kept.share": Threshold(
+    "program_cache.node": Threshold(2_000, "bytes", "that a node of the trie takes", "benchmarks.shapes"),
+    "program_cache.share": Threshold(
         8, "parts", "an operator may have this part of the bound before it begins again", "benchmarks.shapes"
     ),
     "host.small": Threshold(

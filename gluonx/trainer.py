@@ -35,7 +35,7 @@ from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.graph import at_one_moment
-from gluonx.deferred.kept import memo, once
+from gluonx.deferred.program_cache import memo, once
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
@@ -218,7 +218,7 @@ class _Plan:
             for weights in [self.weights, *[weights for weights, _ in self.copies]]
         ]
 
-    def lane_grads(self) -> list[list[Any]]:
+    def replica_grads(self) -> list[list[Any]]:
         """Return the gradients of these, device by device, zeros where there is no new one."""
         return [[g for w in weights for g in _new_gradients(w)] for weights in self.fresh_weights()]
 
@@ -704,7 +704,7 @@ class Trainer(Checked):
                 _put_sums(plan.fresh_weights(), plan.counts)
             return
         weights = [self._params[i]._whole._every() for i in self._renewed(ignore_stale)]
-        _put_sums([list(lane) for lane in zip(*weights, strict=True)], _row_counts(each[0] for each in weights))
+        _put_sums([list(replica) for replica in zip(*weights, strict=True)], _row_counts(each[0] for each in weights))
 
     def _keeps_sums(self) -> bool:
         """Return whether gradients on several devices are their sums after a step, as where no store updates."""
@@ -780,10 +780,10 @@ class Trainer(Checked):
         if sums and self._keeps_sums():
             _put_sums(plan.fresh_weights(), plan.counts)
             sums = False
-        lanes = plan.lane_grads()
-        grads = [g for lane in lanes for g in lane]
+        replicas = plan.replica_grads()
+        grads = [g for replica in replicas for g in replica]
         if sums:
-            grads = _summed(lanes, plan.counts)
+            grads = _summed(replicas, plan.counts)
         else:
             engine.even_out(plan.every_weight())
         vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
@@ -797,7 +797,7 @@ class Trainer(Checked):
             args.append(self._scaler.operand())
         if optimizer.draws:
             args += engine.random_inputs(current_state())
-        release = None if self._keep_grads else lambda: _give_up([g for lane in lanes for g in lane])
+        release = None if self._keep_grads else lambda: _give_up([g for replica in replicas for g in replica])
         del grads
         engine.commit_step(StepRequest(plan.op, args, plan.targets, owned, release))
         _spend(plan)
@@ -906,29 +906,29 @@ class Trainer(Checked):
     def _make_plan(self, active: list[int], waiting: list[Parameter], fresh: tuple[bool, ...] | None = None) -> _Plan:
         """Return what a step does to the parameters at these positions, of which some are `fresh`."""
         optimizer, units = self._optimizer, Units([self._params[i] for i in active])
-        weights, lanes = [p._handle for p in units.params], _lanes_of(units)
+        weights, replicas = [p._handle for p in units.params], _replicas_of(units)
         tx, rule = optimizer.rule(active), units.flat_rule(optimizer, weights, active)
         keys = units.leaf_keys(rule, [self._names[i] for i in active])
         leaves, resting = self._state_leaves(rule, weights, units, keys)
         packed, update = units.packed(optimizer, rule, leaves, fresh or (True,) * len(weights), weights)
-        arrays, copies = self._state_arrays(packed, leaves, weights, units, lanes)
+        arrays, copies = self._state_arrays(packed, leaves, weights, units, replicas)
         held = _Held(active, units, packed, keys, arrays, copies, resting)
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
         place = _common_place(weights)
         self._vector.move(place)
-        advances = self._scaler is None and place is not _MIXED and len(lanes) == 1
-        op = self._update_op(packed, update, weights, units.key, advances, len(lanes))
+        advances = self._scaler is None and place is not _MIXED and len(replicas) == 1
+        op = self._update_op(packed, update, weights, units.key, advances, len(replicas))
         if self._scaler is not None:
-            if len(lanes) > 1:
-                self._scaler.replicate(lanes)
-                copies = [[*own, *self._scaler.replicas[d]] for own, d in zip(copies, lanes[1:], strict=True)]
+            if len(replicas) > 1:
+                self._scaler.replicate(replicas)
+                copies = [[*own, *self._scaler.replicas[d]] for own, d in zip(copies, replicas[1:], strict=True)]
             else:
                 self._scaler.lay_out(replicated(weights[0]._placed()) if place is _MIXED else place)
             arrays = [*arrays, *self._scaler.arrays]
         return _Plan(tx, op, update, self._params, held, arrays, self._vector if advances else None, waiting, copies)
 
     def _update_op(
-        self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool, lanes: int
+        self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool, replicas: int
     ) -> DerivedOp:
         """Give the update as an operator, which gives the next step's vector too if it `advances`; on so many devices.
 
@@ -946,7 +946,7 @@ class Trainer(Checked):
             rule.alone,  # on a mesh nothing is joined, also where no state says so
             units,
             advances,
-            lanes,
+            replicas,
             None if self._scaler is None else self._scaler.settings,
         )
         if optimizer.by_index or not optimizer.is_declared():
@@ -964,9 +964,9 @@ class Trainer(Checked):
             if self._scaler is not None:
                 op = self._scaler.around(op, update)
             home[key] = op
-            if lanes > 1:
+            if replicas > 1:
                 shared = 1 + (self._scaler is not None) + 2 * optimizer.draws
-                op = home[key] = engine.joint(lanes, op, shared)
+                op = home[key] = engine.joint(replicas, op, shared)
                 op.random = False
         return op
 
@@ -980,7 +980,7 @@ class Trainer(Checked):
         return units.from_names(rule, keys, self._states(), units.init(rule, [w._read() for w in weights]))
 
     def _state_arrays(
-        self, packed: PackedRule, leaves: list[Any], weights: list[Any], units: Units, lanes: list[Any]
+        self, packed: PackedRule, leaves: list[Any], weights: list[Any], units: Units, replicas: list[Any]
     ) -> tuple[list[Any], list[list[Any]]]:
         """Return the arrays that hold the states `leaves`, and their copies; each lies as its weight does."""
         held, rule = self._held, packed.rule
@@ -990,10 +990,10 @@ class Trainer(Checked):
             _bring(arrays, homes)
         else:
             arrays, copies = _arrays_of(packed, leaves, homes), []
-        if len(copies) != len(lanes) - 1:
+        if len(copies) != len(replicas) - 1:
             now = [s.asnumpy() for s in arrays]
-            copies = [[new_handle(on_device(a, d.place)) for a in now] for d in lanes[1:]]
-        for own, device in zip(copies, lanes[1:], strict=True):
+            copies = [[new_handle(on_device(a, d.place)) for a in now] for d in replicas[1:]]
+        for own, device in zip(copies, replicas[1:], strict=True):
             _bring(own, [units.params[0]._replicas[device]] * len(own))
         return arrays, copies
 
@@ -1302,7 +1302,7 @@ class Trainer(Checked):
         leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, held.rule.dtypes, strict=True)]
         packed = held.rule.pack(leaves)
         values = [on_device(array, _place_of(h, array.shape)) for h, array in zip(held.arrays, packed, strict=True)]
-        copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in _lanes_of(units)[1:]]
+        copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in _replicas_of(units)[1:]]
         states = held.every()
         values += [a for each in copies for a in each]
         deque(map(setattr, states, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
@@ -1434,7 +1434,7 @@ def _variable_of(param: Parameter) -> Any:
     return handles[0].variable if len(handles) == 1 else _Replicated([h.variable for h in handles])
 
 
-def _lanes_of(units: Units) -> list[Any]:
+def _replicas_of(units: Units) -> list[Any]:
     """Get the devices that all parameters have.
 
     DeviceError where they have different ones.
@@ -1457,33 +1457,33 @@ def _lanes_of(units: Units) -> list[Any]:
     return several[0].list_device() if several else [None]
 
 
-def _put_sums(lanes: list[list[Any]], counts: tuple[int | None, ...]) -> None:
-    """Put in the place of each gradient the sum over devices; `lanes` are the weights of each device."""
-    grads = [[g for w in lane for g in _new_gradients(w)] for lane in lanes]
-    if len(lanes) < 2 or not grads[0]:
+def _put_sums(replicas: list[list[Any]], counts: tuple[int | None, ...]) -> None:
+    """Put in the place of each gradient the sum over devices; `replicas` are the weights of each device."""
+    grads = [[g for w in replica for g in _new_gradients(w)] for replica in replicas]
+    if len(replicas) < 2 or not grads[0]:
         return
-    for grad, total in zip([g for lane in grads for g in lane], _summed(grads, counts), strict=True):
+    for grad, total in zip([g for replica in grads for g in replica], _summed(grads, counts), strict=True):
         grad._put(total)
-    for weight in [w for lane in lanes for w in lane]:
+    for weight in [w for replica in replicas for w in replica]:
         weight.variable.fresh = True
 
 
-def _summed(lanes: list[list[Any]], counts: tuple[int | None, ...]) -> list[Any]:
+def _summed(replicas: list[list[Any]], counts: tuple[int | None, ...]) -> list[Any]:
     """Return the sums of gradients over devices, on each of them: one flat list, device by device.
 
     `counts` are the rows of the tables whose gradients are kept by rows, which are two arrays each.
     """
-    lanes = [list(lane) for lane in lanes]
-    rows.even(lanes, counts)
-    return list(engine.invoke_joint(_sum_op(len(lanes), counts), [g for lane in lanes for g in lane]))
+    replicas = [list(replica) for replica in replicas]
+    rows.even(replicas, counts)
+    return list(engine.invoke_joint(_sum_op(len(replicas), counts), [g for replica in replicas for g in replica]))
 
 
 @once
-def _sum_op(lanes: int, counts: tuple[int | None, ...]) -> Any:
+def _sum_op(replicas: int, counts: tuple[int | None, ...]) -> Any:
     """Return the operator that sums gradients over so many devices; where none is by rows, one for all of them."""
     if all(count is None for count in counts):
-        return _sum_op(lanes, ()) if counts else engine.joint(lanes)
-    return engine.joint(lanes, total=functools.partial(rows.sum_over_devices, counts))
+        return _sum_op(replicas, ()) if counts else engine.joint(replicas)
+    return engine.joint(replicas, total=functools.partial(rows.sum_over_devices, counts))
 
 
 def _positive(batch_size: Any) -> float:

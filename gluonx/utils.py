@@ -30,7 +30,7 @@ from jax import Array
 from gluonx import np as gnp
 from gluonx._frames import warn
 from gluonx.block.tools import HookHandle as HookHandle
-from gluonx.deferred import invoke, kept
+from gluonx.deferred import invoke, program_cache
 from gluonx.device import Replicas
 from gluonx.errors import FormatError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray
@@ -192,7 +192,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
     return total
 
 
-@kept.once
+@program_cache.once
 def _clip_op(count: int) -> BoundOp:
     return Op(_clip, "clip_global_norm", level=1, nout=count + 1).bind()
 

@@ -7,7 +7,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, amp, autograd, engine, gluon, init, loss, nn, np, npx, random
-from gluonx.deferred import casting
+from gluonx.deferred import amp_policy
 from gluonx.errors import GluonxError
 from gluonx.ops.registry import OPS
 from lib import TESTS
@@ -209,7 +209,7 @@ def test_a_users_list_wins():
 def test_bad_settings(arguments, error, message):
     with pytest.raises(error, match=message):
         amp.init(**arguments)
-    assert casting.Switch.policy is None
+    assert amp_policy.Switch.policy is None
 
 
 def test_bad_use():

@@ -238,7 +238,7 @@ def test_no_handle_changes_its_class(path):
     assert not [t.lineno for t in targets if isinstance(t, ast.Attribute) and t.attr == "__class__"]
 
 
-# Module state that is no `kept.memo()` and no state object, and how long it lives. What is weak needs no reason.
+# Module state that is no `program_cache.memo()` and no state object, and how long it lives. Weak ones need no reason.
 REGISTERED = "filled when modules are imported, and by what users register"
 NOUN = "interned: who holds one compares it by identity, so it lives as long as the process"
 FACT = "found out once about this machine, or about a function or type"
@@ -262,9 +262,9 @@ MODULE_STATE = {
     "deferred/host.py limits": FACT,
     "deferred/flushing.py LAST": "what explain() tells; engine.clear() empties it",
     "forked.py _hooks": REGISTERED,
-    "deferred/ranges.py _ends": "an entry lives as long as its array",
-    "deferred/ranges.py _on_cpu": FACT,
-    "deferred/where.py _told": "so a warning comes once in a process, also after engine.clear()",
+    "deferred/index_checks.py _ends": "an entry lives as long as its array",
+    "deferred/index_checks.py _on_cpu": FACT,
+    "deferred/source_location.py _told": "so a warning comes once in a process, also after engine.clear()",
     "device.py _folded": NOUN,
     "dtype.py _cache": NOUN,
     "extensions.py _worker_setup": REGISTERED,
@@ -305,7 +305,7 @@ GROWS = ("add", "append", "appendleft", "extend", "insert", "setdefault", "updat
 
 
 def is_container(value):
-    """Whether an expression makes something that can grow; weak ones and `kept.memo()` have an end."""
+    """Whether an expression makes something that can grow; weak ones and `program_cache.memo()` have an end."""
     if isinstance(value, (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)):
         return True
     return isinstance(value, ast.Call) and dotted_name(value.func).split(".")[-1] in CONTAINERS
@@ -358,7 +358,7 @@ def module_state():
 
 
 def test_module_state_has_a_documented_life():
-    """What is made once belongs into `kept.memo()` or `kept.once`, which engine.clear() empties; flags into a class."""
+    """What is made once belongs into `memo()` or `once` of `program_cache`, so `engine.clear()` empties it."""
     containers, caches, rebound = module_state()
     assert sorted(containers ^ set(MODULE_STATE)) == []
     assert sorted(caches ^ set(CACHED)) == []

@@ -9,7 +9,7 @@ from typing import Any
 from gluonx import nn
 from gluonx.amp.state import policy_for
 from gluonx.block.block import HybridBlock
-from gluonx.deferred import casting
+from gluonx.deferred import amp_policy
 
 _scoped_classes: dict[type, type] = {}
 
@@ -20,7 +20,7 @@ def _scoped_class(cls: type) -> type:
     if found is None:
 
         def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with casting.scope(self.__dict__["_precision"]):
+            with amp_policy.scope(self.__dict__["_precision"]):
                 return cls.forward(self, *args, **kwargs)  # type: ignore[attr-defined]
 
         made = type(cls.__name__, (cls,), {"forward": forward, "__module__": cls.__module__, "__doc__": cls.__doc__})
@@ -28,7 +28,7 @@ def _scoped_class(cls: type) -> type:
     return found
 
 
-def _under(block: Any, policy: casting.Policy | None) -> None:
+def _under(block: Any, policy: amp_policy.Policy | None) -> None:
     block.__class__ = _scoped_class(type(block))
     block.__dict__["_precision"] = policy
 
@@ -43,7 +43,7 @@ def _named(block: HybridBlock, excluded: Iterable[str] | None) -> tuple[dict[str
     return below, names
 
 
-def _cast_weights(below: dict[str, Any], excluded: list[str], policy: casting.Policy) -> None:
+def _cast_weights(below: dict[str, Any], excluded: list[str], policy: amp_policy.Policy) -> None:
     stay = {id(inner) for name in excluded for _, inner in below[name]._walk()}
     for inner in below.values():
         if isinstance(inner, _HEAVY) and id(inner) not in stay:

@@ -23,7 +23,7 @@ from jax.sharding import Mesh, NamedSharding
 
 from gluonx import autograd
 from gluonx.amp.state import State
-from gluonx.deferred import kept
+from gluonx.deferred import program_cache
 from gluonx.deferred.core import aval_of, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
@@ -207,7 +207,7 @@ class _Scaled:
 
 
 # By the plain one, which stays alive.
-_scaled_ops: dict[tuple[int, int, float], tuple[DerivedOp, DerivedOp]] = kept.memo()
+_scaled_ops: dict[tuple[int, int, float], tuple[DerivedOp, DerivedOp]] = program_cache.memo()
 _MOST_OPS = 256
 
 

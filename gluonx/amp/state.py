@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from gluonx.amp import lists
-from gluonx.deferred import casting
+from gluonx.deferred import amp_policy
 
-_policies: dict[Any, casting.Policy] = {}
+_policies: dict[Any, amp_policy.Policy] = {}
 
 
 class State:
@@ -22,7 +22,7 @@ def policy_for(
     low: Iterable[str] | None,
     single: Iterable[str] | None,
     conditional: Iterable[tuple[str, str, Iterable[Any]]] | None,
-) -> casting.Policy:
+) -> amp_policy.Policy:
     """Return the policy of these lists, each of them gluonx's own where it is None; the same object for the same lists.
 
     Raises
@@ -48,7 +48,7 @@ def policy_for(
     rows = {n: row for n, row in rows.items() if conditional is not None or n not in chosen}
     key = (target, frozenset(lows), frozenset(singles), tuple(sorted(rows.items())))
     if key not in _policies:
-        _policies[key] = casting.Policy(target, key[1], key[2], rows)
+        _policies[key] = amp_policy.Policy(target, key[1], key[2], rows)
     return _policies[key]
 
 
@@ -94,11 +94,11 @@ def init(
     dtype('float32')
     """
     policy = policy_for(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
-    casting.set_policy(policy)
+    amp_policy.set_policy(policy)
     State.ready = True
 
 
 def reset() -> None:
     """Switch mixed precision off again; MXNet has no way to."""
-    casting.set_policy(None)
+    amp_policy.set_policy(None)
     State.ready = False

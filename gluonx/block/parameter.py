@@ -44,7 +44,7 @@ from gluonx.block.structure import (
     one_device,
     placement,
 )
-from gluonx.deferred import where
+from gluonx.deferred import source_location
 from gluonx.deferred.core import Attached, at_once, current_state, finds_shapes, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
 from gluonx.device import Device, Replicas, current_device
@@ -585,17 +585,17 @@ class Parameter:
 
     def _resolve_shape(self, shape: Sequence[int | None]) -> None:
         """Take the shape that an operator says; the engine calls it when one meets the placeholder."""
-        self._learn_shape(as_shape(shape), f"what its operator{where.in_block()} needs:")
+        self._learn_shape(as_shape(shape), f"what its operator{source_location.in_block()} needs:")
         self._finish_deferred_init()
 
     def _deferred_error(self) -> DeferredInitializationError:
         """Return the error that reading the placeholder raises."""
         return DeferredInitializationError(
-            Text.DEFERRED.format(path=self._path, where=where.in_block(), shape=self.shape)
+            Text.DEFERRED.format(path=self._path, where=source_location.in_block(), shape=self.shape)
         )
 
     def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> UninitializedError:
-        return kind(Text.UNINITIALIZED.format(path=self._path, where=where.in_block()))
+        return kind(Text.UNINITIALIZED.format(path=self._path, where=source_location.in_block()))
 
     # ---------------------------------------------------------------- loading
 

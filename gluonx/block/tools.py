@@ -15,10 +15,10 @@ import jax
 from gluonx._frames import warn
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Structure
-from gluonx.deferred import where
+from gluonx.deferred import source_location
 from gluonx.deferred.attributes import aval_or_unknown, is_handle
 from gluonx.deferred.core import Handle, State, Tracer, current_state, set_state
-from gluonx.deferred.passing import Passage
+from gluonx.deferred.interceptor import Interceptor
 from gluonx.device import Device, current_device
 from gluonx.errors import ArgumentError
 from gluonx.sharding import is_spread
@@ -209,7 +209,7 @@ def hooks_run(block: Any) -> bool:
     trace = current_state().trace
     runs = True if trace is None else trace.runs_hooks
     if runs is False:
-        where.warn(
+        source_location.warn(
             f"The hooks of {type(block).__name__} do not run: it is called within code that is compiled as a whole "
             "(the body of npx.foreach, while_loop or cond, a closure of Trainer.step, or a hybridized block that it is "
             "no child of), where there are no values to look at. Call it outside, or return what you want to see."
@@ -261,7 +261,7 @@ def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) ->
         set_state(before)
 
 
-class _Watch(Passage):
+class _Watch(Interceptor):
     """Shows the operators that pass to callbacks."""
 
     def __init__(self, outer: State, callbacks: tuple[tuple[Any, bool], ...], calls: Any = None) -> None:

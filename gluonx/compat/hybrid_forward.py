@@ -16,7 +16,7 @@ from gluonx.compat import nd
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import as_nd, as_np, nd_twin, uses_nd_arrays
 from gluonx.deferred.core import current_state, set_state
-from gluonx.deferred.passing import Passage
+from gluonx.deferred.interceptor import Interceptor
 from gluonx.np.handle import ndarray
 
 
@@ -139,7 +139,7 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-class _Scope(Passage):
+class _Scope(Interceptor):
     """Has what operators give that pass come out as NDArrays."""
 
     def __init__(self) -> None:

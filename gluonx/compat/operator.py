@@ -21,7 +21,7 @@ from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.custom import on_host
-from gluonx.deferred.passing import Passage
+from gluonx.deferred.interceptor import Interceptor
 from gluonx.deferred.shapes import Unknown
 from gluonx.device import current_device
 from gluonx.dtype import canonical
@@ -455,7 +455,7 @@ class _Shapes:
 def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> list[Any]:
     """Compute what the operator `op_type` makes of arrays and auxiliary states."""
     trace = current_state().trace
-    if isinstance(trace, Passage):
+    if isinstance(trace, Interceptor):
         return trace.outside(run, prop, op_type, inputs, aux)
     for handle in (*inputs, *aux):
         if isinstance(handle.value, Unknown):

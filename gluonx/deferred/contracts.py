@@ -5,9 +5,9 @@ is wherever it occurs in the engine, and pyright checks that who is given as one
 
 Places
 ------
-A :data:`Place` says where an input of a recorded operator comes from. Recording makes some for each operator, so it is
-no object where a number will do: ``n >= 0`` is value number n of the path, ``-1 - n`` is leaf number n (`leaf_place`
-and `leaf_number` go from one to the other), a :class:`ScalarPlace` a Python or NumPy number, None an input that is not
+An :data:`InputRef` says where an input of a recorded operator comes from. Recording makes some for each operator, so it
+is no object where a number will do: ``n >= 0`` is value number n of the path, ``-1 - n`` is leaf number n (`leaf_ref`
+and `leaf_number` go from one to the other), a :class:`ScalarRef` a Python or NumPy number, None an input that is not
 there.
 """
 
@@ -43,13 +43,13 @@ __all__ = [
     "Operator",
     "Ownership",
     "Packs",
-    "Place",
+    "InputRef",
     "Raw",
     "Reach",
     "Rebound",
     "Recorded",
     "Replaced",
-    "ScalarPlace",
+    "ScalarRef",
     "Shape",
     "Shaped",
     "Source",
@@ -57,7 +57,7 @@ __all__ = [
     "grows",
     "is_operator",
     "leaf_number",
-    "leaf_place",
+    "leaf_ref",
 ]
 
 Shape: TypeAlias = "tuple[int, ...]"
@@ -68,7 +68,7 @@ Operand: TypeAlias = "Handle | Raw | None"  # what an operator may be given
 Args: TypeAlias = "Sequence[Operand]"
 Leaf: TypeAlias = "jax.Array | np.ndarray | HostArray | Packed"  # what a graph has as a leaf
 Source: TypeAlias = "Variable | Out | Behind"  # where the gradient of an array goes on to
-Place: TypeAlias = "int | ScalarPlace | None"
+InputRef: TypeAlias = "int | ScalarRef | None"
 Home: TypeAlias = "JaxDevice | jax.sharding.Sharding"  # where an array lies
 Invoke: TypeAlias = "Callable[[Operator, Args], Any]"  # what runs or records an operator: `engine.invoke`, `run_now`
 
@@ -117,7 +117,7 @@ class Operator(Recorded, Protocol):
     vjp: Any
     shapes: Any
     host: Any
-    kept: Any
+    usage: Any
 
     def in_mode(self, training: bool) -> Operator:
         """Return the operator in train or predict mode."""
@@ -149,8 +149,8 @@ class Interpreter(Protocol):
     """The one in ``State.trace``: operators go to it in place of being run or recorded.
 
     :class:`~gluonx.deferred.tracing.Trace` (with its kinds, the recorder of exports and the one that turns channels
-    last) makes them part of a JAX trace. A :class:`~gluonx.deferred.passing.Passage` looks at them and lets them pass:
-    it is *transparent*.
+    last) makes them part of a JAX trace. An :class:`~gluonx.deferred.interceptor.Interceptor` looks at them and lets
+    them pass: it is *transparent*.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class Laid(Shaped, Protocol):
         ...
 
 
-class ScalarPlace(NamedTuple):
+class ScalarRef(NamedTuple):
     """The place of a Python or NumPy number: number `number` of its kind, floats or integers, on the path."""
 
     slot: ScalarSlot
@@ -333,17 +333,17 @@ class Reach(NamedTuple):
     outputs: frozenset[int]
 
 
-def leaf_place(number: int) -> int:
+def leaf_ref(number: int) -> int:
     """Return the place of leaf `number`.
 
     Examples
     --------
-    >>> leaf_place(0), leaf_number(leaf_place(7))
+    >>> leaf_ref(0), leaf_number(leaf_ref(7))
     (-1, 7)
     """
     return -1 - number
 
 
 def leaf_number(place: int) -> int:
-    """Return which leaf a place below 0 is; see :func:`leaf_place`."""
+    """Return which leaf a place below 0 is; see :func:`leaf_ref`."""
     return -1 - place

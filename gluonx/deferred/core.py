@@ -25,6 +25,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, final
 
 import jax
@@ -379,20 +380,27 @@ class Pending:
 def new_pending(graph: Graph, slot: int, aval: Aval) -> Any:
     """Return a fresh user-visible handle on a new place; this runs at each operator that is recorded."""
     place = _new_place(Pending)
-    place.graph, place.slot, place.aval, place.value = graph, slot, aval, None
+    place.graph = graph
+    place.slot = slot
+    place.aval = aval
+    place.value = None
     handle = _new(array_class)
-    handle.value, handle.aval, handle.tape, handle.variable = place, aval, None, None
+    handle.value = place
+    handle.aval = aval
+    handle.tape = None
+    handle.variable = None
     return handle
 
 
 def new_places(graph: Graph, first: int, avals: tuple[Aval, ...]) -> list[Pending]:
     """Return new places of the values `first`, `first` + 1, ... of these avals."""
-    places: list[Pending] = []
+    places = list(map(_new_place, repeat(Pending, len(avals))))
     slot = first
-    for aval in avals:
-        place = _new_place(Pending)
-        place.graph, place.slot, place.aval, place.value = graph, slot, aval, None
-        places.append(place)
+    for place, aval in zip(places, avals):
+        place.graph = graph
+        place.slot = slot
+        place.aval = aval
+        place.value = None
         slot += 1
     return places
 
@@ -430,7 +438,7 @@ class Node:
     scalar of its kind, None an absent input. ``size``, ``n_leaves``, ``n_floats`` and ``n_ints`` count what the path
     holds so far; ``wide`` tells whether there is a 64-bit type on it, so that a program needs JAX's x64 switch, and
     ``spans`` whether it is of several devices: their values lie on them one by one, or an operator looks at those of
-    all (:mod:`gluonx.deferred.lanes`).
+    all (:mod:`gluonx.deferred.replicas`).
     """
 
     __slots__ = (
@@ -472,7 +480,7 @@ class Node:
         self.children: dict[tuple[Any, ...], Node] = {}
         self.programs: dict[Any, Any] = {}
         self.visits = 0
-        self.used = 0  # when, on the clock of gluonx.deferred.kept
+        self.used = 0  # when, on the clock of gluonx.deferred.program_cache
         self.single = True
         self.full = False
         self.taped = False
@@ -589,7 +597,7 @@ class _Counters:
 
     def reset(self) -> None:
         self.programs_compiled = 0
-        self.forgotten = 0  # programs (gluonx.deferred.kept)
+        self.forgotten = 0  # programs (gluonx.deferred.program_cache)
         self.dispatches = 0
         self.nodes_flushed = 0
         self.traces = 0

@@ -28,10 +28,10 @@ from jax.typing import ArrayLike
 
 from gluonx._frames import telling
 from gluonx._process import uncollected
-from gluonx.deferred import kept
+from gluonx.deferred import program_cache
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing
-from gluonx.deferred.kept import Kept
+from gluonx.deferred.program_cache import Cache
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.errors import DeviceError
 from gluonx.ops import prng
@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 PLAIN, SPECIAL = "plain", "special"
-ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.casting speaks of
+ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.amp_policy speaks of
 
 
 class DerivedOp:
@@ -77,7 +77,7 @@ class DerivedOp:
 
     __slots__ = (
         "__weakref__", "attrs", "cache", "composed", "eager", "extra", "fn", "form", "gathers", "host", "interpreted",
-        "kept", "n_live", "name", "nbytes", "random", "shapes", "steady", "traced", "vjp", "wide", "work",
+        "n_live", "name", "nbytes", "random", "shapes", "steady", "traced", "usage", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
     index: Index | None = None
@@ -111,8 +111,8 @@ class DerivedOp:
         self.shapes: Any = None
         self.host: Any = None
         self.gathers: frozenset[Any] = frozenset()  # variables of weights that it gathers itself, where it uses them
-        self.kept: Any = None  # see gluonx.deferred.kept
-        self.nbytes = kept.PROGRAM  # what a program of it takes
+        self.usage: Any = None  # see gluonx.deferred.program_cache
+        self.nbytes = program_cache.PROGRAM  # what a program of it takes
 
     def in_mode(self, training: bool) -> DerivedOp:
         """Return the same operator: the mode plays no part."""
@@ -139,58 +139,63 @@ class Pin(DerivedOp):
         self.steady = True
 
 
-pin = kept.once(Pin)
+pin = program_cache.once(Pin)
 
 
 class Joint(DerivedOp):
-    """An operator on several devices at once: `lanes` times the same inputs, one after the other, then some for all.
+    """An operator on several devices at once: `replicas` times the same inputs, one after the other, then some for all.
 
-    It applies `inner` to the inputs of each lane and those for all; without, it is the sum over the lanes, given to
-    each: ``total(lanes, axis, *arrays)`` computes it of the arrays of so many lanes, one after the other, and of those
-    along an axis of a mesh, where it is given one. Out come, lane by lane, values that lie where the lane's first input
-    does. The function of it works where all lanes share a device; :mod:`gluonx.deferred.lanes` runs it on several.
+    It applies `inner` to the inputs of each replica and to those for all. Without `inner` it is the sum over the
+    replicas, and each of them is given the sum: ``total(replicas, axis, *arrays)`` computes it of the arrays of so many
+    replicas, one after the other, and of those along an axis of a mesh, where it is given one. The results come replica
+    by replica; those of a replica lie where its first input does. The operator's own function works where all replicas
+    share a device; :mod:`gluonx.deferred.replicas` runs it on several.
     """
 
-    __slots__ = ("inner", "lanes", "parts", "shared", "total")
+    __slots__ = ("inner", "replicas", "parts", "shared", "total")
 
     def __init__(
-        self, lanes: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
+        self, replicas: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
     ) -> None:
         super().__init__("sum over devices" if inner is None else inner.name, self._apart, interpreted=False)
-        self.lanes, self.inner, self.shared, self.total = lanes, inner, shared, total or _summed
+        self.replicas, self.inner, self.shared, self.total = replicas, inner, shared, total or _summed
         self.parts: dict[tuple[int, Any], DerivedOp] = {}
         self.wide = inner is not None and inner.wide
         self.steady = inner is None or inner.steady
 
-    def lane(self, number: int, count: int) -> range:
-        """Return the places of the inputs of a lane among `count` of all."""
-        each = (count - self.shared) // self.lanes
+    def replica(self, number: int, count: int) -> range:
+        """Return the places of the inputs of a replica among `count` of all."""
+        each = (count - self.shared) // self.replicas
         return range(number * each, (number + 1) * each)
 
     def places(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
         """Return the sharding of each of the `count` outputs."""
-        firsts = [inputs[self.lane(k, len(inputs))[0]].sharding for k in range(self.lanes)]
-        return [place for place in firsts for _ in range(count // self.lanes)]
+        firsts = [inputs[self.replica(k, len(inputs))[0]].sharding for k in range(self.replicas)]
+        return [place for place in firsts for _ in range(count // self.replicas)]
 
     def _apart(self, *args: jax.Array) -> tuple[Any, ...]:
-        return self.part(self.lanes, None).fn(*args)
+        return self.part(self.replicas, None).fn(*args)
 
-    def part(self, lanes: int, axis: str | None) -> DerivedOp:
-        """Return the operator on so many of the lanes, which share a device; the others are along `axis` of a mesh."""
-        found = self.parts.get((lanes, axis))
+    def part(self, replicas: int, axis: str | None) -> DerivedOp:
+        """Return the operator on so many replicas, which share a device; the others are along `axis` of a mesh."""
+        found = self.parts.get((replicas, axis))
         if found is None:
-            fn = functools.partial(self.total, lanes, axis) if self.inner is None else self._lane_by_lane(lanes)
-            found = self.parts[lanes, axis] = DerivedOp(self.name, fn, wide=self.wide, interpreted=False)
+            fn = (
+                functools.partial(self.total, replicas, axis)
+                if self.inner is None
+                else self._replica_by_replica(replicas)
+            )
+            found = self.parts[replicas, axis] = DerivedOp(self.name, fn, wide=self.wide, interpreted=False)
         return found
 
-    def _lane_by_lane(self, lanes: int) -> Callable[..., Any]:
-        assert self.inner is not None, "a sum goes over all lanes at once"
+    def _replica_by_replica(self, replicas: int) -> Callable[..., Any]:
+        assert self.inner is not None, "a sum goes over all replicas at once"
         run, shared = self.inner.fn, self.shared
 
         def fn(*args: jax.Array) -> tuple[Any, ...]:
-            each = (len(args) - shared) // lanes
+            each = (len(args) - shared) // replicas
             common = args[len(args) - shared :]
-            return tuple([out for k in range(lanes) for out in run(*args[k * each : (k + 1) * each], *common)])
+            return tuple([out for k in range(replicas) for out in run(*args[k * each : (k + 1) * each], *common)])
 
         return fn
 
@@ -212,7 +217,7 @@ class Together(DerivedOp):
     """An operator that each of `count` devices runs on a part of its own, and that looks at the parts of all.
 
     ``across(axis, *arrays)`` computes it along a named axis of these devices. Only a program of all of them has that
-    axis (:mod:`gluonx.deferred.lanes`); whatever else would run the operator raises DeviceError with the text
+    axis (:mod:`gluonx.deferred.replicas`); whatever else would run the operator raises DeviceError with the text
     ``alone``. ``like`` is an operator that gives the same shapes.
     """
 
@@ -250,10 +255,10 @@ def _length(axis: str) -> int:
         return 0
 
 
-def _summed(lanes: int, axis: str | None, *args: jax.Array) -> tuple[Any, ...]:
-    each = len(args) // lanes
+def _summed(replicas: int, axis: str | None, *args: jax.Array) -> tuple[Any, ...]:
+    each = len(args) // replicas
     sums = [functools.reduce(operator.add, args[j::each]) for j in range(each)]
-    return (*(sums if axis is None else jax.lax.psum(sums, axis)),) * lanes
+    return (*(sums if axis is None else jax.lax.psum(sums, axis)),) * replicas
 
 
 def cuts_tape(op: Operator) -> bool:
@@ -300,7 +305,7 @@ def strong(op: Operator) -> Callable[..., Any]:
         found = op.traced = {}
     run = found.get(native)
     if run is None:
-        run = found[native] = _switching(op, _jitted(op, kept.TRACE))
+        run = found[native] = _switching(op, _jitted(op, program_cache.TRACE))
     return run
 
 
@@ -358,13 +363,13 @@ def program_of(op: Operator) -> Any:
     """Return the jitted function of `op` alone."""
     compiled = op.eager
     if compiled is None:
-        compiled = op.eager = _jitted(op, getattr(op, "nbytes", kept.PROGRAM), 1)
+        compiled = op.eager = _jitted(op, getattr(op, "nbytes", program_cache.PROGRAM), 1)
     return compiled
 
 
 def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
     """Return the function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
-    run = _function(op, lambda: kept.add(nbytes, op, programs))
+    run = _function(op, lambda: program_cache.add(nbytes, op, programs))
     if programs and getattr(op, "composed", False) and jax.default_backend() == "cpu":
         run = _rewriting(run)
     run.__name__ = run.__qualname__ = op.name
@@ -389,7 +394,7 @@ def _rewriting(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def jaxpr_of(op: Operator, structs: Sequence[Any]) -> Any:
     """Return what ``jax.jit(...).trace`` gives for `op` on such inputs; JAX keeps nothing of it."""
-    kept.add(kept.TRACE, op)
+    program_cache.add(program_cache.TRACE, op)
     return jax.jit(_function(op)).trace(*structs)
 
 
@@ -399,9 +404,9 @@ def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> 
     ``wide`` tells whether that takes 64-bit types, as `needs_64_bits` does, which is asked otherwise.
     """
     compiled = op.eager or program_of(op)
-    usage = op.kept
+    usage = op.usage
     if usage is not None:
-        usage.used = Kept.now
+        usage.used = Cache.now
     if wide is None:
         wide = needs_64_bits(op, inputs)
     tracing.depth += 1

@@ -20,8 +20,18 @@ from jax.core import eval_context
 from jax.sharding import Sharding
 
 from gluonx import forked
-from gluonx.deferred import casting, flushing, growth, host, interrupts, ranges, singular
-from gluonx.deferred.contracts import Args, Operand, Operator, Ownership, Place, Raw, Replaced, StepRequest, leaf_number
+from gluonx.deferred import amp_policy, flushing, growth, host, index_checks, interrupts, linalg_checks
+from gluonx.deferred.contracts import (
+    Args,
+    InputRef,
+    Operand,
+    Operator,
+    Ownership,
+    Raw,
+    Replaced,
+    StepRequest,
+    leaf_number,
+)
 from gluonx.deferred.core import (
     Aval,
     Handle,
@@ -154,7 +164,7 @@ _RANDOM_UNDER_JIT = (
     "jitting it."
 )
 
-ranges.Switch.settle = staticmethod(settle)
+index_checks.Switch.settle = staticmethod(settle)
 
 
 class _Root:
@@ -168,13 +178,13 @@ def _special(op: Operator, args: Args, state: State) -> tuple[Any, Any]:
     Indices that are out of range, as far as they are known, raise here.
     """
     if op.index is not None:
-        ranges.check(op.index, op, args)
+        index_checks.check(op.index, op, args)
     if op.needs_mode:
         op = op.in_mode(state.training)
     if type(op) is Moved and state.trace is None:
         op, args = op.lifted, _with_numbers(op, args)
-    if casting.Switch.on:
-        op = casting.adapt(op)
+    if amp_policy.Switch.on:
+        op = amp_policy.adapt(op)
     if op.random:
         args = (*random_inputs(state), *args)
     return op, args
@@ -276,7 +286,7 @@ def run_now(op: Operator, args: Args, state: State) -> Any:
             growth.check_committed(op, args, values)
         raise growth.bad_call(op, avals, error) from error
     if op.cache is not PLAIN and op.matrix is not None:
-        singular.check(op.matrix, op, values, out)
+        linalg_checks.check(op.matrix, op, values, out)
     result = _wrap(out)
     if state.naive:
         jax.block_until_ready(out)
@@ -461,31 +471,32 @@ def invoke_joint(op: Joint, args: Sequence[Handle]) -> Any:
 
 
 def joint(
-    lanes: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
+    replicas: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
 ) -> Joint:
     """Return a joint operator, which also runs at once, on arrays of several devices."""
 
     def run(*values: Operand) -> tuple[Any, ...]:
-        firsts: list[Any] = [values[op.lane(k, len(values))[0]] for k in range(lanes)]
+        firsts: list[Any] = [values[op.replica(k, len(values))[0]] for k in range(replicas)]
         sharing = Counter([frozenset(f.sharding.device_set) for f in firsts])
-        if len(set(sharing.values())) > 1:  # no program has the same lanes on each device
+        if len(set(sharing.values())) > 1:  # no program has the same replicas on each device
             return _on_the_first(op, values, [f.sharding for f in firsts])
         graph = Graph()
-        outs = graph.record(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
+        child = graph.step_to(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
+        outs = graph.commit(graph.cursor, child)
         flushing.flush(graph, "an operator over several devices")
         return tuple([settle(out) for out in outs])
 
-    op = Joint(lanes, inner, shared, total)
+    op = Joint(replicas, inner, shared, total)
     op.eager = run
     return op
 
 
 def _on_the_first(op: Joint, values: Args, places: Sequence[Sharding]) -> tuple[Any, ...]:
-    """Run a joint operator on its first device, and give each lane its results by a copy."""
+    """Run a joint operator on its first device, and give each replica its results by a copy."""
     home = next(iter(places[0].device_set))
     here = [v if v is None else on_device(v, home) for v in values]
-    outs = run_alone(op.part(op.lanes, None), here)
-    each = len(outs) // op.lanes
+    outs = run_alone(op.part(op.replicas, None), here)
+    each = len(outs) // op.replicas
     return tuple([on_device(out, places[i // each]) for i, out in enumerate(outs)])
 
 
@@ -495,7 +506,7 @@ def _kept_place(target: Handle, out: Aval) -> Aval:
     return now if now is not None and now.spread and now.shape == out.shape and now.dtype == out.dtype else out
 
 
-def _ownership(op: Operator, parts: Sequence[Place], owned: Sequence[int], together: int) -> Ownership:
+def _ownership(op: Operator, parts: Sequence[InputRef], owned: Sequence[int], together: int) -> Ownership:
     """Return what an update on these places may do with memory; output k replaces input ``owned[k]``."""
     mine = set(owned)
     leaves = {i: leaf_number(p) for i, p in enumerate(parts) if i in mine and isinstance(p, int) and p < 0}

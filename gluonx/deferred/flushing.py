@@ -33,9 +33,11 @@ from jax.core import eval_context
 
 from gluonx import forked
 from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
-from gluonx.deferred import growth, host, kept, lanes, notice, policy, repeats, where
+from gluonx.deferred import growth, host, notice, policy, program_cache, repeats, replicas, source_location
+from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
+    Aval,
     Handle,
     Node,
     Packed,
@@ -48,7 +50,6 @@ from gluonx.deferred.core import (
     tracing,
 )
 from gluonx.deferred.derived import Joint
-from gluonx.deferred.holders import held_arguments, is_alone
 from gluonx.deferred.program import Plan, Program, default_place, packable, scalars_of, walk_back
 from gluonx.deferred.segments import Segment, attached
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
@@ -73,9 +74,10 @@ _UNDER_WAY_BELOW = (
 LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
 limits_of_churn = {"programs": threshold("churn.programs")}
-_sites: dict[where.Line, _Site] = kept.memo()  # programs that were forgotten are not waited for
+_sites: dict[source_location.Line, _Site] = program_cache.memo()  # programs that were forgotten are not waited for
 _slot_of = attrgetter("slot")
 _value_of = attrgetter("value")
+_is_placed = attrgetter("placed")
 watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
 agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments
 
@@ -100,12 +102,13 @@ Taken: TypeAlias = "tuple[list[Any], list[Pending], list[Any]]"
 
 def _give_back(taken: Taken) -> None:
     """Give holders the results that are in their places, or, where there are none, what they had."""
-    for holder, place, before in zip(*taken, strict=True):
-        if holder.value is place:
+    holders, places, befores = taken
+    for holder, place, before in zip(holders, places, befores):
+        if holder.value is place:  # no other thread runs between this line and the next, where nothing is called
             holder.value = before if place.value is None else place.value
 
 
-def _copy_before(taken: Taken, place: Pending) -> Any:
+def _copy_before(taken: Taken, place: Pending) -> jax.Array | None:
     """Return a copy of the array that made room for `place`; None if none did."""
     for _, known, before in zip(*taken, strict=True):
         if known is place:
@@ -181,7 +184,7 @@ def _places_behind(graph: Graph) -> list[Pending]:
     return graph.places()
 
 
-def value_apart(graph: Graph, place: Pending) -> Any:
+def value_apart(graph: Graph, place: Pending) -> jax.Array:
     """Compute one value of a graph by itself and keep nothing; see :meth:`gluonx.deferred.graph.Graph.value_apart`."""
     leaves, floats, ints, taken = graph.leaves, graph.floats, graph.ints, graph.taken
     if place.value is not None or graph.has_packed(place):
@@ -218,8 +221,8 @@ def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
 
 def flush_full(graph: Graph) -> None:
     """Flush a graph that has reached the bound on nodes or bytes, with one warning for each line."""
-    line = where.user_line()
-    where.warn_once(
+    line = source_location.user_line()
+    source_location.warn_once(
         ("full", line),
         f"{graph.cursor.depth} operations are pending at {line}; they are computed now. Read a value, or call "
         "gluonx.waitall(), where a piece of work ends.",
@@ -229,18 +232,18 @@ def flush_full(graph: Graph) -> None:
 
 def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
     if node.spans:
-        return _compute_lanes(graph, node, places, why, final)
+        return _compute_replicas(graph, node, places, why, final)
     alive = tuple(map(_slot_of, places))
     donors = final.owned.donors if final is not None else ()
     key = (alive, donors, final is not None)
     node.visits += 1
-    node.used = kept.Kept.now
+    node.used = program_cache.Cache.now
     if jax.config.jax_debug_nans or jax.config.jax_debug_infs:  # type: ignore[attr-defined]
         return _hunt(graph, node, places, alive, why, final)
     program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
     if program is None:
         tape_slots = _tape_slots(graph, alive)
-        site = _sites.setdefault(where.user_line(), _Site())
+        site = _sites.setdefault(source_location.user_line(), _Site())
         pieces = repeats.runs_in_pieces(graph)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
             _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
@@ -250,7 +253,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
-                program.trace([*args, *_structs(program.spares)])
+                program.trace([*args, *_structs(program.recycled)])
             if policy.limits["runs"] and host.is_on() and not watchers:
                 program.put_on_host()
         if program.by_host is None:
@@ -263,7 +266,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         if not _runs_by_host(program):
             _compile(graph, program, args)
         node.programs[key] = program
-        node.used = kept.Kept.now
+        node.used = program_cache.Cache.now
     how = "compiled" if program.by_host is None else "run by NumPy"
     try:
         _run_program(graph, program, args, replaced, places, alive, final)
@@ -274,7 +277,10 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         args, replaced = program.arguments(graph)
         _compile(graph, program, args)
         _run_program(graph, program, args, replaced, places, alive, final)
-    LAST["node"], LAST["why"], LAST["program"], LAST["how"] = node, why, program, how
+    LAST["node"] = node
+    LAST["why"] = why
+    LAST["program"] = program
+    LAST["how"] = how
 
 
 def _hunt(graph: Graph, node: Node, places: list[Any], alive: tuple[int, ...], why: str, final: Commit | None) -> None:
@@ -295,31 +301,31 @@ def _runs_by_host(program: Program) -> bool:
 @notice.told
 def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
     with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
-        lowered = program.lower([*args, *_structs(program.spares)])
+        lowered = program.lower([*args, *_structs(program.recycled)])
     for agree in agreements:
         agree(lowered, args)
     lowered.compile()
     counters.programs_compiled += 1
-    kept.add(program.nbytes, programs=1)  # before it is there to be forgotten
+    program_cache.add(program.nbytes, programs=1)  # before it is there to be forgotten
 
 
-def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
-    """Compute what is alive in a graph over several devices (:mod:`gluonx.deferred.lanes`)."""
+def _compute_replicas(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
+    """Compute what is alive in a graph over several devices (:mod:`gluonx.deferred.replicas`)."""
     alive = tuple([p.slot for p in places])
     tape_slots = _tape_slots(graph, alive)
-    key = ("lanes", alive, final is not None)
+    key = ("replicas", alive, final is not None)
     node.visits += 1
-    node.used = kept.Kept.now
+    node.used = program_cache.Cache.now
     program = node.programs.get(key)
     if program is None:
         with uncollected():
-            program = node.programs[key] = _lanes_of(graph, node, alive, tape_slots, final)
-    if isinstance(program, lanes.Program):
-        _run_lanes(graph, program, places, final)
+            program = node.programs[key] = _replicas_of(graph, node, alive, tape_slots, final)
+    if isinstance(program, replicas.Program):
+        _run_replicas(graph, program, places, final)
         LAST.update(node=node, why=why, how="compiled", program=program, line=None, new=None)
     elif program:
         assert final is None, "commit_step has the step of one device begin a graph of its own"
-        waiting = lanes.fall_apart(graph, program, places)
+        waiting = replicas.fall_apart(graph, program, places)
         try:
             while waiting:
                 flush(waiting.pop(0), why)
@@ -332,18 +338,18 @@ def _compute_lanes(graph: Graph, node: Node, places: list[Any], why: str, final:
         LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
 
 
-def _lanes_of(
+def _replicas_of(
     graph: Graph, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
 ) -> Any:
-    """One program for all lanes, the lanes where each is to be computed by itself, or an empty list if neither goes."""
-    found = lanes.parted(graph)
+    """One program for all replicas, the replicas if each is to be computed alone, or an empty list if neither goes."""
+    found = replicas.parted(graph)
     if found is None:
         return []
-    if lanes.alike(found, graph) and not tape_slots:
+    if replicas.alike(found, graph) and not tape_slots:
         finals = range(node.size - len(node.outs), node.size) if final is not None else ()
         counters.programs_compiled += 1
-        program = lanes.program(graph, found, (*finals, *alive), final.owned.donors if final is not None else ())
-        kept.add(program.nbytes, programs=1)
+        program = replicas.program(graph, found, (*finals, *alive), final.owned.donors if final is not None else ())
+        program_cache.add(program.nbytes, programs=1)
         return program
     return [] if any(type(n.op) is Joint for n in graph.path()) else found
 
@@ -353,12 +359,12 @@ def is_even(graph: Graph) -> bool:
     node, alive = graph.cursor, tuple([p.slot for p in graph.places()])
     known = node.programs.get(("even", alive))
     if known is None:
-        found = None if _tape_slots(graph, alive) else lanes.parted(graph)
-        known = node.programs["even", alive] = (found is not None and lanes.alike(found, graph),)
+        found = None if _tape_slots(graph, alive) else replicas.parted(graph)
+        known = node.programs["even", alive] = (found is not None and replicas.alike(found, graph),)
     return known[0]
 
 
-def _run_lanes(graph: Graph, program: lanes.Program, places: list[Any], final: Commit | None) -> None:
+def _run_replicas(graph: Graph, program: replicas.Program, places: list[Any], final: Commit | None) -> None:
     node, targets = graph.cursor, [] if final is None else final.targets
     first = node.size - len(node.outs)
     slots = [*range(first, first + len(targets)), *[place.slot for place in places]]
@@ -368,8 +374,8 @@ def _run_lanes(graph: Graph, program: lanes.Program, places: list[Any], final: C
         deque(map(setattr, [*targets, *places], repeat("value"), [values[s] for s in slots]), maxlen=0)
 
 
-def _structs(spares: list[Any]) -> list[Any]:
-    return [jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=aval.sharding) for _, aval in spares]
+def _structs(recycled: list[Any]) -> list[Any]:
+    return [jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=aval.sharding) for _, aval in recycled]
 
 
 @contextmanager
@@ -454,9 +460,9 @@ def _interpret(node: Node, site: _Site, trains: bool) -> bool:
     churns = site.waiting >= limits_of_churn["programs"]
     if churns and not site.warned:
         site.warned = True
-        where.warn(
-            f"the line {where.user_line()} has compiled {site.waiting} programs that did not come again; new ones from "
-            "there now run operator by operator until they come a second time. gluonx.engine.explain() tells "
+        source_location.warn(
+            f"the line {source_location.user_line()} has compiled {site.waiting} programs that did not come again; new "
+            "ones from there now run operator by operator until they come a second time. gluonx.engine.explain() tells "
             "what differs; "
             "docs/recompile.md how to avoid it.",
         )
@@ -483,8 +489,8 @@ def _build(
     # go to that weight, or XLA saves what another layer still reads.
     finals = [i for i in dict.fromkeys([*final.owned.order, *range(len(node.outs))]) if i not in together]
     outputs = (*[first + i for i in finals], *[s for s in alive if s not in apart])
-    spares = tuple([s for s in gradients if s not in apart and s in graph.spares])
-    return Program(path, outputs, tape_slots, diff, final.owned.donors, packs, spares, joins, finals, gathers)
+    recycled = tuple([s for s in gradients if s not in apart and s in graph.recycled])
+    return Program(path, outputs, tape_slots, diff, final.owned.donors, packs, recycled, joins, finals, gathers)
 
 
 def _gathers(graph: Graph) -> dict[int, Any]:
@@ -500,7 +506,7 @@ def _gathers(graph: Graph) -> dict[int, Any]:
     return found
 
 
-def _aval(graph: Graph, slot: int) -> Any:
+def _aval(graph: Graph, slot: int) -> Aval:
     node, i = graph.owners[slot]
     return node.outs[i]
 
@@ -541,7 +547,7 @@ def _others_train(graph: Graph, own: set[int]) -> bool:
     )
 
 
-def unpacked(graph: Graph, place: Pending) -> Any:
+def unpacked(graph: Graph, place: Pending) -> jax.Array:
     """Return the value of a place in a closed graph, cut out of the packed vector that holds it."""
     packs = graph.packs
     found = None if packs is None else packs.where.get(place.slot)
@@ -569,9 +575,7 @@ def _segment(graph: Graph, program: Program) -> Segment:
 
 
 def _sinks(program: Program, places: list[Any], alive: tuple[int, ...]) -> list[Any]:
-    """Return where each output goes that is alive."""
-    if program.alive == alive:
-        return places
+    """Return where each output goes; that which nobody holds, nowhere."""
     chosen = program.chosen.get(alive)
     if chosen is None:
         at = {slot: i for i, slot in enumerate(alive)}
@@ -589,9 +593,9 @@ def _run_program(
     final: Commit | None,
 ) -> None:
     """Run a program, by XLA or by NumPy, and put its results where they belong."""
-    sinks = _sinks(program, places, alive)
-    if program.packs:
-        vectors = [Vector(layout) for _, layout in program.packs[: len(program.packs) - len(replaced)]]
+    sinks = places if program.alive == alive else _sinks(program, places, alive)
+    if program.gradient_layouts:
+        vectors = list(map(Vector, program.gradient_layouts))
         graph.packs = Packs(program.packed, vectors)
         sinks = sinks + vectors
     saved: list[Any] = []
@@ -601,22 +605,22 @@ def _run_program(
     if final is None:
         _call(graph, program, args, sinks + saved, [])
         return
-    handles, values = _new_places(program, replaced, final) if replaced else ([], [])
-    targets = list(map(final.targets.__getitem__, program.finals))
-    count = len(targets)
-    holders, results = [*targets, *replaced], new_places(graph, -1, program.final_avals)
+    handles, values = ([], []) if all(map(_is_placed, replaced)) else _new_places(program, replaced, final)
+    count = len(program.finals)
+    holders = [*map(final.targets.__getitem__, program.finals), *replaced]
+    results = new_places(graph, -1, program.final_avals)
     taken = graph.taken = (holders, results, list(map(_value_of, holders)))
     try:
-        deque(map(setattr, holders, repeat("value"), results), maxlen=0)  # all in one operation
+        deque(map(setattr, holders, repeat("value"), results), 0)  # all in one operation
         if program.by_host is None:
             held = held_arguments(args, graph.leaves, program.donated, program.single, program.donated_vectors)
             if held:
                 _copy(held, graph, program, args)
-            if program.spares:
-                args += _spares(graph, program)
+            if program.recycled:
+                args += _recycled(graph, program)
         _call(graph, program, args, [*results[:count], *sinks, *results[count:], *saved, *handles], values)
         if program.out_avals is not None:
-            _set_avals(program.out_avals, targets)
+            _set_avals(program.out_avals, holders[:count])
     finally:
         _give_back(taken)
         graph.taken = None
@@ -671,13 +675,12 @@ def _has_run(program: Program, sinks: list[Any]) -> None:
         jax.block_until_ready([value for sink in sinks if isinstance(value := sink.value, jax.Array)])
 
 
-def _new_places(program: Program, replaced: list[Vector], final: Commit | None) -> tuple[list[Handle], list[Packed]]:
+def _new_places(program: Program, replaced: list[Vector], final: Commit) -> tuple[list[Handle], list[Packed]]:
     """Return the handles that get a place in a vector which they are not in yet, and that place."""
     handles: list[Handle] = []
     values: list[Packed] = []
     for join, vector in zip(program.replacing, replaced, strict=True):
         if not vector.placed:
-            assert final is not None, "only a step joins leaves"
             handles += join.targets(final.targets)
             values += vector.places()
     return handles, values
@@ -694,11 +697,11 @@ def _copy(held: list[int], graph: Graph, program: Program, args: list[Any]) -> N
         counters.copies += 1
 
 
-def _spares(graph: Graph, program: Program) -> list[Any]:
+def _recycled(graph: Graph, program: Program) -> list[Any]:
     """Buffers for the large gradients: those of the ones that they replace, where nobody else holds them."""
     found: list[Any] = []
-    for slot, aval in program.spares:
-        old = graph.spares.pop(slot, None)
+    for slot, aval in program.recycled:
+        old = graph.recycled.pop(slot, None)
         if type(old) is Pending and is_alone(old):
             old = old.value
         if not isinstance(old, jax.Array) or not is_alone(old) or aval_of(old) is not aval:

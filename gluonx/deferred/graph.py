@@ -54,6 +54,7 @@ __all__ = ["Blocked", "Graph", "TracerMet", "at_one_moment", "current_graph", "r
 
 
 _PLAIN_NUMBERS = (float, int)
+_NOTHING: Any = ()
 _value_of = attrgetter("value")
 _Lock = type(threading.RLock())  # what that function of Python makes, once a step
 
@@ -93,7 +94,7 @@ class Graph:
         "required",
         "segment",
         "sources",
-        "spares",
+        "recycled",
         "taken",
     )
 
@@ -109,12 +110,12 @@ class Graph:
         self.error: BaseException | None = None
         self.segment: Any = None
         self.packs: Packs | None = None
-        self.spares: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
+        self.recycled: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
         self.marks: dict[int, list[Any]] = {}  # by slot: the Variables of a recorded value that has attach_grad()
         self.borders: list[ref[Any]] = []  # the CustomSegments whose gradient goes on in this graph
         self.leaves: list[Any] = []
         self.sources: list[Any] = []
-        self.leaf_index: dict[int, int] = {}
+        self.leaf_index: dict[Any, int] = {}  # by Variable, or Out; by its id, of an array that is no end of a gradient
         self.refs: list[ref[Pending]] = []
         self.required: list[tuple[Pending, str]] = []  # booleans that must hold, and what to say if one does not
         self.floats: list[float] = []
@@ -151,7 +152,7 @@ class Graph:
                     raise Blocked
                 value = settle(a)
             source = a.variable if a.tape is None else source_of(a)
-            ident = id(value) if source is None else id(source)
+            ident = id(value) if source is None else source
             if ident in index:
                 known = index[ident]
                 if leaves[known] is value:
@@ -164,7 +165,7 @@ class Graph:
                 if type(value) is Pending:
                     raise Blocked
                 source = source_of(a)
-                ident = id(value) if source is None else id(source)
+                ident = id(value) if source is None else source
                 n = len(leaves)
             key.append(aval if source is None or not aval.inexact else aval.taped)
             index[ident] = n
@@ -176,27 +177,6 @@ class Graph:
         if child is None:
             child = growth.grow(self, node, lookup, op, args, taped)
         return child
-
-    def record(self, op: Operator, args: Args, taped: bool) -> Any:
-        """Append `op` on `args`; return one handle, or a tuple where the operator gives a tuple."""
-        self.inside = True
-        try:
-            if self.closed:
-                raise Blocked
-            node = self.cursor
-            child = self.step_to(op, args, taped)
-            if not child.single:
-                return self.commit(node, child)
-            (aval,) = child.outs
-            out = new_pending(self, node.size, aval)
-            self.refs.append(ref(out.value))
-            self.cursor = child
-            return out
-        except BaseException:
-            self.rollback()
-            raise
-        finally:
-            self.inside = False
 
     def advance(self, node: Node, child: Node) -> list[Pending]:
         """Step to `child` and return its places."""
@@ -210,7 +190,9 @@ class Graph:
         return tuple([new_handle(p, p.aval) for p in self.advance(node, child)])
 
     def rollback(self) -> None:
-        """Cut everything back to the cursor."""
+        """Cut everything back to the cursor; there is nothing in a graph that was closed."""
+        if self.closed:
+            return
         node = self.cursor
         del self.refs[node.size :], self.floats[node.n_floats :], self.ints[node.n_ints :]
         if len(self.leaves) > node.n_leaves:
@@ -307,7 +289,7 @@ class Graph:
 
     def places(self) -> list[Pending]:
         """Return the places that somebody still holds."""
-        return [p for p in map(call, self.refs) if p is not None]
+        return list(filter(None, map(call, self.refs)))
 
     # -- who comes in between --------------------------------------------------------------------------------------
 
@@ -338,9 +320,10 @@ class Graph:
         self.error = error
         if error is not None:
             self.restore()
-        self.leaves, self.sources, self.refs, self.required = [], [], [], []
-        self.leaf_index, self.floats, self.ints, self.journal, self.spares = {}, [], [], [], {}
-        self.marks, self.borders = {}, []
+        # Nothing is recorded into it any more: what is tried is an error, for all closed graphs share these.
+        self.leaves = self.sources = self.refs = self.required = self.floats = self.ints = self.borders = _NOTHING
+        self.journal = _NOTHING
+        self.leaf_index, self.recycled, self.marks = {}, {}, {}
 
     def restore(self, scope: object = None) -> None:
         """Put back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""
@@ -406,20 +389,37 @@ def leave_graph() -> None:
 
 
 def record(op: Operator, args: Args, taped: bool) -> Any:
-    """Record into this thread's graph; see :meth:`Graph.record`."""
+    """Append `op` on `args` to this thread's graph; return one handle, a tuple where the operator gives a tuple."""
     while True:
         graph = _local.graph
         if graph.closed or graph.inside:
             graph = thread_graph()
-        try:
-            with graph.lock:
-                if graph.inside:
-                    continue
-                out = graph.record(op, args, taped)
-        except Blocked:
+        with graph.lock:
+            if graph.inside:
+                continue
+            graph.inside = True
+            out: Any = None
+            try:
+                if not graph.closed:
+                    node = graph.cursor
+                    child = graph.step_to(op, args, taped)
+                    if child.single:
+                        out = new_pending(graph, node.size, child.outs[0])
+                        graph.refs.append(ref(out.value))
+                        graph.cursor = child
+                    else:
+                        out = graph.commit(node, child)
+            except Blocked:
+                graph.rollback()
+            except BaseException:
+                graph.rollback()
+                raise
+            finally:
+                graph.inside = False
+        if out is None:
             args = unblock(args, graph)
             continue
-        if graph.cursor.full:
+        if child.full:
             flushing.flush_full(graph)
         return out
 

@@ -15,8 +15,8 @@ import jax
 import numpy as np
 
 from gluonx._frames import cast, telling
-from gluonx.deferred import kept, where
-from gluonx.deferred.contracts import Args, Number, Recorded, ScalarPlace, Shaped, grows, is_operator
+from gluonx.deferred import program_cache, source_location
+from gluonx.deferred.contracts import Args, Number, Recorded, ScalarRef, Shaped, grows, is_operator
 from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of
 from gluonx.deferred.derived import Joint, Pullback, cuts_tape, needs_64_bits, out_avals
 from gluonx.device import device_of, place_device
@@ -190,10 +190,10 @@ def grow(graph: Graph, node: Node, key: tuple[Any, ...], op: Recorded, args: Arg
 
 def attach(graph: Graph, node: Node, key: tuple[Any, ...], child: Node) -> Node:
     """Note where the user is and hang `child` into the trie."""
-    child.used = kept.Kept.now
-    child.line = where.user_line()
-    child.where = where.block_path()
-    kept.add(kept.NODE)
+    child.used = program_cache.Cache.now
+    child.line = source_location.user_line()
+    child.where = source_location.block_path()
+    program_cache.add(program_cache.NODE)
     child.full = child.depth >= limits["nodes"] or child.nbytes >= limits["bytes"]
     return node.children.setdefault(key, child)
 
@@ -210,7 +210,7 @@ def number(graph: Graph, node: Node, child: Node, key: tuple[Any, ...]) -> tuple
             parts.append(part)
             live = graph.is_live(part) if part >= 0 else graph.source_live(-1 - part)
         elif isinstance(part, ScalarSlot):
-            parts.append(ScalarPlace(part, child.n_ints if part.integral else child.n_floats))
+            parts.append(ScalarRef(part, child.n_ints if part.integral else child.n_floats))
             if part.integral:
                 child.n_ints += 1
             else:
@@ -277,7 +277,7 @@ def check_devices(op: Recorded, args: Args, avals: tuple[Any, ...]) -> None:
 def _refuse_several(op: Recorded, found: dict[Any, str], advice: str) -> None:
     """Raise DeviceError for inputs on more than one place; `found` names what is at each."""
     if len(found) > 1:
-        block = where.block_path()
+        block = source_location.block_path()
         raise DeviceError(
             f"{op}{' in ' + block if block else ''} got inputs on different devices: {', '.join(found.values())}. "
             f"Bring them together with {advice}."
@@ -290,7 +290,7 @@ _TO_MESH = "parallel.split(x), parallel.replicate(x) or net.shard(), which put t
 
 def bad_call(op: Recorded, avals: tuple[Any, ...], error: Exception) -> Exception:
     """Return the error for inputs that do not fit an operator."""
-    block = where.block_path()
+    block = source_location.block_path()
     at = f" in {block}" if block else ""
     if isinstance(error, AttributeError) and None in avals:
         return TypeError(f"{op}{at}: an array or a number was expected as an operator's input, got None")

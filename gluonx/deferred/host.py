@@ -38,7 +38,7 @@ import jax
 import numpy as np
 
 from gluonx import forked
-from gluonx.deferred import growth, policy, singular, vectors
+from gluonx.deferred import growth, linalg_checks, policy, vectors
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
     Aval,
@@ -195,7 +195,7 @@ def attempt(op: Operator, args: Args) -> Any:
     if out is REFUSED:
         return REFUSED
     if op.cache is not PLAIN and op.matrix is not None:
-        singular.check(op.matrix, op, values, out)
+        linalg_checks.check(op.matrix, op, values, out)
     if type(out) is tuple:
         return tuple([_kept(o, values, foreign) for o in out])
     return _kept(out, values, foreign)

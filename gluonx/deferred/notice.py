@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TextIO
 
-from gluonx.deferred import where
+from gluonx.deferred import source_location
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
@@ -107,7 +107,7 @@ def told(compiles: Callable[Concatenate[Graph, _More], None]) -> Callable[Concat
         shown = _where_to_tell()
         if shown is None:
             return compiles(graph, *args, **options)
-        what = f"{len(graph.path())} operations of {where.user_line()}"
+        what = f"{len(graph.path())} operations of {source_location.user_line()}"
         done = threading.Event()
         teller = threading.Thread(target=_tell, args=(shown, what, done), name="gluonx-notice", daemon=True)
         teller.start()

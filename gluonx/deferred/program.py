@@ -29,8 +29,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import telling
-from gluonx.deferred import host, kept, where
-from gluonx.deferred.contracts import Operator, Place, Reach
+from gluonx.deferred import host, program_cache, source_location
+from gluonx.deferred.contracts import InputRef, Operator, Reach
 from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 PACK_ELEMENTS = threshold("small.elements")
-_TRACED = threshold("kept.traced")
+_TRACED = threshold("program_cache.traced")
 Numbers: TypeAlias = "Sequence[float] | jax.Array | None"  # those of a path, of one kind
 
 
@@ -64,10 +64,10 @@ class GradInfo:
     """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
     ``region`` holds the depths of the nodes that the gradient passes. ``retain`` tells that a later backward may pass
-    them again.
+    them again. ``leaves`` are the numbers of the leaves among the targets.
     """
 
-    __slots__ = ("head_grads", "heads", "region", "retain", "targets")
+    __slots__ = ("head_grads", "heads", "leaves", "region", "retain", "targets")
 
     def __init__(
         self,
@@ -80,6 +80,7 @@ class GradInfo:
         self.heads = heads
         self.head_grads = head_grads
         self.targets = targets
+        self.leaves = [-1 - target for target in targets if target < 0]
         self.region = region
         self.retain = retain
 
@@ -158,7 +159,7 @@ class Plan:
         values: dict[int, Any] = {}
         pulls: dict[int, Any] = {}
 
-        def fetch(part: Place) -> Any:
+        def fetch(part: InputRef) -> Any:
             if part is None:
                 return None
             if isinstance(part, int):
@@ -207,7 +208,7 @@ class Plan:
         return used
 
     def _gradients(
-        self, node: Node, fetch: Callable[[Place], Any], pulls: dict[int, Any], compiled: bool
+        self, node: Node, fetch: Callable[[InputRef], Any], pulls: dict[int, Any], compiled: bool
     ) -> tuple[Any, ...]:
         info: GradInfo = node.grad
         cotangents: dict[int, Any] = {}
@@ -311,7 +312,7 @@ def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bo
     op, diff = node.op, node.diff
     if not any(passed) or not diff:
         if compiled:
-            with jax.named_scope(where.scope_name(node.where, op)):
+            with jax.named_scope(source_location.scope_name(node.where, op)):
                 out = strong(op)(*inputs)
         else:
             out = _alone(op, inputs)
@@ -331,7 +332,9 @@ def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bo
         full = list(inputs)
         for i, m in zip(diff, moved, strict=True):
             full[i] = m
-        with jax.named_scope(where.scope_name(node.where, op)):  # in here, so that the backward carries it too
+        with jax.named_scope(
+            source_location.scope_name(node.where, op)
+        ):  # in here, so that the backward carries it too
             out = run(*full)
         results = out if type(out) is tuple else (out,)
         return tuple(itertools.compress(results, passed)), results
@@ -409,7 +412,7 @@ class Program:
         diff_leaves: tuple[int, ...],
         donors: tuple[int, ...] = (),
         packs: Sequence[tuple[int, ...]] = (),
-        spares: tuple[int, ...] = (),
+        recycled: tuple[int, ...] = (),
         joins: Sequence[Join] = (),
         finals: Sequence[int] = (),
         gathers: Mapping[int, Any] | None = None,
@@ -424,8 +427,9 @@ class Program:
         vectors = [*packs, *[tuple([first + out for out in join.outs]) for join in self.replacing]]
         self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*vectors)), gathers)
         self.packs = [(slots, layout_of(tuple(map(self.plan.aval, slots)))) for slots in vectors]
+        self.gradient_layouts = [layout for _, layout in self.packs[: len(packs)]]
         self.packed = {s: (k, i) for k, slots in enumerate(packs) for i, s in enumerate(slots)}
-        self.spares = [(s, self.plan.aval(s)) for s in spares]
+        self.recycled = [(s, self.plan.aval(s)) for s in recycled]
         self.outputs = outputs
         self.finals = finals  # which of a step's outputs these begin with; what users hold comes behind
         self.alive = outputs[len(finals) :]
@@ -444,7 +448,7 @@ class Program:
         self.is_fresh = True  # whether XLA's program has not run yet
         self.by_host: host.Whole | None = None  # what runs it until it is compiled
         self.traced: Any = None  # what JAX traced, until it is compiled
-        self.nbytes = 0  # an estimate, see gluonx.deferred.kept
+        self.nbytes = 0  # an estimate, see gluonx.deferred.program_cache
         self.site: Any = None  # the line that it was compiled for
         self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
         self._pullbacks: Pullbacks | None = None
@@ -470,7 +474,7 @@ class Program:
                 for join in self.replacing
             ]
         )
-        given_away = (*self.donated, *self.donated_vectors, *range(first, first + len(spares)))
+        given_away = (*self.donated, *self.donated_vectors, *range(first, first + len(recycled)))
         places = [] if tape_slots else [pinned(*owners[s]) for s in outputs]
         self.folded = any(is_folded(a.sharding) for n in path for a in n.outs)  # whether devices share one of JAX's
         if self.folded and places:
@@ -484,7 +488,7 @@ class Program:
         homes = {a.sharding for n in path for a in n.outs}
         self.is_near = homes == {None}  # whether all its values are on the default device
         self.on_cpu = not spread and all(_platform(home or default_place()) == "cpu" for home in homes)
-        self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(spares), **placed)
+        self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
 
     def trace(self, args: Sequence[Any]) -> None:
@@ -503,7 +507,7 @@ class Program:
             gluonx_step.__name__ = gluonx_step.__qualname__ = self.name
             self.call = self._compile(gluonx_step)
             found = self.call.trace(*args)
-        self.nbytes = kept.program_size(found.jaxpr)
+        self.nbytes = program_cache.program_size(found.jaxpr)
         return found.lower()
 
     def put_on_host(self) -> None:
@@ -512,8 +516,8 @@ class Program:
         if self.is_near and not any(name.startswith("quantized_") for name in named):
             self.by_host = host.whole(self.traced.jaxpr)
         if self.by_host is not None:
-            self.nbytes = kept.program_size(self.traced.jaxpr) // _TRACED
-            kept.add(self.nbytes, programs=1)
+            self.nbytes = program_cache.program_size(self.traced.jaxpr) // _TRACED
+            program_cache.add(self.nbytes, programs=1)
 
     def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:
         """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gluonx.deferred.contracts import Place
+from gluonx.deferred.contracts import InputRef
 from gluonx.deferred.core import Aval, Node, aval_of
 from gluonx.deferred.program import walk_back
 from gluonx.deferred.segments import OpSegment, Out, attached
@@ -73,7 +73,7 @@ def is_repetitive(graph: Graph, times: int) -> bool:
     return True
 
 
-def _kind(graph: Graph, avals: list[Aval], part: Place) -> Any:
+def _kind(graph: Graph, avals: list[Aval], part: InputRef) -> Any:
     if not isinstance(part, int):
         return part if part is None else part[0]
     if part >= 0:
@@ -102,7 +102,7 @@ class Chain:
         def source(part: int) -> Any:
             return outs.get(part) if part >= 0 else graph.sources[-1 - part]
 
-        def given(part: Place, moves: bool) -> Any:
+        def given(part: InputRef, moves: bool) -> Any:
             if part is None:
                 return None
             if not isinstance(part, int):

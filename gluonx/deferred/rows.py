@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred import engine, kept, ranges, where
+from gluonx.deferred import engine, index_checks, program_cache, source_location
 from gluonx.deferred.contracts import Args, Operand
 from gluonx.deferred.core import Aval, Handle, Tracer, Variable, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
@@ -152,7 +152,7 @@ _GATHER.steady = _TAPPED.steady = True
 
 def gathers(table: Any) -> bool:
     """Return whether the gradient of a look-up in `table` would be kept by rows, here and now."""
-    if type(getattr(table, "variable", None)) is not RowVariable or table.tape is not None or ranges.Switch.on:
+    if type(getattr(table, "variable", None)) is not RowVariable or table.tape is not None or index_checks.Switch.on:
         return False
     state = current_state()
     if not state.recording:
@@ -197,7 +197,7 @@ def _embedding(args: Args) -> Any:
 
 engine.instead["embedding"] = _embedding
 _MOST_ZEROS = threshold("rows.zeros")
-_zeros: dict[Any, jax.Array] = kept.memo()
+_zeros: dict[Any, jax.Array] = program_cache.memo()
 
 
 def tap_of(home: RowVariable, shape: tuple[int, ...], index: Handle | np.ndarray | None = None) -> Handle:
@@ -238,7 +238,7 @@ def _summed(count: int, known: bool, *arrays: jax.Array) -> tuple[Any, Any]:
     return rows, jax.ops.segment_sum(value, places.reshape(-1), num_segments=size)
 
 
-_sums: dict[tuple[int, bool], DerivedOp] = kept.memo()
+_sums: dict[tuple[int, bool], DerivedOp] = program_cache.memo()
 
 
 def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> tuple[Any, Any]:
@@ -260,38 +260,41 @@ def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> t
 
 
 def sum_over_devices(
-    counts: tuple[int | None, ...], lanes: int, axis: str | None, *arrays: jax.Array
+    counts: tuple[int | None, ...], replicas: int, axis: str | None, *arrays: jax.Array
 ) -> tuple[Any, ...]:
     """Give the sums of gradients over devices (see `Joint`): of tables of so many rows by row, of others as arrays.
 
     A gradient by rows is two arrays, row numbers and values. What one device has none of is padded with no rows.
     """
-    each = len(arrays) // lanes
+    each = len(arrays) // replicas
     found: list[Any] = []
     whole: list[int] = []
     for count in counts:
         first = len(found)
-        lane = [arrays[k * each + first] for k in range(lanes)]
+        replica = [arrays[k * each + first] for k in range(replicas)]
         if count is None:
             whole.append(first)
-            found.append(functools.reduce(operator.add, lane))
+            found.append(functools.reduce(operator.add, replica))
             continue
-        numbers, values = jnp.concatenate(lane), jnp.concatenate([arrays[k * each + first + 1] for k in range(lanes)])
+        numbers, values = (
+            jnp.concatenate(replica),
+            jnp.concatenate([arrays[k * each + first + 1] for k in range(replicas)]),
+        )
         if axis is not None:
             numbers, values = (jax.lax.all_gather(x, axis, tiled=True) for x in (numbers, values))
         found += _summed(count, True, numbers, values)
     if axis is not None and whole:
         for first, sum_of_all in zip(whole, jax.lax.psum([found[k] for k in whole], axis), strict=True):
             found[first] = sum_of_all
-    return (*found,) * lanes
+    return (*found,) * replicas
 
 
-def even(lanes: list[list[Handle]], counts: Sequence[int | None]) -> None:
+def even(replicas: list[list[Handle]], counts: Sequence[int | None]) -> None:
     """Have the gradients by rows of all devices hold equally many numbers, in place: an operator takes them together.
 
     Parameters
     ----------
-    lanes : list of list of Handle
+    replicas : list of list of Handle
         The gradients of each device, of which those by rows are two arrays.
     counts : sequence of (int or None)
         How many rows the table of each gradient has; None for a gradient of its weight's shape.
@@ -299,14 +302,14 @@ def even(lanes: list[list[Handle]], counts: Sequence[int | None]) -> None:
     first = 0
     for count in counts:
         if count is not None:
-            size = max(lane[first].shape[0] for lane in lanes)
-            for lane in lanes:
-                if (missing := size - lane[first].shape[0]) > 0:
-                    lane[first : first + 2] = invoke(_padded(missing, count), lane[first : first + 2])
+            size = max(replica[first].shape[0] for replica in replicas)
+            for replica in replicas:
+                if (missing := size - replica[first].shape[0]) > 0:
+                    replica[first : first + 2] = invoke(_padded(missing, count), replica[first : first + 2])
         first += 1 if count is None else 2
 
 
-_pads: dict[tuple[int, int], DerivedOp] = kept.memo()
+_pads: dict[tuple[int, int], DerivedOp] = program_cache.memo()
 
 
 def _padded(missing: int, count: int) -> DerivedOp:
@@ -362,7 +365,7 @@ def deliver(home: RowVariable, taps: list[Any], whole: Handle | None) -> None:
         home.put(*sum_rows(count, pairs, adds))
     else:
         name = home.owner or f"of shape {tuple(home.bare.shape)}"
-        where.warn_once(
+        source_location.warn_once(
             ("whole", name),
             f"The gradient of '{name}' is to be kept by rows (grad_stype='row_sparse'), but the array is used in "
             "another way than by look-ups too, which needs a gradient of its whole shape: all rows are there.",

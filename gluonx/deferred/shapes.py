@@ -16,7 +16,7 @@ import numpy as np
 from jax.sharding import Sharding
 
 from gluonx import forked
-from gluonx.deferred import where
+from gluonx.deferred import source_location
 from gluonx.deferred.contracts import Args, Operator
 from gluonx.deferred.core import Handle, HostArray, Placeholder
 from gluonx.dtype import WIDE, keeping_64_bits
@@ -102,7 +102,7 @@ class Unknown(Placeholder):
                 if param._handle is None:  # only its shape is looked for
                     a.value = jnp.zeros(param.shape, param.dtype)
         if isinstance(handle.value, Unknown):
-            block = where.block_path()
+            block = source_location.block_path()
             at = f" of {block}" if block else ""
             name = self.param._path.rpartition(".")[2]
             raise DeferredInitializationError(

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from itertools import compress, repeat
+from operator import is_not
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
 
-from gluonx.deferred import growth, kept, rows
+from gluonx.deferred import growth, program_cache, rows
 from gluonx.deferred.contracts import Args, Operator, Rebound, Source
 from gluonx.deferred.core import (
     Aval,
@@ -128,7 +130,7 @@ class EndOp:
 
 
 _END = EndOp()
-_grad_op = kept.once(GradOp)  # interned, as nodes of the trie are found by them
+_grad_op = program_cache.once(GradOp)  # interned, as nodes of the trie are found by them
 _PLAIN_ENDS = {Variable}
 Started: TypeAlias = "tuple[list[Any], list[Pending], list[int], bool]"  # see _start
 Ends: TypeAlias = "dict[int, tuple[Any, Handle]]"  # by id of a source: it, and its gradient
@@ -198,20 +200,22 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
     """
     graph = current_graph()
     pending, weights, computed = heads, given, []
-    if not all(map(_is_pending, heads)):
-        computed = [i for i, h in enumerate(heads) if not _is_pending(h)]
+    if not all(map(_is_pending, heads, repeat(graph))):
+        computed = [i for i, h in enumerate(heads) if not _is_pending(h, graph)]
         pending = [h for i, h in enumerate(heads) if i not in computed]
         weights = [g for i, g in enumerate(given) if i not in computed]
     asked: list[Any] = []
     ends: list[Any] = []
     if wrt is not None:
-        asked = ends = [w for w in wrt if _is_pending(w) and graph.is_live(w.value.slot)]
+        asked = ends = [w for w in wrt if _is_pending(w, graph) and graph.is_live(w.value.slot)]
     elif graph.marks and pending:
         for variable, handle in _marked(graph, pending):
             asked.append(handle)
             ends.append(variable)
     part = bool(graph.borders)
-    within = part and (graph.marks or any(map(_is_pending, wrt or ())))  # segments keep account of gradients within
+    within = part and (
+        graph.marks or any(map(_is_pending, wrt or (), repeat(graph)))
+    )  # segments keep account of gradients within
     if pending and not within:
         if wrt is None and not asked and len(pending) > 1 and (Replicas.on or graph.cursor.spans):
             return *_on_each_device(heads, given, retain, computed, part), part
@@ -271,10 +275,11 @@ def _gradient_node(
     Blocked
         If another thread, or who came in between on this one, has just computed the graph; its segment leads back.
     """
-    weights = [g for g in given if g is not None]
+    weighted = tuple(map(is_not, given, repeat(None)))
+    weights: list[Any] = list(compress(given, weighted))
     for g in weights:
         _ = g.value  # a view records its slice now, not in the middle of what follows
-    op = _grad_op(tuple([g is not None for g in given]), retain, part and not retain)
+    op = _grad_op(weighted, retain, part and not retain)
     graph = current_graph()
     with graph.lock:
         if graph.inside:
@@ -294,7 +299,7 @@ def _gradient_node(
             raise
         finally:
             graph.inside = False
-        return [*[sources[-1 - t] for t in child.grad.targets if t < 0], *ends], places
+        return [*map(sources.__getitem__, child.grad.leaves), *ends], places
 
 
 class _Walk:
@@ -327,7 +332,7 @@ class _Walk:
                 raise GraphError(NOT_RECORDED)
             self.add(source, _ones(head) if seed is None else seed)
         for w in self.wrt or ():
-            if not _is_pending(w):
+            if not _is_pending(w, current_graph()):
                 settle(w)
         kept: dict[int, Handle | None] = {id(w.tape): None for w in self.wrt or () if w.tape is not None}
         self._through_segments(kept)
@@ -387,7 +392,7 @@ class _Walk:
 
     def _go_on(self, behind: list[tuple[Handle, Handle]]) -> None:
         """Take cotangents on from values in the middle of a graph, which may have been computed meanwhile."""
-        pending = [pair for pair in behind if _is_pending(pair[0])]
+        pending = [pair for pair in behind if _is_pending(pair[0], current_graph())]
         if pending:
             try:
                 found = _gradient_node([h for h, _ in pending], [v for _, v in pending], self.retain, part=True)
@@ -397,7 +402,7 @@ class _Walk:
                 for source, place in zip(*found, strict=True):
                     self.add(source, new_handle(place, place.aval))
         for handle, value in behind:
-            if not pending or not _is_pending(handle):
+            if not pending or not _is_pending(handle, current_graph()):
                 settle(handle, "a gradient through a value computed before")
                 self.add(handle.tape or handle.variable, value)
 
@@ -415,9 +420,9 @@ def _ones(handle: Handle) -> Handle:
         return new_handle(jnp.ones(aval.shape, aval.dtype, device=None if aval.spread else aval.sharding), aval)
 
 
-def _is_pending(handle: Handle) -> bool:
+def _is_pending(handle: Handle, graph: Graph) -> bool:
     value = handle.value
-    return type(value) is Pending and value.value is None and value.graph is current_graph()
+    return type(value) is Pending and value.value is None and value.graph is graph
 
 
 def _marked(graph: Graph, heads: list[Handle]) -> list[tuple[Any, Handle]]:
@@ -492,10 +497,10 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
             set_state(before)
 
 
-def _spare(place: Pending, old: object) -> None:
+def _recycle(place: Pending, old: object) -> None:
     """Keep the buffer of a gradient that is being replaced, for the program that computes `place` to write to."""
-    spares = place.graph.spares
-    spares[place.slot] = spares.pop(old.slot, None) if type(old) is Pending and old.graph is place.graph else old
+    recycled = place.graph.recycled
+    recycled[place.slot] = recycled.pop(old.slot, None) if type(old) is Pending and old.graph is place.graph else old
 
 
 def _end_parts() -> None:
@@ -526,7 +531,7 @@ def _deliver(variable: Variable, value: object, aval: Aval | None) -> None:
             graph.journal.append(old)
         value, aval = total.value, total.aval
     elif type(value) is Pending and value.aval.size > PACK_ELEMENTS:
-        _spare(value, grad.value)
+        _recycle(value, grad.value)
     grad.value = value
     grad.aval = aval
     grad.tape = None

@@ -24,7 +24,7 @@ from jax.core import eval_context
 
 from gluonx import forked
 from gluonx._process import uncollected
-from gluonx.deferred import casting, core, growth, interrupts, ranges, rows, where
+from gluonx.deferred import amp_policy, core, growth, index_checks, interrupts, rows, source_location
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
 from gluonx.deferred.contracts import Args, Home, Operand, Operator, Raw, Shaped
 from gluonx.deferred.core import (
@@ -44,7 +44,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp, needs_64_bits, strong
 from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
-from gluonx.deferred.kept import TRACE, Kept, add, program_size
+from gluonx.deferred.program_cache import TRACE, Cache, add, program_size
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Unknown
 from gluonx.device import Replicas, current_device
@@ -136,7 +136,7 @@ class Trace:
         """Run `op` as part of the trace."""
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         try:
-            with jax.named_scope(where.scope_name(where.block_path(), op)):
+            with jax.named_scope(source_location.scope_name(source_location.block_path(), op)):
                 out = strong(op)(*values)
             self.wide = self.wide or needs_64_bits(op, values)
             if self.gathers is not None:
@@ -242,7 +242,7 @@ class Trace:
     def _warn_of_carried(self) -> None:
         for attribute in self.stored_attributes():
             if any(id(leaf) in self.missing for leaf in attribute.leaves):
-                where.warn(
+                source_location.warn(
                     f"{type(attribute.block()).__name__} reads its attribute '{attribute.name}' and stores an array "
                     "there. A pure function or an exported program carries nothing from call to call: it starts from "
                     "the array of now each time. Make the state an input and an output of forward.",
@@ -673,12 +673,12 @@ class TracedCall:
         self.refused: list[Any] | None = None  # the arguments of a call that could not be traced
         # By train mode: why the forward cannot be traced, and for which `Replicas.version` (None: for any).
         self.plain: dict[bool, tuple[str, int | None]] = {}
-        Kept.tables.add(self)
+        Cache.tables.add(self)
 
     def forget(self) -> None:
-        """Drop the traces whose programs were forgotten, see :mod:`gluonx.deferred.kept`."""
+        """Drop the traces whose programs were forgotten, see :mod:`gluonx.deferred.program_cache`."""
         for key, variants in list(self.entries.items()):
-            if all(entry.op.kept is None for entry in variants):
+            if all(entry.op.usage is None for entry in variants):
                 self.entries.pop(key, None)
 
     @property
@@ -696,11 +696,11 @@ class TracedCall:
         state = current_state()
         if state.trace is not None:
             return self.block._run_forward(*args, **kwargs)
-        if ranges.Switch.on or self.plain:
+        if index_checks.Switch.on or self.plain:
             self._refuse(state)
         key: list[Any] = [state.training, state.recording, core.array_class]
-        if casting.Switch.on:
-            key.append(casting.policy_in_force())
+        if amp_policy.Switch.on:
+            key.append(amp_policy.policy_in_force())
         if (scope := in_use()) is not None:
             key.append(scope.key)
         if kwargs:
@@ -734,8 +734,8 @@ class TracedCall:
             if not entry.attributes or entry.renewed():
                 if i:
                     variants.insert(0, variants.pop(i))
-                if entry.op.kept is not None:
-                    entry.op.kept.used = Kept.now
+                if entry.op.usage is not None:
+                    entry.op.usage.used = Cache.now
                 return entry
         return None
 
@@ -755,7 +755,7 @@ class TracedCall:
             return self.block._run_forward(*args, **kwargs)
         statics = tuple([None if isinstance(x, Handle) else (type(x), x) for x in arrays])
         flat = [arrays[i] for i in moving]
-        policy = casting.policy_in_force() if casting.Switch.on else None
+        policy = amp_policy.policy_in_force() if amp_policy.Switch.on else None
         scope = in_use()
         kinds = state.training, state.recording, core.array_class, None if scope is None else scope.key
         key = (kinds, policy, tree, statics, tuple([aval_or_unknown(h) for h in flat]))
@@ -787,7 +787,7 @@ class TracedCall:
         return entry(flat)
 
     def _refuse(self, state: State) -> None:
-        if ranges.Switch.on:
+        if index_checks.Switch.on:
             raise NotTraced("")
         why, version = self.plain.get(state.training, ("", -1))
         if version in (None, Replicas.version):
@@ -804,7 +804,7 @@ class TracedCall:
             name = type(self.block).__name__
             why = f"{name}, because of {error.operator} at {error.where}"
             self.plain[current_state().training] = why, None
-            where.warn_once(
+            source_location.warn_once(
                 ("un-hybridized", error.where),
                 f"the hybridized block {name} runs un-hybridized: {error.operator} at {error.where} works on "
                 "values, which a traced forward does not have (the shape of its result depends on them, or the "
@@ -840,7 +840,7 @@ class TracedCall:
 
     def _warn_of_many(self, count: int) -> None:
         if count == MANY_TRACES:
-            where.warn(
+            source_location.warn(
                 f"{type(self.block).__name__} was traced for {MANY_TRACES} kinds of input, or of arrays that it holds, "
                 "each a program of its own. Shapes that change can be padded; a Python number that changes from call "
                 "to call is part of the kind: give it as an array. See docs/recompile.md.",

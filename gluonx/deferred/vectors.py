@@ -18,7 +18,7 @@ import contextlib
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from operator import itemgetter
+from operator import attrgetter, is_, itemgetter
 from typing import Any
 from weakref import getweakrefcount
 
@@ -28,9 +28,9 @@ import numpy as np
 from jax import lax
 from jax.core import eval_context
 
+from gluonx.deferred.aliasing import any_piece_held
 from gluonx.deferred.contracts import Leaf
 from gluonx.deferred.core import Aval, Handle, HostArray, Packed, Pending, counters
-from gluonx.deferred.holders import any_piece_held
 from gluonx.dtype import keeping_64_bits, on_device
 from gluonx.thresholds import threshold
 
@@ -83,6 +83,9 @@ def layout_of(avals: tuple[Aval, ...]) -> Layout:
     return _layouts.setdefault(avals, Layout(avals)) if found is None else found
 
 
+_NONE_CUT: tuple[Any, list[Any]] = (None, [])
+
+
 class _Frozen:
     """The value of a vector whose pieces are what was cut out of it, for good."""
 
@@ -97,7 +100,7 @@ class Vector:
     def __init__(self, layout: Layout, value: jax.Array | None = None) -> None:
         self.layout = layout
         self.value: Any = value
-        self.found: tuple[Any, list[Any]] = (None, [])  # a value, and the arrays that were cut out of that
+        self.found: tuple[Any, list[Any]] = _NONE_CUT  # a value, and the arrays that were cut out of that
         self.placed = False  # whether handles hold its pieces
 
     def array(self, number: int) -> jax.Array:
@@ -120,7 +123,7 @@ class Vector:
                 return found[1]
         return found[1]
 
-    def now(self) -> Any:
+    def now(self) -> jax.Array:
         """Return the value; the result of a step that has taken it, in another thread, which is waited for."""
         return self.result(self.value)
 
@@ -170,6 +173,10 @@ def resolved(value: Leaf) -> Any:
     return value.make() if type(value) is HostArray else value
 
 
+_PACKED = {Packed}
+_vector_of, _number_of = attrgetter("vector"), attrgetter("number")
+
+
 class Join:
     """Leaves of a program that go in as one vector, and the outputs of its last node that replace them.
 
@@ -206,13 +213,16 @@ class Join:
             vector.settle()
         value = None if vector is None else vector.value
         if vector is not None and vector.layout is self.layout and not isinstance(value, (_Frozen, Pending)):
-            if [p.number if type(p) is Packed and p.vector is vector else -1 for p in packed] == self.numbers:
+            in_it = set(map(type, packed)) == _PACKED and all(
+                map(is_, map(_vector_of, packed), itertools.repeat(vector))
+            )
+            if in_it and list(map(_number_of, packed)) == self.numbers:
                 if not self.outs:
                     return vector
                 if any_piece_held(packed) or any(map(getweakrefcount, packed)):
                     vector.freeze()
                     return Vector(self.layout, value)
-                vector.found = (None, [])
+                vector.found = _NONE_CUT
                 return vector
         arrays: list[Any] = [np.zeros(a.shape, a.dtype) for a in self.layout.avals]
         for number, leaf in zip(self.numbers, packed, strict=True):

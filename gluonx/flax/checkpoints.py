@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
+from gluonx.block.abstract import ready_params
 from gluonx.block.block import Block
-from gluonx.block.hollow import ready_params
 from gluonx.errors import FormatError
 from gluonx.flax.names import flat, nested
 

@@ -18,8 +18,8 @@ from flax import linen
 from flax.errors import InvalidRngError
 
 from gluonx import initializer
+from gluonx.block.abstract import filled, put
 from gluonx.block.block import Block
-from gluonx.block.hollow import filled, put
 from gluonx.block.parameter import Parameter
 from gluonx.deferred.tracing import is_handle
 from gluonx.errors import ArgumentError

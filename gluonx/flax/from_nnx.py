@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from gluonx.block.abstract import filled, put
 from gluonx.block.block import Block
-from gluonx.block.hollow import filled, put
 from gluonx.deferred.core import Tracer
 from gluonx.errors import ArgumentError, TracedValueError
 from gluonx.flax.block import FlaxBlock, NeedsKey, parameter_for

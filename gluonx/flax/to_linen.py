@@ -11,9 +11,9 @@ from typing import Any
 
 from flax import linen
 
+from gluonx.block.abstract import abstract, ready_params
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
-from gluonx.block.hollow import hollow, ready_params
 from gluonx.errors import ArgumentError
 from gluonx.flax.from_linen import LinenBlock
 from gluonx.flax.names import COLLECTIONS, flat, kind_of, nested, steps
@@ -25,7 +25,7 @@ class _Template:
     def __init__(self, net: Block) -> None:
         params = ready_params(net)
         initial = {name: param.data()._read() for name, param in params.items()}
-        self.net = hollow(net)
+        self.net = abstract(net)
         self.forward = PureForward(self.net, {n: p._handle for n, p in ready_params(self.net).items()})
         self.collections = {name: COLLECTIONS[kind_of(param)] for name, param in params.items()}
         self.initial = self.variables(initial)

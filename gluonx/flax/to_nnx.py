@@ -12,9 +12,9 @@ from typing import Any
 
 from flax import nnx
 
+from gluonx.block.abstract import abstract, ready_params
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
-from gluonx.block.hollow import hollow, ready_params
 from gluonx.block.parameter import Parameter
 from gluonx.errors import ArgumentError, UninitializedError
 from gluonx.flax.from_nnx import NNXBlock
@@ -195,7 +195,7 @@ def to_nnx(net: Block, rngs: nnx.Rngs | None = None) -> nnx.Module:
     values = {name: param.data()._read() for name, param in ready_params(net).items()}
     if type(net) is NNXBlock:
         return net.to_module(values)
-    twin = hollow(net)
+    twin = abstract(net)
     kinds = {id(param): (name, _like(net, name)) for name, param in ready_params(twin).items()}
     made: dict[int, nnx.Variable] = {}
 

@@ -14,7 +14,7 @@ from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
-from gluonx.deferred import DerivedOp, invoke, kept
+from gluonx.deferred import DerivedOp, invoke, program_cache
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.npx.synchronized import over_devices
@@ -175,7 +175,7 @@ class BatchNorm(_Norm):
         super().cast("float32" if canonical(dtype).itemsize < 4 else dtype)
 
 
-@kept.once
+@program_cache.once
 def _in_parts(op: Any, parts: int) -> DerivedOp:
     """Batch normalization in training of each part of a batch by itself; the averages move by the mean of the parts."""
 

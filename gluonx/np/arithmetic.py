@@ -14,15 +14,15 @@ import numpy as np
 
 from gluonx import ops
 from gluonx._frames import shorten
-from gluonx.deferred import kept
-from gluonx.deferred.casting import adaptable
+from gluonx.deferred import program_cache
+from gluonx.deferred.amp_policy import adaptable
 from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.ops.host import forms
 
 OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
-_POWERS: dict[int, DerivedOp] = kept.memo()
+_POWERS: dict[int, DerivedOp] = program_cache.memo()
 
 
 def _binary(name: str) -> Any:

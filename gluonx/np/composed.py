@@ -13,7 +13,7 @@ import numpy as onp
 from jax import Array
 
 from gluonx.arguments import written
-from gluonx.deferred import DerivedOp, invoke, ranges
+from gluonx.deferred import DerivedOp, index_checks, invoke
 from gluonx.deferred.core import Tracer, new_handle
 from gluonx.errors import BadIndexError, ShapeError
 from gluonx.np import functions as F
@@ -126,7 +126,7 @@ def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise")
     """
     bound, a = _choose.bind(mode="clip" if mode == "raise" else mode), as_leaf(a)
     if mode == "raise":
-        ranges.look("np.choose", a, len(choices), None, 0)
+        index_checks.look("np.choose", a, len(choices), None, 0)
     result = invoke(bound, (a, *[as_leaf(c) for c in choices]))
     return result if out is None else write_out("np.choose", out, result)
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from gluonx import device as _device
 from gluonx import forked
-from gluonx._frames import door
-from gluonx.deferred import interrupts, where
+from gluonx._frames import door, shorten
+from gluonx.deferred import interrupts, source_location
 from gluonx.deferred.contracts import Rebound
 from gluonx.deferred.core import (
     Aval,
@@ -43,8 +43,8 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.host import host_array, stays_on_host
-from gluonx.deferred.kept import once
 from gluonx.deferred.placing import at_home, kept, moved
+from gluonx.deferred.program_cache import once
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.segments import add_mark
 from gluonx.deferred.shapes import Unknown, Zeros
@@ -255,11 +255,11 @@ class ndarray(Arithmetic, Handle, Methods):
         """Return the device array, computed if it is pending."""
         value = self.value
         if isinstance(value, Tracer) or _in_trace():
-            raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
+            raise TracedValueError(f"{READ_IN_TRACE} The line is {source_location.user_line()}.")
         if type(value) is Pending or type(value) is Packed or isinstance(value, Placeholder):
             value = settle(self)
             if isinstance(value, Tracer):
-                raise TracedValueError(f"{READ_IN_TRACE} The line is {where.user_line()}.")
+                raise TracedValueError(f"{READ_IN_TRACE} The line is {source_location.user_line()}.")
         return value
 
     def _on_host(self) -> np.ndarray:
@@ -597,10 +597,13 @@ class ndarray(Arithmetic, Handle, Methods):
         """
         return stripped(self) if current_state().trace is not None else _detached(self)  # type: ignore[return-value]
 
-    @door
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Compute the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
-        backward(self, out_grad, retain_graph)
+        try:
+            backward(self, out_grad, retain_graph)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def zero_grad(self) -> None:
         """Set the gradient to zeros."""
@@ -1061,7 +1064,7 @@ def host_value(array: ndarray, operator: str) -> np.ndarray:
     try:
         return array._on_host()
     except TracedValueError as error:
-        line, block = str(where.user_line()), where.block_path()
+        line, block = str(source_location.user_line()), source_location.block_path()
         at = f"{line}, in block {block}" if block else line
         raise DynamicShapeError(_ON_HOST.format(operator=operator, line=line), operator, at) from error
 

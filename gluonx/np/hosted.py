@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as onp
 
 from gluonx.arguments import refuse
-from gluonx.deferred import invoke, kept
+from gluonx.deferred import invoke, program_cache
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.dtype import on_device
@@ -109,7 +109,7 @@ def sized(name: str, arguments: dict[str, Any], size: Any, fill_value: Any) -> A
     return _as_numpy_gives(name, options, invoke(_sized_op(name, (*arrays,), (*options.items(),)), (*arrays.values(),)))
 
 
-@kept.once
+@program_cache.once
 def _sized_op(name: str, arrays: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> DerivedOp:
     compute, known = getattr(jnp, name), dict(options)
 

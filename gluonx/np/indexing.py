@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred import kept, ranges
+from gluonx.deferred import index_checks, program_cache
 from gluonx.deferred.core import Handle, Index
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import BadIndexError, BadKeyError
@@ -140,7 +140,7 @@ def _strides(dims: Any) -> tuple[slice, ...]:
     return tuple([slice(None, None, step) for _, step in dims])
 
 
-_ops: dict[Any, DerivedOp] = kept.memo()
+_ops: dict[Any, DerivedOp] = program_cache.memo()
 
 
 def _interned(key: Any, name: str, fn: Any, form: Any, work: Any = None) -> DerivedOp:
@@ -300,7 +300,7 @@ def advanced(key: Any, shape: tuple[int, ...], read: Any) -> tuple[Any, list[Any
         Too many indices, one out of bounds as far as that is known, a mask of another shape.
     """
     if shape and isinstance(key, Handle) and key.dtype.kind in "iu":  # the usual case
-        ranges.look("indexing", key, shape[0], 0, -shape[0])
+        index_checks.look("indexing", key, shape[0], 0, -shape[0])
         return _ROWS, [key]
     items = [_plain(item) for item in (key if isinstance(key, tuple) else (key,))]
     count = sum(map(_taken, items))
@@ -320,13 +320,13 @@ def advanced(key: Any, shape: tuple[int, ...], read: Any) -> tuple[Any, list[Any
                 pattern.append(("array", len(arrays)))
                 arrays.append(positions.astype(np.int32))
         elif isinstance(item, (Handle, np.ndarray, jax.Array)):
-            ranges.look("indexing", item, shape[axis], axis, -shape[axis])
+            index_checks.look("indexing", item, shape[axis], axis, -shape[axis])
             pattern.append(("array", len(arrays)))
             arrays.append(_whole(item))
         elif isinstance(item, slice):
             pattern.append(("slice", item.start, item.stop, item.step))
         elif _is_int(item):
-            ranges.look("indexing", int(item), shape[axis], axis, -shape[axis])
+            index_checks.look("indexing", int(item), shape[axis], axis, -shape[axis])
             pattern.append(int(item))
         elif item is None or item is Ellipsis:
             pattern.append(item)

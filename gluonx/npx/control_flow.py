@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from gluonx.deferred import ranges
+from gluonx.deferred import index_checks
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke, random_inputs
-from gluonx.deferred.kept import memo
-from gluonx.deferred.passing import is_traced_around
+from gluonx.deferred.interceptor import is_traced_around
+from gluonx.deferred.program_cache import memo
 from gluonx.deferred.remat import again, checkpointed
 from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
 from gluonx.errors import DynamicShapeError, TracedValueError
@@ -178,7 +178,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
 def _runs_apart() -> bool:
     """Return whether loops and branches run as single operators: a trace wants it, or all indices are looked at."""
     trace = current_state().trace
-    return ranges.Switch.on if trace is None else trace.unrolls
+    return index_checks.Switch.on if trace is None else trace.unrolls
 
 
 def _unrolled(body: Callable[..., Any], items: list[Any], tree: Any, states: Any, steps: int) -> tuple[Any, Any]:
@@ -313,7 +313,7 @@ def cond(
     if callable(pred):
         chooser = pred
         pred = chooser(*jax.tree.unflatten(tree, handles))
-    if ranges.Switch.on and not is_traced_around():
+    if index_checks.Switch.on and not is_traced_around():
         return (then_func if bool(pred) else else_func)(*jax.tree.unflatten(tree, handles))
     try:
         then = _trace(branch(then_func), f"{name}_then", structs)

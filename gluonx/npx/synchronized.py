@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from gluonx.deferred import DerivedOp, kept, tracing
+from gluonx.deferred import DerivedOp, program_cache, tracing
 from gluonx.deferred.core import current_state
 from gluonx.deferred.derived import Together
 from gluonx.errors import DeviceError
@@ -70,7 +70,7 @@ def over_devices(who: str, count: int, **settings: Any) -> Any:
     return found if trace is None else found.like
 
 
-@kept.once
+@program_cache.once
 def _over(who: str, count: int, *settings: tuple[str, Any]) -> Together:
     one = DerivedOp("batch_norm", functools.partial(batch_norm, **dict(settings), training=True), n_live=1)
     across = functools.partial(batch_norm_over, **dict(settings))

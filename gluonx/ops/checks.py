@@ -2,7 +2,7 @@
 
 A compiled program cannot raise. A read out of range takes the nearest element there and a write is dropped; a matrix
 without an inverse gives inf or NaN. So the record of an operator says here what is to be looked at, and the engine
-looks where that costs nothing (`gluonx.deferred.ranges` and `gluonx.deferred.singular`):
+looks where that costs nothing (`gluonx.deferred.index_checks` and `gluonx.deferred.linalg_checks`):
 
 - ``index``, an `Index`: which operand holds indices, and within which `Bounds`;
 - ``matrix``, a function that is asked why a result is not finite: ``matrix(attrs, out, inputs)`` gives the reason, or

@@ -2,7 +2,7 @@
 
 Indices may be floats with integer values, as everywhere in MXNet. No operator here fails on an index out of range,
 since an XLA program cannot: reads take the nearest element, writes are dropped. What is known before an operator runs
-is looked at by :mod:`gluonx.deferred.ranges`.
+is looked at by :mod:`gluonx.deferred.index_checks`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, random_inputs
-from gluonx.deferred.kept import memo
+from gluonx.deferred.program_cache import memo
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import DeviceError, GraphError, TracedValueError
 from gluonx.ops import prng

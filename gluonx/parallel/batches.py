@@ -9,7 +9,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from gluonx import sharding
-from gluonx.deferred import where
+from gluonx.deferred import source_location
 from gluonx.deferred.core import Handle, new_handle
 from gluonx.dtype import WIDE, keeping_64_bits, operand_dtype
 from gluonx.errors import DeviceError, ShapeError
@@ -135,7 +135,7 @@ def from_local(data: Any) -> Any:
     found = [x.astype(operand_dtype(x)) for x in found]
     shapes = [(x.shape, str(x.dtype)) for x in found]
     spread = len({d.process_index for d in mesh.devices.flat})
-    key = where.user_line()
+    key = source_location.user_line()
     if spread > 1 and _last.get(key) != shapes:
         same_shapes(shapes)
         _last[key] = shapes

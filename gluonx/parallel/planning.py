@@ -20,8 +20,8 @@ import jax
 import numpy as np
 
 from gluonx import autograd, sharding
+from gluonx.block.abstract import abstract
 from gluonx.block.block import Block
-from gluonx.block.hollow import hollow
 from gluonx.deferred import flushing, growth
 from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
 from gluonx.device import current_device
@@ -237,7 +237,7 @@ def plan(
     """
     made, chip = abstract_mesh(mesh, axes)
     given, asked = _tuple(inputs), _tuple(labels)
-    mine = hollow(net, *[jax.ShapeDtypeStruct(tuple(x.shape), canonical(x.dtype)) for x in given])
+    mine = abstract(net, *[jax.ShapeDtypeStruct(tuple(x.shape), canonical(x.dtype)) for x in given])
     trainer: Any = None
     with sharding.Use(made), _ending_before_the_compiler() as stepping:
         mine.unfuse()  # to join arrays that are not there takes more than their shapes

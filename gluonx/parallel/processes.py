@@ -21,7 +21,7 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-from gluonx.deferred import flushing, where
+from gluonx.deferred import flushing, source_location
 from gluonx.ops import prng
 from gluonx.parallel import roll
 
@@ -111,7 +111,7 @@ def _same_program(lowered: Any, args: list[Any]) -> None:
     shapes = [f"{a.dtype}{list(a.shape)}" for a in args if getattr(a, "shape", ())]
     some = ", ".join(shapes[:12]) + (f" and {len(shapes) - 12} more" if len(shapes) > 12 else "")
     code = roll.digest(lowered.as_text())
-    line = where.user_line()
+    line = source_location.user_line()
     roll.agree(
         (code, random),
         f"at {line}, a program ({code[:8]}) of {some}; random state: seed {random[0]}, {random[1]} draws, "

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from gluonx.deferred import where
+from gluonx.deferred import source_location
 from gluonx.profiler.session import PROFILE
 from gluonx.profiler.trace import MARK
 
@@ -198,10 +198,10 @@ def scope(name: str = "<unk>:", append_mode: bool = True) -> Generator[str]:
     encoder:attention:
     """
     shown = name if name.endswith(":") else f"{name}:"
-    outer = where.prefix.get()
+    outer = source_location.prefix.get()
     if append_mode and outer:
         shown = outer.replace(".", ":") + shown
-    token = where.prefix.set(shown.replace(":", "."))
+    token = source_location.prefix.set(shown.replace(":", "."))
     try:
         if PROFILE.running:
             with jax.profiler.TraceAnnotation(MARK, id=PROFILE.note("span", "scope", shown)):
@@ -209,4 +209,4 @@ def scope(name: str = "<unk>:", append_mode: bool = True) -> Generator[str]:
         else:
             yield shown
     finally:
-        where.prefix.reset(token)
+        source_location.prefix.reset(token)

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from gluonx import engine
-from gluonx.deferred import flushing, host, where
+from gluonx.deferred import flushing, host, source_location
 from gluonx.dtype import keeping_64_bits
 from gluonx.files.atomic import atomic_write
 from gluonx.profiler.trace import MARK, Origin, Rows, aggregate, origins_of, placed, read
@@ -130,7 +130,7 @@ class Profile:
         number = len(self.events)
         args = {
             "operator": name,
-            "block": where.block_path(),
+            "block": source_location.block_path(),
             "backward": False,
             "hlo_module": "host",
             "run_id": number,

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import door
-from gluonx.deferred import kept
+from gluonx.deferred import program_cache
 from gluonx.deferred import rows as by_row
 from gluonx.deferred.core import Handle, current_state, new_handle, twin_of
 from gluonx.deferred.derived import DerivedOp
@@ -272,7 +272,7 @@ def _host_of(array: Any) -> np.ndarray:
     return np.asarray(array._read())
 
 
-@kept.once
+@program_cache.once
 def _pick_op(axes: int) -> DerivedOp:
     return DerivedOp("pick_stored", lambda x, *index: x[tuple(index)], extra=("pick_stored", axes))
 
@@ -358,7 +358,7 @@ def retain(data: Any, indices: Any) -> RowSparseNDArray:
     return RowSparseNDArray(data._kin(values), wanted, data.shape)
 
 
-@kept.once
+@program_cache.once
 def _laid_op(count: int) -> DerivedOp:
     def laid(values: Any, places: Any) -> Any:
         return jnp.zeros((count, *values.shape[1:]), values.dtype).at[places].set(values)
@@ -437,7 +437,7 @@ def _at(array: Any, keys: np.ndarray, values: Any) -> Any:
     return CSRNDArray(values, keys % width, _starts(keys // width, array.shape[0]), array.shape)
 
 
-@kept.once
+@program_cache.once
 def _joined_op(count: int, sign: int) -> DerivedOp:
     def joined(x: Any, y: Any, px: Any, py: Any) -> Any:
         dtype = jnp.promote_types(x.dtype, y.dtype)
@@ -535,7 +535,7 @@ def sum_of(arrays: Sequence[Any]) -> Any:
     return functools.reduce(lambda x, y: x + y, arrays)
 
 
-@kept.once
+@program_cache.once
 def _reduce_op(axis: int | None, count: int) -> DerivedOp:
     def total(values: Any, places: Any) -> Any:
         return values.sum() if axis is None else jax.ops.segment_sum(values, places, num_segments=count)
@@ -583,7 +583,7 @@ def slice_csr(x: CSRNDArray, begin: Sequence[Any], end: Sequence[Any]) -> CSRNDA
 # -- dot ---------------------------------------------------------------------------------------------------------------
 
 
-@kept.once
+@program_cache.once
 def _product_op(count: int, vector: bool) -> DerivedOp:
     """(values, rows of the right side, where each is summed) -> (count, ...)."""
 
@@ -594,7 +594,7 @@ def _product_op(count: int, vector: bool) -> DerivedOp:
     return DerivedOp("sparse_dot", product, extra=("sparse_dot", count, vector))
 
 
-@kept.once
+@program_cache.once
 def _right_op(count: int) -> DerivedOp:
     """Dense (m, rows) x csr -> (m, count): the terms are summed by column."""
 

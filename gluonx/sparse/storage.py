@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import door, warn
-from gluonx.deferred import kept
+from gluonx.deferred import program_cache
 from gluonx.deferred import rows as by_row
 from gluonx.deferred.core import (
     Handle,
@@ -382,7 +382,7 @@ for _word in ("neg", "abs"):
 # -- csr ---------------------------------------------------------------------------------------------------------------
 
 
-@kept.once
+@program_cache.once
 def scatter_op(shape: tuple[int, ...]) -> DerivedOp:
     def scattered(values: Any, rows: Any, columns: Any) -> Any:
         return jnp.zeros(shape, values.dtype).at[rows, columns].add(values, mode="drop")
@@ -552,7 +552,7 @@ def _moves(values: Handle) -> bool:
     return not isinstance(value, jax.Array) or isinstance(value, Tracer) or source_of(values) is not None
 
 
-@kept.once
+@program_cache.once
 def _pad_op(more: int) -> DerivedOp:
     return DerivedOp("pad_values", lambda v: jnp.pad(v, (0, more)), extra=("pad_values", more))
 

@@ -11,7 +11,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, gluon, loss, metric, nn, np, npx
-from gluonx.deferred import flushing, growth, where
+from gluonx.deferred import flushing, growth, source_location
 from gluonx.deferred.core import ROOT
 
 
@@ -20,7 +20,7 @@ def _fresh(monkeypatch):
     """Every test has its own sites, warnings and known traces: they are kept for the life of the process."""
     monkeypatch.setattr(ROOT, "children", {})
     monkeypatch.setattr(flushing, "_sites", {})
-    monkeypatch.setattr(where, "_told", set())
+    monkeypatch.setattr(source_location, "_told", set())
     engine.reset_stats()
 
 

@@ -5,7 +5,7 @@ import pytest
 import gluonx
 from gluonx import autograd, engine, nn, np, npx
 from gluonx.deferred.core import current_state, set_state
-from gluonx.deferred.passing import Passage, is_traced_around
+from gluonx.deferred.interceptor import Interceptor, is_traced_around
 
 
 def looped(x, state):
@@ -101,7 +101,7 @@ def test_a_trace_behind_a_passage_is_one():
     before = current_state()
     assert not is_traced_around()
     try:
-        set_state(Passage(before).state())
+        set_state(Interceptor(before).state())
         assert not is_traced_around() and current_state().trace.transparent
     finally:
         set_state(before)
@@ -110,7 +110,7 @@ def test_a_trace_behind_a_passage_is_one():
     class Asks(nn.HybridBlock):
         def forward(self, x):
             now = current_state()
-            set_state(Passage(now).state())
+            set_state(Interceptor(now).state())
             inside.append(is_traced_around())
             set_state(now)
             return x + 1

@@ -142,7 +142,7 @@ TURNS = {
     "test_fuzz_files.py": 2,
     "test_host.py": 2,
     "test_jaxprs.py": 2,
-    "test_kept.py": 2,
+    "test_program_cache.py": 2,
     "test_linen.py": 2,
     "test_lists_of_devices.py": 2,
     "test_nnx.py": 2,

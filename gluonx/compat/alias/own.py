@@ -249,7 +249,7 @@ _OF_MXNET_1 = {
 
 def _amp_on() -> bool:
     """Return whether ``amp.init()`` was called."""
-    return bool(_real("gluonx.deferred.casting").Switch.on)
+    return bool(_real("gluonx.deferred.amp_policy").Switch.on)
 
 
 # Looked up each time, for they change.

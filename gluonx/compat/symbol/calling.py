@@ -22,7 +22,7 @@ import jax
 import jax.export
 import numpy as np
 
-from gluonx.block.hollow import hollow
+from gluonx.block.abstract import abstract
 from gluonx.compat import hybrid_forward, zoo
 from gluonx.compat import name as names
 from gluonx.compat import prefixes as naming
@@ -34,7 +34,7 @@ from gluonx.compat.symbol.graph import Node, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS, complete
 from gluonx.compat.symbol.infer import shapes as infer_shapes
 from gluonx.compat.symbol.symbol import Symbol
-from gluonx.deferred.where import FORWARDS
+from gluonx.deferred.source_location import FORWARDS
 from gluonx.errors import GluonxError, GraphError, ShapeError, UninitializedError
 from gluonx.export.record import record_forward
 
@@ -89,7 +89,7 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
 
     def graph(sizes: Any) -> Any:
         structs = [jax.ShapeDtypeStruct(size, np.float32) for size in sizes]
-        like = block if ready else hollow(block, *filled(structs))
+        like = block if ready else abstract(block, *filled(structs))
         inputs = {f"\0{k}": struct for k, struct in enumerate(structs)}
         program, out_tree = record_forward(lambda *arrays: like._run_forward(*filled(arrays)), _handles(like), inputs)
         entries, constants = symbol_of(program)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gluonx.deferred import kept
+from gluonx.deferred import program_cache
 from gluonx.errors import GraphError
 from gluonx.export.onnx.write import need_onnx
 from gluonx.importing.onnx.rules import Node, integer
@@ -38,7 +38,7 @@ _MAKERS: Mapping[str, Callable[[Sequence[np.ndarray]], int]] = {
 
 _MOST_PAIRS = 1 << 28  # what broadcasting or a product can make of the inputs at most
 
-_evaluators: dict[bytes, Any] = kept.memo()
+_evaluators: dict[bytes, Any] = program_cache.memo()
 _MOST_EVALUATORS = 4096
 
 

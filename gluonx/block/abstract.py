@@ -1,6 +1,6 @@
 """Blocks without values: the structure of a net apart from its arrays.
 
-A net that becomes a module of another library lives on there as a *hollow* copy: the same blocks, of the same classes
+A net that becomes a module of another library lives on there as a *abstract* copy: the same blocks, of the same classes
 and with the same attributes, whose parameters know shape and dtype and hold no memory. Nothing that is done to the net
 afterwards (casting it, adding layers, training it) reaches the copy, and the other library's arrays take the
 parameters' places at each call (:class:`~gluonx.block.functional.PureForward`). :func:`filled` makes a net of it again.
@@ -50,7 +50,7 @@ def ready_params(block: Block) -> dict[str, Parameter]:
     return dict(found.values())
 
 
-def hollow(block: Block, *inputs: Any) -> Block:
+def abstract(block: Block, *inputs: Any) -> Block:
     """Return a copy of `block` whose parameters have shapes and hold no arrays.
 
     Parameters
@@ -95,16 +95,16 @@ def _empty(param: Parameter) -> None:
 
 
 def filled(template: Block, values: dict[str, Any]) -> Block:
-    """Return a net like the hollow block `template` with these values, which are not copied.
+    """Return a net like the abstract block `template` with these values, which are not copied.
 
     Parameters
     ----------
     template : Block
-        Of :func:`hollow`.
+        Of :func:`abstract`.
     values : dict of str to array
         By structured name; each parameter once.
     """
-    new = hollow(template)
+    new = abstract(template)
     for name, param in ready_params(new).items():
         param._handle = None
         put(param, values[name])

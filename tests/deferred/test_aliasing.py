@@ -7,14 +7,14 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, loss, nn, np
-from gluonx.deferred import holders
-from gluonx.deferred.holders import Limits
+from gluonx.deferred import aliasing
+from gluonx.deferred.aliasing import Limits
 
 
 def test_the_limits_are_measured_here():
     gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    assert all(holders.Trusted.limits) == gil
-    assert holders.measure() == holders.Trusted.limits  # again the same, and nothing is left behind
+    assert all(aliasing.Trusted.limits) == gil
+    assert aliasing.measure() == aliasing.Trusted.limits  # again the same, and nothing is left behind
 
 
 COUNTS_THAT_LIE = {
@@ -27,22 +27,22 @@ COUNTS_THAT_LIE = {
 
 @pytest.mark.parametrize("name", COUNTS_THAT_LIE)
 def test_counts_that_overlook_a_holder_are_not_trusted(monkeypatch, name):
-    monkeypatch.setattr(holders, "_count", COUNTS_THAT_LIE[name])
-    found = holders.measure()
-    monkeypatch.setattr(holders.Trusted, "limits", found)
-    for ask in (holders._ask_for_argument, holders._ask_for_piece, holders._ask_for_one):
+    monkeypatch.setattr(aliasing, "_count", COUNTS_THAT_LIE[name])
+    found = aliasing.measure()
+    monkeypatch.setattr(aliasing.Trusted, "limits", found)
+    for ask in (aliasing._ask_for_argument, aliasing._ask_for_piece, aliasing._ask_for_one):
         assert ask([[]])  # an additional holder is seen, if only because everything counts as held
 
 
 def test_without_a_gil_no_count_is_trusted(monkeypatch):
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    assert holders.measure() == Limits(0, 0, 0)
+    assert aliasing.measure() == Limits(0, 0, 0)
 
 
 def test_counts_that_differ_from_this_interpreters_are_found_too(monkeypatch):
     """As 3.14 counts, which leaves out a reference on the stack."""
-    monkeypatch.setattr(holders, "_count", lambda thing: sys.getrefcount(thing) - 2)
-    assert all(holders.measure()) == all(holders.Trusted.limits)
+    monkeypatch.setattr(aliasing, "_count", lambda thing: sys.getrefcount(thing) - 2)
+    assert all(aliasing.measure()) == all(aliasing.Trusted.limits)
 
 
 def trained(width):
@@ -70,7 +70,7 @@ def trained(width):
 def test_steps_without_trusted_counts(monkeypatch, width):
     """The same numbers; all that is donated was copied before, and what a user holds stays."""
     wanted, _ = trained(width)
-    monkeypatch.setattr(holders.Trusted, "limits", Limits())
+    monkeypatch.setattr(aliasing.Trusted, "limits", Limits())
     engine.reset_stats()
     values, taken = trained(width)
     assert width < 1000 or engine.stats()["copies"] >= 3
@@ -92,4 +92,4 @@ def test_steps_with_trusted_counts_copy_nothing():
             value = net(x).sum()
         value.backward()
         trainer.step(5)
-    assert engine.stats()["copies"] == 0 or not all(holders.Trusted.limits)
+    assert engine.stats()["copies"] == 0 or not all(aliasing.Trusted.limits)

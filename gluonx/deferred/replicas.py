@@ -1,21 +1,21 @@
 """Several devices, each with arrays of its own: what a loop over ``ctx=[gpu(0), gpu(1)]`` records.
 
-All of it is recorded into one graph. When that is computed, its path is parted into *lanes*, one for each device: the
-nodes whose values lie there, as a path of their own. Lanes meet only in :class:`~gluonx.deferred.derived.Joint`
+All of it is recorded into one graph. When that is computed, its path is parted into *replicas*, one for each device:
+the nodes whose values lie there, as a path of their own. Replicas meet only in :class:`~gluonx.deferred.derived.Joint`
 operators, the sum of gradients and a Trainer's update, and in the middle of a forward in
-:class:`~gluonx.deferred.derived.Together` ones, which need lanes that read alike.
+:class:`~gluonx.deferred.derived.Together` ones, which need replicas that read alike.
 
-- *Lanes that read alike* (the same operators on the same shapes, in one order) become ONE program: that of the first
-  lane under ``jax.shard_map``, over a mesh of the devices. The arrays of the lanes are taken as shards of one, which
-  moves nothing, and a sum over lanes is a ``psum``.
-- Else the graph falls apart into one graph for each lane, and these are computed one after the other by the ordinary
+- *Replicas that read alike* (the same operators on the same shapes, in one order) become ONE program: that of the first
+  replica under ``jax.shard_map``, over a mesh of the devices. The arrays of the replicas are taken as shards of one,
+  which moves nothing, and a sum over replicas is a ``psum``.
+- Else the graph falls apart into one graph for each replica, and these are computed one after the other by the ordinary
   way. So it does where gradients will still flow through what is asked for, such as a loss that is printed before its
   backward: a segment of the tape belongs to one device.
 - What cannot be parted (a value of one device that another took, without a copy) runs operator by operator.
 
-Devices that share one of JAX's (see `gluonx.device`) need none of this: their work is one ordinary program, and a lane
-is a device of JAX. But where a forward has `Together` operators, each of them is a lane; where some of these share a
-device, all are computed on the first one, under ``jax.vmap`` in place of ``jax.shard_map``.
+Devices that share one of JAX's (see `gluonx.device`) need none of this: their work is one ordinary program, and a
+replica is a device of JAX. But where a forward has `Together` operators, each device is a replica; where some of these
+share a device of JAX, all are computed on the first one, under ``jax.vmap`` in place of ``jax.shard_map``.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, Sharding
 
-from gluonx.deferred import kept
-from gluonx.deferred.contracts import Leaf, Operator, Place, ScalarPlace
+from gluonx.deferred import program_cache
+from gluonx.deferred.aliasing import held_arguments
+from gluonx.deferred.contracts import InputRef, Leaf, Operator, ScalarRef
 from gluonx.deferred.core import ROOT, Aval, Node, aval_of, counters, intern_aval
 from gluonx.deferred.derived import Joint, Together
-from gluonx.deferred.holders import held_arguments
 from gluonx.deferred.program import GradInfo, Plan
 from gluonx.deferred.vectors import resolved
 from gluonx.device import is_folded
@@ -44,9 +44,9 @@ from gluonx.thresholds import threshold
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
 
-__all__ = ["Lane", "Program", "alike", "fall_apart", "parted", "program"]
+__all__ = ["Replica", "Program", "alike", "fall_apart", "parted", "program"]
 
-_AXIS = "lane"
+_AXIS = "replica"
 _UNDER_WAY = threshold("fake_devices.under_way")
 
 
@@ -54,11 +54,11 @@ class _Crossed(Exception):
     """A value of one device goes into another's."""
 
 
-class Lane:
+class Replica:
     """The part of a graph on one device, as a path of its own in the trie.
 
-    ``device`` is that of JAX. ``slots`` maps the graph's slots to the lane's; ``leaves``, ``floats`` and ``ints`` say
-    which of the graph's leaves and scalars the lane's are, in its order.
+    ``device`` is that of JAX. ``slots`` maps the graph's slots to the replica's; ``leaves``, ``floats`` and ``ints``
+    say which of the graph's leaves and scalars the replica's are, in its order.
     """
 
     def __init__(self, home: Any) -> None:
@@ -72,7 +72,7 @@ class Lane:
         self._numbers: dict[int, int] = {}
 
     def add(
-        self, node: Node, start: int, op: Operator, parts: Sequence[Place], outs: Sequence[int], graph: Graph
+        self, node: Node, start: int, op: Operator, parts: Sequence[InputRef], outs: Sequence[int], graph: Graph
     ) -> None:
         """Append a node with these inputs and outputs, numbered as in the whole graph, which begin at `start`."""
         parent = self.nodes[-1] if self.nodes else ROOT
@@ -95,7 +95,7 @@ class Lane:
             found.n_leaves, found.n_floats, found.n_ints = counts
             found.single, found.taped, found.diff = node.single, node.taped, node.diff
             found.live = tuple([node.live[i] for i in outs]) if node.live else ()
-            found.line, found.where, found.used = node.line, node.where, kept.Kept.now
+            found.line, found.where, found.used = node.line, node.where, program_cache.Cache.now
             found.wide = found.wide or node.wide
             if node.grad is not None:
                 found.grad, found.has_backward = self._translated(node.grad), True
@@ -105,15 +105,15 @@ class Lane:
         self.depths[node.depth] = found.depth
         self.nodes.append(found)
 
-    def place(self, part: Place) -> Any:
-        """Return a place of the whole graph as one of the lane."""
+    def place(self, part: InputRef) -> Any:
+        """Return a place of the whole graph as one of the replica."""
         if part is None:
             return None
         if isinstance(part, tuple):
             slot, number = part
             numbers = self.ints if slot.integral else self.floats
             numbers.append(number)
-            return ScalarPlace(slot, len(numbers) - 1)
+            return ScalarRef(slot, len(numbers) - 1)
         if part >= 0:
             if part not in self.slots:
                 raise _Crossed
@@ -132,7 +132,7 @@ class Lane:
 
     @property
     def kind(self) -> Any:
-        """Key of the lanes that read alike: equal where they do."""
+        """Key of the replicas that read alike: equal where they do."""
         return [(n.op, n.taped, n.parts, n.diff, _grad_kind(n.grad), [o.struct for o in n.outs]) for n in self.nodes]
 
 
@@ -164,36 +164,36 @@ def _aval(leaf: Leaf) -> Any:
     return intern_aval(leaf.shape, leaf.dtype) if isinstance(leaf, np.ndarray) else aval_of(leaf)
 
 
-def parted(graph: Graph) -> list[Lane] | None:
-    """Return the lanes of a graph; None if there are fewer than two, or they cannot be told apart."""
+def parted(graph: Graph) -> list[Replica] | None:
+    """Return the replicas of a graph; None if there are fewer than two, or they cannot be told apart."""
     path = graph.path()
     starts = [n.size - len(n.outs) for n in path]
     home_of = _home_by_name if any(type(n.op) is Together for n in path) else _home_on_jax
     homes = _homes(graph, path, home_of)
-    lanes: dict[Any, Lane] = {}
+    replicas: dict[Any, Replica] = {}
     try:
         for node, start, home in zip(path, starts, homes, strict=True):
             if node.grad is not None and not node.outs:
                 continue  # the end of a backward computes nothing
             if type(node.op) is not Joint:
-                lane = lanes.get(home) or lanes.setdefault(home, Lane(home))
+                replica = replicas.get(home) or replicas.setdefault(home, Replica(home))
                 op = node.op.part(_AXIS) if type(node.op) is Together else node.op
-                lane.add(node, start, op, node.parts, range(len(node.outs)), graph)
+                replica.add(node, start, op, node.parts, range(len(node.outs)), graph)
                 continue
             op, n = node.op, len(node.parts)
             common = list(node.parts[n - op.shared :]) if op.shared else []
-            each = len(node.outs) // op.lanes
+            each = len(node.outs) // op.replicas
             of_home: dict[Any, list[int]] = {}
-            for k in range(op.lanes):
+            for k in range(op.replicas):
                 of_home.setdefault(home_of(node.outs[k * each]), []).append(k)
             for home, numbers in of_home.items():
-                lane = lanes.get(home) or lanes.setdefault(home, Lane(home))
-                parts = [node.parts[i] for k in numbers for i in op.lane(k, n)] + common
+                replica = replicas.get(home) or replicas.setdefault(home, Replica(home))
+                parts = [node.parts[i] for k in numbers for i in op.replica(k, n)] + common
                 outs = [k * each + i for k in numbers for i in range(each)]
-                lane.add(node, start, op.part(len(numbers), _AXIS), parts, outs, graph)
+                replica.add(node, start, op.part(len(numbers), _AXIS), parts, outs, graph)
     except _Crossed:
         return None
-    return list(lanes.values()) if len(lanes) > 1 else None
+    return list(replicas.values()) if len(replicas) > 1 else None
 
 
 def _homes(graph: Graph, path: list[Node], home_of: Callable[[Aval], Any]) -> list[Any]:
@@ -215,50 +215,53 @@ def _homes(graph: Graph, path: list[Node], home_of: Callable[[Aval], Any]) -> li
                 takers[owners[part][0].depth - 1].add(homes[i])
         if type(node.op) is Joint:
             op, n = node.op, len(node.parts)
-            each = len(node.outs) // op.lanes
-            for k in range(op.lanes):
-                for j in op.lane(k, n):
+            each = len(node.outs) // op.replicas
+            for k in range(op.replicas):
+                for j in op.replica(k, n):
                     if isinstance(part := node.parts[j], int) and part >= 0:
                         takers[owners[part][0].depth - 1].add(home_of(node.outs[k * each]))
     return homes
 
 
-def alike(lanes: list[Lane], graph: Graph) -> bool:
-    """Return whether lanes are the same program on different arrays."""
-    first = lanes[0]
+def alike(replicas: list[Replica], graph: Graph) -> bool:
+    """Return whether replicas are the same program on different arrays."""
+    first = replicas[0]
     kind, leaves = first.kind, _leaf_kinds(first, graph)
-    return all(lane.kind == kind and _leaf_kinds(lane, graph) == leaves for lane in lanes[1:])
+    return all(replica.kind == kind and _leaf_kinds(replica, graph) == leaves for replica in replicas[1:])
 
 
-def _leaf_kinds(lane: Lane, graph: Graph) -> list[Any]:
-    return [_aval(graph.leaves[i]).struct for i in lane.leaves]
+def _leaf_kinds(replica: Replica, graph: Graph) -> list[Any]:
+    return [_aval(graph.leaves[i]).struct for i in replica.leaves]
 
 
 class Program:
-    """One program for lanes that read alike, each on a device of its own; ``wanted`` are slots of the whole graph."""
+    """One program for replicas that read alike, each on its own device; ``wanted`` are slots of the whole graph."""
 
-    def __init__(self, graph: Graph, lanes: list[Lane], wanted: Sequence[int], donors: Sequence[int]) -> None:
-        self.lanes = lanes
-        self.node = last = lanes[0].nodes[-1]
-        self.wide = any(lane.nodes[-1].wide for lane in lanes)
+    def __init__(self, graph: Graph, replicas: list[Replica], wanted: Sequence[int], donors: Sequence[int]) -> None:
+        self.replicas = replicas
+        self.node = last = replicas[0].nodes[-1]
+        self.wide = any(replica.nodes[-1].wide for replica in replicas)
         self.where = {
-            slot: (k, lane.slots[slot]) for k, lane in enumerate(lanes) for slot in wanted if slot in lane.slots
+            slot: (k, replica.slots[slot])
+            for k, replica in enumerate(replicas)
+            for slot in wanted
+            if slot in replica.slots
         }
         places = {slot: graph.owners[slot][0].outs[graph.owners[slot][1]].sharding for slot in wanted}
         self.folded = {slot: place for slot, place in places.items() if is_folded(place)}
         self.slots = sorted({slot for _, slot in self.where.values()})
-        self.plan = Plan(lanes[0].nodes, self.slots)
+        self.plan = Plan(replicas[0].nodes, self.slots)
         self.donors = donors
-        self.columns = [[lane.leaves[j] for lane in lanes] for j in range(last.n_leaves)]
+        self.columns = [[replica.leaves[j] for replica in replicas] for j in range(last.n_leaves)]
         self.common = [len(set(column)) == 1 for column in self.columns]
         self.runs = 0
-        self.nbytes = kept.PROGRAM + kept.OPERATION * len(lanes[0].nodes)
+        self.nbytes = program_cache.PROGRAM + program_cache.OPERATION * len(replicas[0].nodes)
         self._prepare(graph)
 
     def _prepare(self, graph: Graph) -> None:
         """Make the function that `__call__` runs."""
-        lanes, last, columns = self.lanes, self.node, self.columns
-        self.mesh = Mesh(np.array([lane.device for lane in lanes]), (_AXIS,), axis_types=(AxisType.Auto,))
+        replicas, last, columns = self.replicas, self.node, self.columns
+        self.mesh = Mesh(np.array([replica.device for replica in replicas]), (_AXIS,), axis_types=(AxisType.Auto,))
         given = set(self.donors)
         donated = [
             j for j, column in enumerate(columns) if given.issuperset(column) and len(set(column)) == len(column)
@@ -278,12 +281,12 @@ class Program:
             check_vma=False,
         )
 
-        def gluonx_lanes(*args: jax.Array) -> Any:
+        def gluonx_replicas(*args: jax.Array) -> Any:
             return run(*args)
 
-        options = multi_device_options(lane.device for lane in lanes)
+        options = multi_device_options(replica.device for replica in replicas)
         self.on_fakes = options is not None
-        self.call = jax.jit(gluonx_lanes, donate_argnums=tuple(donated), compiler_options=options)
+        self.call = jax.jit(gluonx_replicas, donate_argnums=tuple(donated), compiler_options=options)
 
     def _run(self, *args: jax.Array) -> tuple[Any, ...]:
         n, rest = self.node.n_leaves, list(args[self.node.n_leaves :])
@@ -311,25 +314,25 @@ class Program:
             jax.block_until_ready(outs)
         shards = [{s.device: s.data for s in out.addressable_shards} for out in outs]
         at = {slot: i for i, slot in enumerate(self.slots)}
-        values = {slot: shards[at[own]][self.lanes[k].device] for slot, (k, own) in self.where.items()}
+        values = {slot: shards[at[own]][self.replicas[k].device] for slot, (k, own) in self.where.items()}
         for slot, place in self.folded.items():
             values[slot] = jax.device_put(values[slot], place)
         return values
 
     def _tables(self, graph: Graph) -> list[np.ndarray]:
-        """Return the scalars of the lanes, a row each: floats and integers, where there are any."""
+        """Return the scalars of the replicas, a row each: floats and integers, where there are any."""
         found: list[np.ndarray] = []
         for numbers, of_graph, dtype in (("floats", graph.floats, np.float64), ("ints", graph.ints, np.int64)):
             if getattr(self.node, f"n_{numbers}"):
-                table = np.array([[of_graph[i] for i in getattr(lane, numbers)] for lane in self.lanes], dtype)
+                table = np.array([[of_graph[i] for i in getattr(replica, numbers)] for replica in self.replicas], dtype)
                 found.append(_fitting(table))
         return found
 
     def _together(self, arrays: list[Any], place: NamedSharding) -> Any:
-        """Return the arrays of the lanes as shards of one."""
+        """Return the arrays of the replicas as shards of one."""
         arrays = [
-            a if isinstance(a, jax.Array) and a.devices() == {lane.device} else on_device(a, lane.device)
-            for a, lane in zip(arrays, self.lanes, strict=True)
+            a if isinstance(a, jax.Array) and a.devices() == {replica.device} else on_device(a, replica.device)
+            for a, replica in zip(arrays, self.replicas, strict=True)
         ]
         shape = tuple(arrays[0].shape)
         if shape:
@@ -338,27 +341,27 @@ class Program:
 
 
 class SharedProgram(Program):
-    """One program for lanes that read alike, of which some share a device: on the first lane's, under ``jax.vmap``.
+    """One program for replicas that read alike and of which some share a device: the first one's, under ``jax.vmap``.
 
-    The arrays of the lanes are stacked, which copies, so nothing is donated.
+    The arrays of the replicas are stacked, which copies, so nothing is donated.
     """
 
     def _prepare(self, graph: Graph) -> None:
-        count, slots = len(self.lanes), self.where.values()
+        count, slots = len(self.replicas), self.where.values()
         axes = [None if common else 0 for common in self.common]
 
-        def gluonx_lanes(columns: list[list[jax.Array]], tables: list[jax.Array]) -> list[jax.Array]:
+        def gluonx_replicas(columns: list[list[jax.Array]], tables: list[jax.Array]) -> list[jax.Array]:
             leaves = [c[0] if common else jnp.stack(c) for c, common in zip(columns, self.common, strict=True)]
             rows = [table[:, None] for table in tables]
             run = jax.vmap(self._run, (*axes, *[0] * len(rows)), axis_name=_AXIS, axis_size=count)
             outs = dict(zip(self.slots, run(*leaves, *rows), strict=True))
             return [outs[own][k] for k, own in slots]
 
-        self.call = jax.jit(gluonx_lanes)
+        self.call = jax.jit(gluonx_replicas)
 
     def __call__(self, graph: Graph) -> dict[int, Any]:
         """Values by slot of the whole graph."""
-        here = self.lanes[0].device
+        here = self.replicas[0].device
         known = {i: on_device(resolved(graph.leaves[i]), here) for i in {i for column in self.columns for i in column}}
         columns = [
             [known[i] for i in column[: 1 if common else None]]
@@ -368,13 +371,13 @@ class SharedProgram(Program):
         outs = self.call(columns, self._tables(graph))
         self.runs += 1
         values = zip(self.where.items(), outs, strict=True)
-        return {s: on_device(out, self.folded.get(s, self.lanes[k].device)) for (s, (k, _)), out in values}
+        return {s: on_device(out, self.folded.get(s, self.replicas[k].device)) for (s, (k, _)), out in values}
 
 
-def program(graph: Graph, lanes: list[Lane], wanted: Sequence[int], donors: Sequence[int]) -> Program:
-    """Return the program of lanes that read alike."""
-    kind = Program if len({lane.device for lane in lanes}) == len(lanes) else SharedProgram
-    return kind(graph, lanes, wanted, donors)
+def program(graph: Graph, replicas: list[Replica], wanted: Sequence[int], donors: Sequence[int]) -> Program:
+    """Return the program of replicas that read alike."""
+    kind = Program if len({replica.device for replica in replicas}) == len(replicas) else SharedProgram
+    return kind(graph, replicas, wanted, donors)
 
 
 def _fitting(table: np.ndarray) -> np.ndarray:
@@ -384,25 +387,25 @@ def _fitting(table: np.ndarray) -> np.ndarray:
     return table.astype(np.int32) if table.size == 0 or np.abs(table).max() < 2**31 else table
 
 
-def fall_apart(graph: Graph, lanes: list[Lane], places: list[Any]) -> list[Any]:
-    """Give each lane a graph of its own, with the values that somebody holds; return these graphs."""
+def fall_apart(graph: Graph, replicas: list[Replica], places: list[Any]) -> list[Any]:
+    """Give each replica a graph of its own, with the values that somebody holds; return these graphs."""
     graphs: list[Any] = []
-    for lane in lanes:
+    for replica in replicas:
         own = type(graph)()
-        own.cursor = lane.nodes[-1]
-        own.leaves = [graph.leaves[i] for i in lane.leaves]
-        own.sources = [graph.sources[i] for i in lane.leaves]
-        own.floats = [graph.floats[i] for i in lane.floats]
-        own.ints = [graph.ints[i] for i in lane.ints]
-        own.spares = {lane.slots[s]: spare for s, spare in graph.spares.items() if s in lane.slots}
-        own.marks = {lane.slots[s]: marks for s, marks in graph.marks.items() if s in lane.slots}
+        own.cursor = replica.nodes[-1]
+        own.leaves = [graph.leaves[i] for i in replica.leaves]
+        own.sources = [graph.sources[i] for i in replica.leaves]
+        own.floats = [graph.floats[i] for i in replica.floats]
+        own.ints = [graph.ints[i] for i in replica.ints]
+        own.recycled = {replica.slots[s]: buffer for s, buffer in graph.recycled.items() if s in replica.slots}
+        own.marks = {replica.slots[s]: marks for s, marks in graph.marks.items() if s in replica.slots}
         own.journal = list(graph.journal)  # each puts back what it finds its own places in
         graphs.append(own)
-    homes = {slot: k for k, lane in enumerate(lanes) for slot in lane.slots}
+    homes = {slot: k for k, replica in enumerate(replicas) for slot in replica.slots}
     required = {id(place): message for place, message in graph.required}
     for place in places:
         k = homes[place.slot]
-        place.graph, place.slot = graphs[k], lanes[k].slots[place.slot]
+        place.graph, place.slot = graphs[k], replicas[k].slots[place.slot]
         graphs[k].refs.append(ref(place))
         if id(place) in required:
             graphs[k].required.append((place, required[id(place)]))

@@ -23,7 +23,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from gluonx.deferred import where
+from gluonx.deferred import source_location
 from gluonx.deferred.contracts import Args, Operand, Operator
 from gluonx.deferred.core import Handle, HostArray, Pending, Tracer, current_state
 from gluonx.errors import BadIndexError
@@ -107,11 +107,11 @@ def _compare(
     if not bad.size:
         return
     along = "the flattened array" if axis is None else f"axis {axis}"
-    block = where.block_path()
+    block = source_location.block_path()
     at, more = f" in {block}" if block else "", f" ({bad.size} such indices)" if bad.size > 1 else ""
     raise BadIndexError(
         f"{what}{at}: index {bad.flat[0]:.0f} is out of bounds for {along} with size {size}{more}. "
-        f"The line is {where.user_line()}."
+        f"The line is {source_location.user_line()}."
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx.deferred import ranges, where
+from gluonx.deferred import index_checks, source_location
 from gluonx.deferred.contracts import Operator
 from gluonx.deferred.core import Tracer
 from gluonx.errors import MatrixError
@@ -28,13 +28,15 @@ def check(why_not: MatrixCheck, op: Operator, values: list[Any], out: jax.Array 
     ------
     MatrixError
     """
-    if isinstance(out, Tracer) or not (isinstance(out, np.ndarray) or ranges.Switch.on or ranges.is_near(out)):
+    if isinstance(out, Tracer) or not (
+        isinstance(out, np.ndarray) or index_checks.Switch.on or index_checks.is_near(out)
+    ):
         return
     found = np.asarray(out)
     if np.isfinite(found).all():
         return
     why = why_not(op.attrs, found, [np.asarray(v) for v in values if isinstance(v, (jax.Array, np.ndarray))])
     if why:
-        block = where.block_path()
+        block = source_location.block_path()
         at = f" in {block}" if block else ""
-        raise MatrixError(f"{op.name}{at}: {why}. The line is {where.user_line()}.")
+        raise MatrixError(f"{op.name}{at}: {why}. The line is {source_location.user_line()}.")

@@ -31,11 +31,11 @@ from gluonx.deferred.contracts import Operator
 from gluonx.deferred.core import ROOT, Node, counters
 from gluonx.thresholds import threshold
 
-__all__ = ["NODE", "PROGRAM", "TRACE", "Kept", "add", "clear", "memo", "once", "program_size"]
+__all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", "program_size"]
 
-PROGRAM, OPERATION = threshold("kept.program"), threshold("kept.operation")  # bytes
-TRACE, NODE = threshold("kept.trace"), threshold("kept.node")
-SHARE = threshold("kept.share")  # an operator may have the n-th part of the bound
+PROGRAM, OPERATION = threshold("program_cache.program"), threshold("program_cache.operation")  # bytes
+TRACE, NODE = threshold("program_cache.trace"), threshold("program_cache.node")
+SHARE = threshold("program_cache.share")  # an operator may have the n-th part of the bound
 Made = TypeVar("Made")
 _lock = threading.RLock()  # again by the same thread, where forgetting runs the end of some object that compiles
 
@@ -47,7 +47,7 @@ class Usage:
 
     def __init__(self) -> None:
         self.nbytes = self.programs = 0
-        self.used = Kept.now
+        self.used = Cache.now
 
 
 def _limit() -> float:
@@ -58,7 +58,7 @@ def _limit() -> float:
         raise ValueError(f"GLUONX_PROGRAMS_MB is a number of megabytes, and not {given!r}") from None
 
 
-class Kept:
+class Cache:
     """State of the process. ``tables`` are those of traced blocks, whose `forget` drops what was forgotten here.
 
     ``memos`` are what :func:`memo` gave out, ``makers`` what :func:`once` did: both live until :func:`clear`.
@@ -91,20 +91,20 @@ def _operations(jaxpr: Any) -> int:
 def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
     """Put down what was compiled or traced, for `op` alone if given; other things may be forgotten for it."""
     with _lock:
-        Kept.nbytes += nbytes
-        Kept.now += programs
+        Cache.nbytes += nbytes
+        Cache.now += programs
         if op is not None:
-            usage = op.kept
+            usage = op.usage
             if usage is None:
-                usage = op.kept = Usage()
-                Kept.ops.add(op)
-            usage.used = Kept.now
+                usage = op.usage = Usage()
+                Cache.ops.add(op)
+            usage.used = Cache.now
             usage.nbytes += nbytes
             usage.programs += programs
-            if 0 < Kept.limit < SHARE * usage.nbytes:
+            if 0 < Cache.limit < SHARE * usage.nbytes:
                 _forget_op(op)
-        if 0 < Kept.limit < Kept.nbytes:
-            _forget(0.75 * Kept.limit)
+        if 0 < Cache.limit < Cache.nbytes:
+            _forget(0.75 * Cache.limit)
 
 
 def memo() -> dict[Any, Any]:
@@ -113,7 +113,7 @@ def memo() -> dict[Any, Any]:
     What is in one may hold jaxprs, programs and arrays. Interned nouns, such as avals, have no need of it.
     """
     made: dict[Any, Any] = {}
-    Kept.memos.append(made)
+    Cache.memos.append(made)
     return made
 
 
@@ -127,7 +127,7 @@ def once(make: Callable[..., Made]) -> Callable[..., Made]:
     True
     """
     cached = functools.cache(make)
-    Kept.makers.append(cached)
+    Cache.makers.append(cached)
     return cached
 
 
@@ -136,28 +136,28 @@ def clear() -> None:
     with _lock:
         _forget(0)
         ROOT.children.clear()
-        for made in Kept.memos:
+        for made in Cache.memos:
             made.clear()
-        for cached in Kept.makers:
+        for cached in Cache.makers:
             cached.cache_clear()
-        Kept.nbytes = 0
+        Cache.nbytes = 0
 
 
 def _forget(least: float) -> None:
     """Forget until no more than `least` bytes are left, which are counted again: objects may have died meanwhile."""
     keys = _nodes()
     sizes = {node: NODE + sum([program.nbytes for program in _programs_of(node)]) for node in keys}
-    ops = list(Kept.ops)
-    Kept.nbytes = sum(sizes.values()) + sum([op.kept.nbytes for op in ops])
+    ops = list(Cache.ops)
+    Cache.nbytes = sum(sizes.values()) + sum([op.usage.nbytes for op in ops])
     ends = [(node.used, i, node) for i, node in enumerate(keys) if node.programs or not node.children]
-    for _, _, found in sorted([*ends, *[(op.kept.used, -1 - i, op) for i, op in enumerate(ops)]]):
-        if Kept.nbytes <= least:
+    for _, _, found in sorted([*ends, *[(op.usage.used, -1 - i, op) for i, op in enumerate(ops)]]):
+        if Cache.nbytes <= least:
             break
         if isinstance(found, Node):
             _forget_node(found, keys, sizes[found])
         else:
             _forget_op(found)
-    for table in list(Kept.tables):
+    for table in list(Cache.tables):
         table.forget()
 
 
@@ -182,24 +182,24 @@ def _programs_of(node: Node) -> list[Any]:
 def _forget_node(node: Node, keys: dict[Node, Any], nbytes: int) -> None:
     """Forget the programs that end at a node of so many bytes, and the nodes that lead nowhere else."""
     counters.forgotten += len(_programs_of(node))
-    Kept.nbytes -= nbytes - NODE
+    Cache.nbytes -= nbytes - NODE
     node.programs.clear()
     node.visits = 0
     while node.parent is not None and not node.children and not node.programs:
         parent, key = node.parent, keys[node]
         if parent.children.get(key) is node:
             del parent.children[key]
-        Kept.nbytes -= NODE
+        Cache.nbytes -= NODE
         node = parent
 
 
 def _forget_op(op: Operator) -> None:
-    usage = op.kept
+    usage = op.usage
     counters.forgotten += usage.programs
-    Kept.nbytes -= usage.nbytes
+    Cache.nbytes -= usage.nbytes
     if usage.programs:  # a joint operator has an `eager` that is not made here
         op.eager = None
-    op.traced = op.shapes = op.kept = None  # gradients stay: what is being recorded tells them by identity
+    op.traced = op.shapes = op.usage = None  # gradients stay: what is being recorded tells them by identity
     if op.host is not None:
         op.host.seen.clear()
-    Kept.ops.discard(op)
+    Cache.ops.discard(op)

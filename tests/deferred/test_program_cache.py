@@ -12,17 +12,17 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, cpu, engine, nn, np, npx
-from gluonx.deferred import flushing, kept
+from gluonx.deferred import flushing, program_cache
 from gluonx.deferred.core import ROOT, Node
 from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.kept import Kept
+from gluonx.deferred.program_cache import Cache
 
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     engine.clear()
     engine.reset_stats()
-    monkeypatch.setattr(Kept, "limit", 40e6)
+    monkeypatch.setattr(Cache, "limit", 40e6)
     monkeypatch.setitem(flushing.limits_of_churn, "programs", 1000)
     with engine.host(False):
         yield
@@ -31,11 +31,11 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def nodes() -> list[Node]:
-    return list(kept._nodes())
+    return list(program_cache._nodes())
 
 
 def programs() -> list[Any]:
-    return list({id(p): p for node in nodes() for p in kept._programs_of(node)}.values())
+    return list({id(p): p for node in nodes() for p in program_cache._programs_of(node)}.values())
 
 
 def gradient(x: np.ndarray) -> np.ndarray:
@@ -46,9 +46,9 @@ def gradient(x: np.ndarray) -> np.ndarray:
 def forget_all() -> None:
     """Make the bound so low that nothing is left."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Kept, "limit", 1.0)
-        kept.add(0)
-    assert not nodes() and not Kept.ops
+        patch.setattr(Cache, "limit", 1.0)
+        program_cache.add(0)
+    assert not nodes() and not Cache.ops
 
 
 def step(n: int) -> float:
@@ -64,7 +64,11 @@ def step(n: int) -> float:
 
 def test_the_estimate_counts_operations() -> None:
     small, large = (jax.make_jaxpr(lambda x, n=n: sum(x * i for i in range(n)))(1.0) for n in (1, 9))
-    assert kept.program_size(small) < kept.program_size(large) < kept.program_size(small) + 30 * kept.OPERATION
+    assert (
+        program_cache.program_size(small)
+        < program_cache.program_size(large)
+        < program_cache.program_size(small) + 30 * program_cache.OPERATION
+    )
 
 
 def test_steps_on_ever_new_shapes_stay_within_the_bound() -> None:
@@ -77,7 +81,7 @@ def test_steps_on_ever_new_shapes_stay_within_the_bound() -> None:
     assert all(r() is None for r in dead)  # without the garbage collector
     stats = engine.stats()
     assert stats["programs_forgotten"] > 0
-    assert len(programs()) <= 40e6 / kept.PROGRAM
+    assert len(programs()) <= 40e6 / program_cache.PROGRAM
     assert len(nodes()) < 4 * (len(programs()) + 2)
     assert step(1) == first  # it comes again
 
@@ -87,7 +91,7 @@ def test_operators_on_ever_new_shapes_stay_within_the_bound() -> None:
     for n in range(1, 30):
         x = np.array(onp.ones(n, "f"))
         assert float((x + 1).sum()) == 2 * n
-        dead += [weakref.ref(op.eager) for op in list(Kept.ops) if op.eager is not None and n == 1]
+        dead += [weakref.ref(op.eager) for op in list(Cache.ops) if op.eager is not None and n == 1]
         assert engine.stats()["programs_mb"] <= 40
     gc.collect()
     assert dead and all(r() is None for r in dead)
@@ -127,12 +131,12 @@ def test_clear_leaves_nothing_behind() -> None:
     net.initialize()
     net.hybridize()
     y = net(np.ones((4, 3)))
-    found = [weakref.ref(p) for p in programs()] + [weakref.ref(op.eager) for op in Kept.ops if op.eager is not None]
+    found = [weakref.ref(p) for p in programs()] + [weakref.ref(op.eager) for op in Cache.ops if op.eager is not None]
     assert found
     engine.clear()
     gc.collect()
     assert [r for r in found if r() is not None] == []
-    assert not ROOT.children and not Kept.ops and engine.stats()["programs_mb"] == 0
+    assert not ROOT.children and not Cache.ops and engine.stats()["programs_mb"] == 0
     onp.testing.assert_array_equal(net(np.ones((4, 3))).asnumpy(), y.asnumpy())
     assert step(3) == 12
 
@@ -154,9 +158,9 @@ def test_a_tape_outlives_what_is_forgotten() -> None:
 
 
 def test_the_bound_may_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Kept, "limit", 0.0)
+    monkeypatch.setattr(Cache, "limit", 0.0)
     step(2)
-    kept.add(10**12)
+    program_cache.add(10**12)
     assert programs() and engine.stats()["programs_forgotten"] == 0
 
 
@@ -185,7 +189,7 @@ def test_steps_on_several_devices_are_forgotten_too(monkeypatch: pytest.MonkeyPa
         trainer.step(n)
 
     train(1)
-    monkeypatch.setattr(Kept, "limit", 1e6)
+    monkeypatch.setattr(Cache, "limit", 1e6)
     train(2)
     assert engine.stats()["programs_forgotten"] > 0
     assert engine.stats()["programs_mb"] < 10  # one program may be larger than the bound
@@ -213,7 +217,7 @@ def test_ten_thousand_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
             alive += [weakref.ref(program) for program in programs() if program.runs == 1]
             alive = [each for each in set(alive) if each() is not None]
         assert engine.stats()["programs_mb"] <= 40
-        assert len(alive) <= 40e6 / kept.PROGRAM
+        assert len(alive) <= 40e6 / program_cache.PROGRAM
     assert engine.stats()["programs_forgotten"] > 9_900
 
 
@@ -253,14 +257,14 @@ def test_clear_forgets_what_modules_make_once() -> None:
         return net.weight.data().reshape(-1).tolist()
 
     wanted = train()
-    made = [value for memo in Kept.memos for value in memo.values()]
+    made = [value for memo in Cache.memos for value in memo.values()]
     found = [weakref.ref(value) for value in made if isinstance(value, (DerivedOp, jax.Array))]
     assert len(found) >= 4  # a loop, an update, zeros, a sum by rows
     del made
     engine.clear()
     gc.collect()
-    assert not any(Kept.memos) and [r for r in found if r() is not None] == []
-    assert [maker for maker in Kept.makers if maker.cache_info().currsize] == []
+    assert not any(Cache.memos) and [r for r in found if r() is not None] == []
+    assert [maker for maker in Cache.makers if maker.cache_info().currsize] == []
     jax.clear_caches()
     assert train() == wanted
     engine.clear()
@@ -277,14 +281,14 @@ def test_clear_forgets_operators_that_are_made_for_a_kind_of_call() -> None:
     for call in calls:
         engine.clear()
         wanted = call().tolist()
-        made = [v for memo in Kept.memos for v in memo.values()]
-        assert made or any(maker.cache_info().currsize for maker in Kept.makers)
+        made = [v for memo in Cache.memos for v in memo.values()]
+        assert made or any(maker.cache_info().currsize for maker in Cache.makers)
         dead = [weakref.ref(v) for v in made if isinstance(v, DerivedOp)]
         del made
         engine.clear()
         gc.collect()
         assert [r for r in dead if r() is not None] == []
-        assert [maker for maker in Kept.makers if maker.cache_info().currsize] == []
+        assert [maker for maker in Cache.makers if maker.cache_info().currsize] == []
         jax.clear_caches()
         assert call().tolist() == wanted
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gluonx.deferred import ranges
+from gluonx.deferred import index_checks
 from gluonx.deferred.contracts import Args, Home, Operand, Operator, Shape
 from gluonx.deferred.core import Handle, State, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.deferred.rows import RowVariable
 
-__all__ = ["Passage", "is_traced_around"]
+__all__ = ["Interceptor", "is_traced_around"]
 
 
-class Passage:
+class Interceptor:
     """An :class:`~gluonx.deferred.contracts.Interpreter` that lets operators pass to the state `outer` around it."""
 
     transparent = True
@@ -28,7 +28,7 @@ class Passage:
     def __init__(self, outer: State) -> None:
         self.outer = outer
         self.runs_hooks: bool | None = True if outer.trace is None else outer.trace.runs_hooks
-        self.unrolls: bool = ranges.Switch.on if outer.trace is None else outer.trace.unrolls
+        self.unrolls: bool = index_checks.Switch.on if outer.trace is None else outer.trace.unrolls
 
     def state(self) -> State:
         """Return the state in which this one stands in front of the outer one."""
