@@ -62,7 +62,7 @@ _OWN = (
     "__version__", "amp", "autograd", "block", "checkpoint", "compat", "data", "device", "dtype", "engine", "errors",
     "estimator", "export", "files", "gluon", "image", "initializer", "loss", "lr_scheduler", "metric", "model_zoo",
     "nn", "np", "npx", "ops", "optimizer", "parallel", "probability", "quantization", "random", "rnn", "sparse",
-    "trainer", "utils",
+    "trainer", "utils", "weights",
 )  # fmt: skip
 _UNSHOWN = {"ndarray", "serialize", "symbol_block"}  # modules by names of MXNet that nobody needs to complete
 
