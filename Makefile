@@ -2,6 +2,7 @@
 #   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
 #   make test      the tests, without the slow ones       make test-all  all of them, from a seed that is drawn and told
 #   make test-tpu  layers, losses and models compiled for a TPU, without one
+#   make test-gpu  the same for a GPU, without one, in an environment of its own (several GB)
 #   make test-fast one test in fourteen of those, for a first look; others with every commit
 #   make fuzz ARGS=1000000   so many files with changed bytes, to every reader
 #   make soak      an hour of training, serving and loading: memory, threads, descriptors; ARGS='--minutes 5'
@@ -29,11 +30,11 @@ PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all test-tpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo test test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,18s/^# \{0,1\}//p' Makefile
+	@sed -n '2,19s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
@@ -50,6 +51,9 @@ test-all: $(VENV)/.test
 
 test-tpu: $(VENV)/.test $(VENV)/.tpu-plan
 	GLUONX_TEST_TPU=all $(PY) -m pytest -n $(JOBS) tests/tpu $(ARGS)
+
+test-gpu: .venv-gpu/.done
+	GLUONX_TEST_GPU=all .venv-gpu/bin/python -m pytest -n $(JOBS) tests/gpu $(ARGS)
 
 soak: $(VENV)/.serve
 	$(PY) -m benchmarks.soak $(ARGS)
@@ -103,7 +107,7 @@ format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .venv-torch .venv-mxnet .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-torch .venv-mxnet .venv-gpu .pytest_cache .ruff_cache .hypothesis build dist
 
 # One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone.
 $(VENV)/.core: pyproject.toml | $(PY)
@@ -132,6 +136,12 @@ TORCH ?= torch
 	done; \
 	echo "no Python from 3.8 to 3.11 found; give one with PYTHON_MXNET=/path/to/python" >&2; exit 1
 	.venv-mxnet/bin/python -m pip --disable-pip-version-check --quiet install mxnet==2.0.0b1 'numpy<1.24' 'scipy<1.12'
+	@touch $@
+
+# JAX's plugin for CUDA says on a machine without a GPU that there is none, wherever it is installed.
+.venv-gpu/.done: pyproject.toml | $(PY)
+	$(PY) -m venv .venv-gpu
+	.venv-gpu/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[test,gpu-plan]'
 	@touch $@
 
 # pyright judges with the optional packages installed, or it could not see their types.

@@ -187,6 +187,12 @@ def tpu(device_id: int = 0) -> Device:
     return Device("tpu", device_id)
 
 
+def default_platform() -> str:
+    """Return the platform that programs are made for where nobody says otherwise: a plan's, or JAX's default one."""
+    absent = planned.get()
+    return next(iter(absent.values())).platform if absent else jax.default_backend()
+
+
 def _count(kind: str) -> int:
     try:
         return len(jax.local_devices(backend=kind))
