@@ -4,6 +4,7 @@
 #   make test      the tests, without the slow ones       make test-all  all of them, from a seed that is drawn and told
 #   make test-room ROOM=np   the tests of one room, tests/np or tests/test_np.py and the examples in gluonx/np
 #   make test-tpu  layers, losses and models compiled for a TPU, without one
+#   make test-gpu  the same for a GPU, without one, in an environment of its own (several GB)
 #   make test-fast one test in fourteen of those, for a first look; others with every commit
 #   make fuzz ARGS=1000000   so many files with changed bytes, to every reader
 #   make soak      an hour of training, serving and loading: memory, threads, descriptors; ARGS='--minutes 5'
@@ -34,7 +35,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SAY = echo 'installing gluonx and what "$(@F:.%=%)" needs into $(VENV): half a minute to some minutes, by the network'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-room test-fast test-all test-tpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo test test-room test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -60,6 +61,9 @@ test-all: $(VENV)/.test
 
 test-tpu: $(VENV)/.test $(VENV)/.tpu-plan
 	GLUONX_TEST_TPU=all $(PY) -m pytest -n $(JOBS) tests/tpu $(ARGS)
+
+test-gpu: .venv-gpu/.done
+	GLUONX_TEST_GPU=all .venv-gpu/bin/python -m pytest -n $(JOBS) tests/gpu $(ARGS)
 
 soak: $(VENV)/.serve
 	$(PY) -m benchmarks.soak $(ARGS)
@@ -113,7 +117,7 @@ format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .venv-torch .venv-mxnet .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-torch .venv-mxnet .venv-gpu .pytest_cache .ruff_cache .hypothesis build dist
 
 # One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone.
 $(VENV)/.core: pyproject.toml | $(PY)
@@ -144,6 +148,12 @@ TORCH ?= torch
 	done; \
 	echo "no Python from 3.8 to 3.11 found; give one with PYTHON_MXNET=/path/to/python" >&2; exit 1
 	.venv-mxnet/bin/python -m pip --disable-pip-version-check --quiet install mxnet==2.0.0b1 'numpy<1.24' 'scipy<1.12'
+	@touch $@
+
+# JAX's plugin for CUDA says on a machine without a GPU that there is none, wherever it is installed.
+.venv-gpu/.done: pyproject.toml | $(PY)
+	$(PY) -m venv .venv-gpu
+	.venv-gpu/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[test,gpu-plan]'
 	@touch $@
 
 # pyright judges with the optional packages installed, or it could not see their types.
