@@ -102,7 +102,7 @@ class Units:
             if layout is None:
                 found.append(pieces[numbers[0]])  # type: ignore[index]
             else:
-                old = layout.parts(array)
+                old = layout.split(array)
                 found.append(layout.join([o if k is None else pieces[k] for k, o in zip(numbers, old, strict=True)]))
         return found
 
@@ -170,7 +170,7 @@ class Units:
         found: dict[str, Any] = {}
         for key, owner, leaf in zip(keys, rule.owners, leaves, strict=True):
             if type(key) is tuple:
-                parts = self.layouts[owner].parts(leaf)
+                parts = self.layouts[owner].split(leaf)
                 found.update((k, np.asarray(part)) for k, part in zip(key, parts, strict=True) if k is not None)
             else:
                 found[key] = leaf
@@ -191,7 +191,7 @@ class Units:
             held = {i: rest.pop(k) for i, k in enumerate(key) if k in rest}
             held = {i: old for i, old in held.items() if old.shape == layout.shapes[i]}
             if held:
-                own = layout.parts(np.asarray(leaf))
+                own = layout.split(np.asarray(leaf))
                 leaf = np.asarray(layout.join([np.asarray(held.get(i, part)) for i, part in enumerate(own)]))
             found.append(leaf)
         return found, rest
