@@ -28,7 +28,7 @@ from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.optimizer.lazily import RowGradient, paired
 from gluonx.optimizer.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule, kind_of
-from gluonx.optimizer.rules import FlatRule, unpack
+from gluonx.optimizer.rules import FlatRule, for_arrays, unpack
 
 
 class Units:
@@ -295,20 +295,7 @@ class UnitRule(FlatRule):
         return self._pieces
 
     def _numbers(self, hyper: Any) -> dict[str, Any]:
-        numbers = unpack(hyper, self.pieces)
-        each = {name: self._for_arrays(getattr(numbers, name)) for name in ("lr", "wd", "t")}
-        return {**each, "rescale": numbers.rescale, "layouts": self.layouts}
-
-    def _for_arrays(self, number: Any) -> Any:
-        """One number for each array: a scalar, or one that broadcasts against a fused array."""
-        if jnp.ndim(number) == 0:
-            return number
-        return tuple(
-            number[numbers[0]]
-            if layout is None
-            else layout.spread([jnp.float32(1) if k is None else number[k] for k in numbers])
-            for numbers, layout in zip(self.members, self.layouts, strict=True)
-        )
+        return for_arrays(unpack(hyper, self.pieces), self.members, self.layouts)
 
     def apply(
         self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any, **extra: Any

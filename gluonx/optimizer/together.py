@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from gluonx.optimizer.rules import FlatRule, unpack
+from gluonx.optimizer.rules import FlatRule, for_arrays, unpack
 from gluonx.packing import Layout
 
 if TYPE_CHECKING:
@@ -63,9 +62,7 @@ class Together:
         """(weights, gradients, packed states, step vector) -> (weights, packed states)."""
         n = self.count
         weights, grads, states = arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1]
-        numbers = unpack(arrays[-1], n)
-        each = {name: self._spread(getattr(numbers, name)) for name in ("lr", "wd", "t")}
-        hyper = {**each, "rescale": numbers.rescale, "layouts": self.layouts}
+        hyper = for_arrays(unpack(arrays[-1], n), self.members, self.layouts)
         new, leaves = self.whole.apply(
             self._joined(weights), self._joined(grads), [states[k] for k in self.order], hyper
         )
@@ -83,14 +80,6 @@ class Together:
             arrays[members[0]] if layout is None else layout.join([arrays[k] for k in members])
             for members, layout in zip(self.members, self.layouts, strict=True)
         ]
-
-    def _spread(self, number: Any) -> Any:
-        if jnp.ndim(number) == 0:
-            return number
-        return tuple(
-            number[members[0]] if layout is None else layout.spread([number[k] for k in members])
-            for members, layout in zip(self.members, self.layouts, strict=True)
-        )
 
 
 def _end_to_end(weights: Sequence[Any]) -> Layout:
