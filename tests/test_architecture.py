@@ -21,7 +21,7 @@ PACKAGE = ROOT / "gluonx"
 # of gluonx.
 ROOMS = [
     "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "sharding", "dtype",
-    "host", "aliases", "html", "files", "thresholds",
+    "host", "aliases", "html", "files", "thresholds", "packing",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block", "importing",
     "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel", "data", "checkpoint",
