@@ -54,19 +54,18 @@ class Interrupter:
         self.count, self.errors = 0, list[str]()
 
     def __enter__(self) -> Interrupter:
-        sys.settrace(self._enter)
+        sys.settrace(self._trace)
         return self
 
     def __exit__(self, *error: object) -> None:
         sys.settrace(None)
 
-    def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(_FOLDER):
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        return self._at_opcode
-
-    def _at_opcode(self, frame: FrameType, event: str, arg: Any) -> Any:
+    def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """Be one function for calls and for what happens in them, as debuggers' are."""
+        if event == "call":
+            if not frame.f_code.co_filename.startswith(_FOLDER):
+                return None
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
         if event == "opcode" and (not self.as_signals or frame.f_lasti in where_signals_come(frame.f_code)):
             self.left -= 1
             if self.left < 0 and self.count < self.limit:
@@ -77,4 +76,4 @@ class Interrupter:
                 except Exception as error:
                     where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} {frame.f_code.co_name}"
                     self.errors.append(f"{where}: {type(error).__name__}: {error}")
-        return self._at_opcode
+        return self._trace
