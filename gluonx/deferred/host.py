@@ -53,7 +53,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits
+from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, tiers
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms, layers
@@ -101,6 +101,9 @@ def is_on() -> bool:
     if near is None:
         near = Switch.near = jax.local_devices()[0].platform == "cpu"
     return (Switch.on and near and not Replicas.on) or forked.in_child()
+
+
+tiers.append(lambda: policy.limits["runs"] > 0 and is_on())
 
 
 @forked.at_fork

@@ -557,6 +557,8 @@ def _trace_once(
     op.composed = True
     op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
+    head = closed.in_avals[: 2 if found.n_random else 0]
+    op.told = [*head, *[inner[i] for i in kept], *structs], tuple(outputs)
     traced = Traced(op, [handles[i] for i in kept], structs, outputs, found, closed)
     return traced, []
 

@@ -472,7 +472,7 @@ class Optimizer(_Keywords):
             return self.rule(indices)
         return None if self._is_imperative() else self._make_rule(indices, self.multi_precision)
 
-    def _make_rule(self, indices: Sequence[Any] | None, masters: bool) -> Rule | optax.GradientTransformationExtraArgs:
+    def _make_rule(self, indices: Sequence[Any] | None, masters: bool) -> Any:
         order = tuple(indices) if indices is not None and self.by_index else None
         key = (self._settings(), order, masters)
         found = self._rules.get(key)
@@ -983,7 +983,7 @@ class OptaxOptimizer(Optimizer):
     def _settings(self) -> tuple[Any, ...]:
         return (self.tx, self._outer_rate, self.multi_precision)
 
-    def _make_rule(self, indices: Any, masters: bool) -> optax.GradientTransformationExtraArgs:
+    def _make_rule(self, indices: Any, masters: bool) -> Any:
         key = (self._settings(), masters)
         found = self._rules.get(key)
         if found is None:
