@@ -888,7 +888,7 @@ class Trainer(Checked):
     def _whole_plan(self, ignore_waiting: bool) -> _Plan | None:
         """Return the plan of all parameters that are trained, a new one if it fits no more; None if all are frozen."""
         plan = self._plans.get(None)
-        if plan is None or not plan.fits(self._optimizer.rule(self._held.active)):
+        if plan is None or not plan.fits(self._optimizer.own_rule(self._held.active)):
             self._plans.clear()
             active, waiting = self._trained(ignore_waiting)
             if not active:
@@ -907,7 +907,7 @@ class Trainer(Checked):
         """Return what a step does to the parameters at these positions, of which some are `fresh`."""
         optimizer, units = self._optimizer, Units([self._params[i] for i in active])
         weights, replicas = [p._handle for p in units.params], _replicas_of(units)
-        tx, rule = optimizer.rule(active), units.flat_rule(optimizer, weights, active)
+        tx, rule = optimizer.own_rule(active), units.flat_rule(optimizer, weights, active)
         keys = units.leaf_keys(rule, [self._names[i] for i in active])
         leaves, resting = self._state_leaves(rule, weights, units, keys)
         packed, update = units.packed(optimizer, rule, leaves, fresh or (True,) * len(weights), weights)

@@ -582,6 +582,17 @@ def test_import_is_light(code):
     assert len(extra - own) < 60, sorted(extra - own)
 
 
+def test_training_does_without_optax():
+    """To import it takes as long as a first step of a small net."""
+    code = (
+        "from gluonx import Trainer, autograd, nn, np; net = nn.Dense(2, in_units=3); net.initialize()\n"
+        "trainer = Trainer(net.collect_params(), 'sgd', {'momentum': 0.9, 'multi_precision': True})\n"
+        "with autograd.record(): loss = (net(np.ones((1, 3))) ** 2).sum()\n"
+        "loss.backward(); trainer.step(1); loss.item()"
+    )
+    assert "optax" not in modules_after(code)
+
+
 def test_import_touches_no_device():
     """Importing must not start a backend: a user may still set flags, or call jax.distributed.initialize."""
     code = "import gluonx, jax; jax.config.update('jax_platforms', 'nonexistent'); print('fine')"

@@ -36,7 +36,7 @@ from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.errors import DeviceError
 from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
-from gluonx.ops.cpu.convolution import native_only
+from gluonx.ops.cpu.convolution import native_forms, native_only
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import replicated
 
@@ -69,6 +69,7 @@ class Integers:
     move = False
 
 
+tiers: list[Callable[[], bool]] = []  # whether what is recorded runs first by NumPy, as gluonx.deferred.host says
 ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.amp_policy speaks of
 
 
@@ -85,7 +86,7 @@ class DerivedOp:
 
     __slots__ = (
         "__weakref__", "attrs", "cache", "composed", "eager", "extra", "fn", "form", "gathers", "host", "interpreted",
-        "n_live", "name", "nbytes", "random", "shapes", "steady", "traced", "usage", "vjp", "wide", "work",
+        "n_live", "name", "nbytes", "random", "shapes", "steady", "told", "traced", "usage", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
     index: Index | None = None
@@ -117,6 +118,7 @@ class DerivedOp:
         self.traced: Any = None
         self.vjp: Any = None
         self.shapes: Any = None
+        self.told: tuple[list[Any], tuple[Any, ...]] | None = None  # of what is traced: its inputs and outputs
         self.host: Any = None
         self.gathers: frozenset[Any] = frozenset()  # variables of weights that it gathers itself, where it uses them
         self.usage: Any = None  # see gluonx.deferred.program_cache
@@ -437,9 +439,13 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
         shapes = op.shapes = {}
     found = shapes.get(inputs)
     if found is None:
-        with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)):
-            told = op.like if type(op) is Together else op
-            out = jax.eval_shape(strong(told), *[None if a is None else a.struct for a in inputs])
+        structs = [None if a is None else a.struct for a in inputs]
+        out: Any = _told(op, structs)
+        if out is None:
+            # What is traced for its shapes is what NumPy's first runs need.
+            numpy_first = any(is_on() for is_on in tiers)
+            with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)), native_forms(numpy_first or native_only()):
+                out = jax.eval_shape(strong(op.like if type(op) is Together else op), *structs)
         single = type(out) is not tuple
         found = (out,) if single else out
         if type(op) is Joint:
@@ -451,6 +457,16 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
         outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), p) for o, p in zip(found, places, strict=True)])
         found = shapes[inputs] = (single, outs)
     return found
+
+
+def _told(op: Operator, structs: list[Any]) -> tuple[Any, ...] | None:
+    """Return the outputs of an operator that was traced for such inputs; None of any other."""
+    told = getattr(op, "told", None)
+    if told is None or [(s.shape, s.dtype) for s in told[0]] != [
+        None if s is None else (s.shape, s.dtype) for s in structs
+    ]:
+        return None
+    return told[1]
 
 
 def _placement_of(op: Operator, inputs: tuple[Any, ...]) -> Any:

@@ -254,16 +254,18 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
-                program.trace([*args, *_structs(program.recycled)])
-            if policy.limits["runs"] and host.is_on() and not watchers:
-                program.put_on_host()
+                given = [*args, *_structs(program.recycled)]
+                if policy.limits["runs"] and host.is_on() and not watchers:
+                    program.put_on_host(given)
+                if program.by_host is None:
+                    program.trace(given)
         if program.by_host is None:
             program.site = site
             site.waiting += 1
         LAST.update(new=_novelty(node))
     else:
         args, replaced = program.arguments(graph)
-    if program.traced is not None:  # it is not compiled yet
+    if not program.is_lowered:
         if not _runs_by_host(program):
             _compile(graph, program, args)
         node.programs[key] = program

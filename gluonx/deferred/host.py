@@ -54,7 +54,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits
+from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, tiers
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms, layers
@@ -112,6 +112,9 @@ def switched(on: bool) -> Generator[None]:
         yield
     finally:
         Switch.on = before
+
+
+tiers.append(lambda: policy.limits["runs"] > 0 and is_on())
 
 
 @forked.at_fork

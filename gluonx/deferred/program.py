@@ -36,6 +36,7 @@ from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_a
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
 from gluonx.errors import NotFiniteError
+from gluonx.ops.cpu.convolution import native_forms
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
 from gluonx.thresholds import threshold
@@ -448,6 +449,7 @@ class Program:
         self.is_fresh = True  # whether XLA's program has not run yet
         self.by_host: host.Whole | None = None  # what runs it until it is compiled
         self.traced: Any = None  # what JAX traced, until it is compiled
+        self.is_lowered = False
         self.nbytes = 0  # an estimate, see gluonx.deferred.program_cache
         self.site: Any = None  # the line that it was compiled for
         self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
@@ -491,13 +493,15 @@ class Program:
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
 
-    def trace(self, args: Sequence[Any]) -> None:
+    def trace(self, args: Sequence[Any]) -> Any:
         """Have JAX trace the program for these arguments, or their kinds."""
         self.traced = self.call.trace(*args)
+        return self.traced
 
     def lower(self, args: Sequence[Any]) -> Any:
-        """Return what was traced lowered; for one CPU rewritten, as that compiles sooner."""
-        found, self.traced = self.traced, None
+        """Return the program lowered; for one CPU rewritten, as that compiles sooner."""
+        found = self.traced or self.trace(args)
+        self.traced, self.is_lowered = None, True
         run = rewritten(found.jaxpr) if self.on_cpu else None
         if run is not None:
 
@@ -510,13 +514,23 @@ class Program:
         self.nbytes = program_cache.program_size(found.jaxpr)
         return found.lower()
 
-    def put_on_host(self) -> None:
-        """Have NumPy run what was traced, if it can."""
+    def put_on_host(self, args: Sequence[Any]) -> None:
+        """Have NumPy run the program, if it can, as JAX traces it for these arguments.
+
+        NumPy has no use for the forms of operations for a CPU, so these are traced once the program is to be compiled.
+        Residuals are told apart by what was traced: where some come out, there is one trace for both.
+        """
         named = (node.op.name for node in self.plan.path)
-        if self.is_near and not any(name.startswith("quantized_") for name in named):
-            self.by_host = host.whole(self.traced.jaxpr)
+        if not self.is_near or any(name.startswith("quantized_") for name in named):
+            return
+        if self.tape_slots:
+            jaxpr = self.trace(args).jaxpr
+        else:
+            with native_forms():
+                jaxpr = jax.make_jaxpr(lambda *args: self._trace(args))(*args)
+        self.by_host = host.whole(jaxpr)
         if self.by_host is not None:
-            self.nbytes = program_cache.program_size(self.traced.jaxpr) // _TRACED
+            self.nbytes = program_cache.program_size(jaxpr) // _TRACED
             program_cache.add(self.nbytes, programs=1)
 
     def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import itertools
 import weakref
 from collections.abc import Callable, Generator, Sequence
@@ -51,6 +52,8 @@ from gluonx.device import Replicas, current_device
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
 from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValueError
 from gluonx.host import copied, to_jax
+from gluonx.ops.cpu.convolution import native_only
+from gluonx.ops.cpu.natively import natively
 from gluonx.sharding import Layouts, in_use
 from gluonx.thresholds import threshold
 
@@ -290,8 +293,10 @@ class Traced:
     """
 
     __slots__ = (
+        "_closed",
         "_elsewhere",
         "_gradient",
+        "_text",
         "attributes",
         "changed",
         "given",
@@ -311,13 +316,21 @@ class Traced:
     )
 
     def __init__(
-        self, op: DerivedOp, handles: list[Handle], structs: list[Any], outputs: list[Any], found: _Found
+        self,
+        op: DerivedOp,
+        handles: list[Handle],
+        structs: list[Any],
+        outputs: list[Any],
+        found: _Found,
+        closed: Any,
     ) -> None:
         self.op, self.handles, self.n_out = op, handles, found.tree.num_leaves
         head = KEY if found.n_random else ()
         self.inputs, self.outputs = [*head, *map(aval_or_unknown, handles), *structs], outputs
         self.given: list[Any] | None = structs
         self.layouts = Layouts.version if op.gathers else None  # of which it says how weights are gathered
+        self._closed = closed
+        self._text: tuple[str, bool] | None = None
         self._gradient: tuple[str | None] | None = None
         self._elsewhere: dict[Any, tuple[int, Traced]] = {}
         self.writes, self.changed, self.on_tape = found.writes, found.changed, found.on_tape
@@ -382,6 +395,16 @@ class Traced:
             require(flag, message)
 
     @property
+    def text(self) -> tuple[str, bool] | None:
+        """The trace as text, and whether that hides code; None where two traces of one text may differ in constants.
+
+        It takes as long to write as a tenth of the trace, so it is written for who asks.
+        """
+        if self._text is None and not self._closed.consts:
+            self._text = str(self._closed.jaxpr), hides_code(self._closed.jaxpr)
+        return self._text
+
+    @property
     def gradient(self) -> str | None:
         """The text of the gradient where the trace hides code; empty where its own text shows all, None if both hide.
 
@@ -389,7 +412,7 @@ class Traced:
         by hand, such as those of a ``jax.custom_vjp``.
         """
         if self._gradient is None:
-            text = self.op.extra
+            text = self.text
             hides = text is None or text[1]
             self._gradient = (_gradient_text(self.op, self.inputs, self.outputs) if hides else "",)
         return self._gradient[0]
@@ -422,6 +445,7 @@ class Traced:
         return all(attribute.read(self.handles) for attribute in self.attributes)
 
 
+TRACED = ("traced",)  # says of an operator that it is a trace
 KEY = (jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32))
 """The first inputs of traced code that draws: root words, and the index of its first operator that does."""
 
@@ -525,14 +549,15 @@ def _trace_once(
         return None, found.missing  # type: ignore[return-value]
     used = _used(closed.jaxpr)
     kept = [i for i in range(n) if closed.jaxpr.invars[2 + i] in used]
-    text = None if closed.consts else (str(closed.jaxpr), hides_code(closed.jaxpr))
     run = _runner(closed, kept, n, bool(found.n_random), len(structs))
-    op = DerivedOp(name, run, extra=text, n_live=found.n_live)
+    op = DerivedOp(name, run, extra=TRACED, n_live=found.n_live)
     op.composed = True
     op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
     avals: list[Any] = closed.out_avals
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
-    traced = Traced(op, [handles[i] for i in kept], structs, outputs, found)
+    head = closed.in_avals[: 2 if found.n_random else 0]
+    op.told = [*head, *[inner[i] for i in kept], *structs], tuple(outputs)
+    traced = Traced(op, [handles[i] for i in kept], structs, outputs, found, closed)
     return traced, []
 
 
@@ -615,7 +640,7 @@ def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) 
     """Return the closed jaxpr as a function of the inputs that it uses."""
     from jax.extend import core  # brings much along that a process without hybridized blocks does not need
 
-    fun = core.jaxpr_as_fun(closed)
+    fun, native = core.jaxpr_as_fun(closed), functools.cache(lambda: natively(closed))
     avals = closed.in_avals
     dead = [i for i in range(n) if i not in set(kept)]
 
@@ -635,7 +660,7 @@ def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) 
                     f"a hybridized block was traced with a parameter or input of {a.dtype}{a.shape}, which is now "
                     f"{v.dtype}{v.shape}; call hybridize() again after changing parameters"
                 )
-        return tuple(fun(*values))
+        return tuple((native() if native_only() else fun)(*values))
 
     return run
 
@@ -862,7 +887,7 @@ def _anywhere(aval: object) -> Any:
 
 
 def _read_alike(one: Traced, two: Traced) -> bool:
-    if one.op.extra is None or one.op.extra != two.op.extra or len(one.handles) != len(two.handles):
+    if one.text is None or one.text != two.text or len(one.handles) != len(two.handles):
         return False
     return one.gradient is not None and one.gradient == two.gradient
 

@@ -70,8 +70,8 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
 
 def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
     """Return a key that finds the same loop again although its functions are traced again; None where there is none."""
-    texts = [b.op.extra for b in bodies]
-    if is_traced_around() or any(t is None for t in texts):
+    texts = [text for b in bodies if (text := b.text) is not None]
+    if is_traced_around() or len(texts) < len(bodies):
         return None
     hidden = tuple([b.hidden(fn) for b, fn in zip(bodies, functions, strict=True)])
     found = (name, key, tuple(text for text, _ in texts), tuple([len(b.handles) for b in bodies]), hidden)
@@ -417,12 +417,12 @@ def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -
 
 def _meaning(traced: Traced, struct: Any) -> Any:
     """All that a traced layer does, as text; None if a text cannot tell, or if it cannot be part of a loop."""
-    if traced.op.extra is None or traced.writes or traced.lost or traced.out_tree is not None:
+    if traced.text is None or traced.writes or traced.lost or traced.out_tree is not None:
         return None
     (out,) = traced.outputs
     if (out.shape, out.dtype) != (struct.shape, struct.dtype) or traced.gradient is None:
         return None
-    return traced.op.extra[0], traced.gradient
+    return traced.text[0], traced.gradient
 
 
 def _scanned(group: list[Traced], x: Handle, given: list[Handle], remat: str | None) -> Any:

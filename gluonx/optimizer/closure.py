@@ -148,7 +148,7 @@ class ClosedStep:
         return op
 
     def _identity(self, key: Any, closure: Any) -> Any:
-        text = self.traced.op.extra
+        text = self.traced.text
         if text is None:
             return None
         found = (key, text, tuple(self.places), self.traced.n_random, self.traced.hidden(closure))

@@ -221,7 +221,7 @@ class Units:
             else tuple(None if k is None else indices[k] for k in numbers)
             for numbers, layout in zip(self.members, self.layouts, strict=True)
         ]
-        tx = optimizer.rule(own)
+        tx = optimizer.own_rule(own)
         key = (tx, self.key, tuple((tuple(w.shape), np.dtype(w.dtype)) for w in weights))
         found = optimizer._rules.get(key)
         if found is None:

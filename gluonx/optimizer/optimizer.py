@@ -35,6 +35,7 @@ from gluonx.optimizer.byhand import ByHand
 from gluonx.optimizer.rules import (
     At,
     FlatRule,
+    Rule,
     Step,
     StepNumbers,
     per_parameter,
@@ -456,9 +457,22 @@ class Optimizer(_Keywords):
             The same object as long as no setting changed (``lr``, ``wd``, ``rescale_grad`` and counts are arguments of
             the rule, not settings). None if the class overrides ``step``: then `update` must run it on ndarrays.
         """
+        found = None if self._is_imperative() else self._make_rule(indices, self.multi_precision)
+        if type(found) is not Rule:
+            return found
+        key = ("optax", found)
+        known = self._rules.get(key)
+        if known is None:
+            known = self._rules[key] = found.as_optax()
+        return known
+
+    def own_rule(self, indices: Sequence[Any] | None = None) -> Any:
+        """Give `rule` as steps take it, for which nobody needs optax, which takes a tenth of a second to import."""
+        if type(self).rule is not Optimizer.rule:
+            return self.rule(indices)
         return None if self._is_imperative() else self._make_rule(indices, self.multi_precision)
 
-    def _make_rule(self, indices: Sequence[Any] | None, masters: bool) -> optax.GradientTransformationExtraArgs:
+    def _make_rule(self, indices: Sequence[Any] | None, masters: bool) -> Any:
         order = tuple(indices) if indices is not None and self.by_index else None
         key = (self._settings(), order, masters)
         found = self._rules.get(key)
@@ -471,7 +485,7 @@ class Optimizer(_Keywords):
 
     def flat_rule(self, weights: Sequence[Any], indices: Sequence[Any] | None = None) -> FlatRule | None:
         """Give `rule` fixed to a list of weights, for flat tuples; cached by settings, shapes and dtypes."""
-        tx = self.rule(indices)
+        tx = self.own_rule(indices)
         return None if tx is None else self._fix(tx, weights)
 
     def _fix(self, tx: Any, weights: Sequence[Any]) -> FlatRule:
@@ -969,7 +983,7 @@ class OptaxOptimizer(Optimizer):
     def _settings(self) -> tuple[Any, ...]:
         return (self.tx, self._outer_rate, self.multi_precision)
 
-    def _make_rule(self, indices: Any, masters: bool) -> optax.GradientTransformationExtraArgs:
+    def _make_rule(self, indices: Any, masters: bool) -> Any:
         key = (self._settings(), masters)
         found = self._rules.get(key)
         if found is None:

@@ -1,6 +1,6 @@
 """Update rules: pure functions that turn gradients into changes of weights.
 
-A rule is an ``optax.GradientTransformationExtraArgs``: two functions, ``init(params) -> state`` and
+A rule is what optax calls a ``GradientTransformationExtraArgs``: two functions, ``init(params) -> state`` and
 ``update(grads, state, params, *, lr, wd, t, rescale) -> (updates, state)``, where ``updates`` are *added* to the
 parameters. So a rule of gluonx goes wherever one of optax goes (``optax.chain``, ``optax.masked``), and the reverse.
 What distinguishes ours is that everything which changes from step to step is an argument and not a constant:
@@ -20,7 +20,7 @@ vector (see `pack`), since every array that crosses costs microseconds.
 The invariant: a formula computes in float32 or wider whatever the weights are stored in, and stores each state in the
 type in which it began.
 
-optax is imported when the first rule is made, not when gluonx is.
+optax is imported when somebody asks for a rule as optax knows it, or gives one; training imports it not.
 """
 
 from __future__ import annotations
@@ -253,6 +253,36 @@ def zeros_like_weight(dtype: Any = None) -> Callable[[Any], np.ndarray]:
     return make
 
 
+class Rule(NamedTuple):
+    """A rule of gluonx: the two functions of ``optax.GradientTransformationExtraArgs``, without optax.
+
+    Examples
+    --------
+    >>> import gluonx.optimizer as opt
+    >>> sgd = opt.SGD()
+    >>> sgd.own_rule() == sgd.rule()
+    True
+    """
+
+    init: Callable[..., Any]
+    update: Callable[..., Any]
+
+    def as_optax(self) -> optax.GradientTransformationExtraArgs:
+        """Return the same as optax knows it."""
+        import optax
+
+        return optax.GradientTransformationExtraArgs(self.init, self.update)  # pyright: ignore[reportArgumentType]
+
+
+def _taking_more(tx: Rule | optax.GradientTransformation) -> Any:
+    """Return a rule whose ``update`` takes more arguments than it needs."""
+    if type(tx) is Rule:
+        return tx
+    import optax
+
+    return optax.with_extra_args_support(tx)  # pyright: ignore[reportArgumentType]
+
+
 class _OneWeight(NamedTuple):
     """A formula on one weight and its named states: as it is, and traced once for all weights of a shape.
 
@@ -291,7 +321,7 @@ def per_parameter(
     by_index: bool = False,
     draws: bool = False,
     lazy: bool = False,
-) -> optax.GradientTransformationExtraArgs:
+) -> Rule:
     """Lift a formula for one weight to a rule for a pytree of weights.
 
     Parameters
@@ -312,11 +342,9 @@ def per_parameter(
 
     Returns
     -------
-    optax.GradientTransformationExtraArgs
+    Rule
         Its state is a tuple with one dict per parameter, in the order in which JAX flattens the parameters.
     """
-    import optax
-
     names = tuple(states)
 
     rule = _of_one_weight(names, step)
@@ -360,7 +388,7 @@ def per_parameter(
             new_state.append(new)
         return jax.tree.unflatten(treedef, changes), tuple(new_state)
 
-    return optax.GradientTransformationExtraArgs(init, update)  # pyright: ignore[reportArgumentType]
+    return Rule(init, update)
 
 
 # ----------------------------------------------------------------- float32 copies of narrow weights
@@ -382,15 +410,13 @@ def _to_float32(weights: Leaves) -> Leaves:
     return tuple(w.astype(jnp.float32) for w in weights)
 
 
-def with_master_weights(tx: optax.GradientTransformation) -> optax.GradientTransformationExtraArgs:
+def with_master_weights(tx: Rule | optax.GradientTransformation) -> Rule:
     """Let a rule update float32 copies of the float16 and bfloat16 weights (``multi_precision=True``).
 
     The copies live in the state. What is added to the stored weight is the exact difference from the copy, so the
     stored weight is the rounded copy after every step and small changes are never lost.
     """
-    import optax
-
-    inner = optax.with_extra_args_support(tx)
+    inner = _taking_more(tx)
 
     def init(params: Any) -> MasterState:
         weights, treedef = jax.tree.flatten(params)
@@ -414,7 +440,7 @@ def with_master_weights(tx: optax.GradientTransformation) -> optax.GradientTrans
         changes = [c if m is None else m - w.astype(m.dtype) for m, c, w in zip(master, changes, weights)]
         return jax.tree.unflatten(treedef, changes), MasterState(master, new_inner)
 
-    return optax.GradientTransformationExtraArgs(init, update)  # pyright: ignore[reportArgumentType]
+    return Rule(init, update)
 
 
 def _first(master: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
@@ -478,10 +504,8 @@ class FlatRule:
         "treedef", "tx",
     )  # fmt: skip
 
-    def __init__(self, tx: optax.GradientTransformation, weights: Sequence[Any]) -> None:
-        import optax
-
-        self.tx = optax.with_extra_args_support(tx)
+    def __init__(self, tx: Rule | optax.GradientTransformation, weights: Sequence[Any]) -> None:
+        self.tx = _taking_more(tx)
         self.count = len(weights)
         abstract = tuple(jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights)
         kinds: list[Any] = []

@@ -9,7 +9,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
-from gluonx.deferred import flushing, host, policy, repeats
+from gluonx.deferred import flushing, host, policy, program, repeats
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss
 from gluonx.ops.host import jaxprs
@@ -229,6 +229,54 @@ def test_numpy_draws_the_masks_and_keeps_the_statistics_of_the_compiled_program(
         onp.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10)
     masks = [[(x == 0).tolist() for x in log if x.ndim == 2] for log in (found[0], wanted[0])]
     assert masks[0] == masks[1]
+
+
+class _Images(nn.HybridBlock):
+    """Convolutions of each form for a CPU, and what is between them."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.HybridSequential()
+        self.layers.add(
+            nn.Conv2D(4, 3, padding=1, in_channels=3),
+            nn.BatchNorm(in_channels=4),
+            nn.Conv2D(4, 3, groups=4, in_channels=4),
+            nn.Conv2D(8, 1, in_channels=4),
+            nn.Conv2D(8, 3, strides=2, groups=2, in_channels=8),
+            nn.Conv2DTranspose(4, 3, strides=2, in_channels=8),
+            nn.MaxPool2D(),
+        )
+
+    def forward(self, x):
+        return self.layers(x).mean(axis=(2, 3))
+
+
+@pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
+def test_numpy_is_given_native_operations_and_xla_the_forms_for_a_cpu(hybrid, monkeypatch):
+    given, lowered, whole, rewritten = [], [], host.whole, program.rewritten
+    monkeypatch.setattr(host, "whole", lambda jaxpr: given.append(str(jaxpr)) or whole(jaxpr))
+    monkeypatch.setattr(program, "rewritten", lambda jaxpr: lowered.append(str(jaxpr)) or rewritten(jaxpr))
+    x = onp.random.RandomState(2).rand(2, 3, 9, 9).astype("float32")
+
+    def run():
+        net = _Images()
+        net.initialize()
+        net.hybridize(hybrid)
+        numbers = onp.random.RandomState(3)
+        for p in net.collect_params().values():
+            p.set_data(numbers.uniform(0.5, 1, p.shape))
+        trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+        for _ in range(RUNS + 1):
+            _step(net, trainer, x)
+        return _values(net)
+
+    found = run()
+    assert len(given) == 1 and "platform_index" not in given[0] and "conv_general_dilated" in given[0]
+    assert len(lowered) == 1 and "platform_index" in lowered[0]
+    with engine.host(False):
+        wanted = run()
+    for name, value in wanted.items():
+        onp.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
 def test_gradients_that_are_added_up(monkeypatch):

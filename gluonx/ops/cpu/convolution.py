@@ -74,9 +74,9 @@ _native_only: ContextVar[bool] = ContextVar("gluonx_native_forms", default=False
 
 
 @contextlib.contextmanager
-def native_forms() -> Iterator[None]:
-    """Within, what is traced keeps the native operations, on a CPU too."""
-    token = _native_only.set(True)
+def native_forms(on: bool = True) -> Iterator[None]:
+    """Within, what is traced keeps the native operations, on a CPU too; or, with ``on=False``, does not."""
+    token = _native_only.set(on)
     try:
         yield
     finally:

@@ -27,6 +27,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
+from gluonx.ops.cpu.natively import default_branch
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
 from gluonx.ops.host.rules import RULES, Call, Spec, Unsupported, rule
 from gluonx.thresholds import threshold
@@ -226,7 +227,8 @@ class _Flat:
             made = params["_prim"]
             return self.called(jax.make_jaxpr(made.expand)(*made.in_avals), ins)
         if name == "platform_index":
-            return [self.place(_spec(eqn.outvars[0].aval), _platform(params["platforms"]))]
+            chosen = np.asarray(default_branch(params["platforms"]), np.int32)
+            return [self.place(_spec(eqn.outvars[0].aval), chosen)]
         if name == "cond" and ins[0] in self.known:
             branches = params["branches"]
             chosen = min(max(int(self.known[ins[0]]), 0), len(branches) - 1)
@@ -246,13 +248,6 @@ class _Flat:
         if hasattr(inner, "consts"):
             return self.inline(inner.jaxpr, [self.constant(c) for c in inner.consts], ins)
         return self.inline(inner, [], ins)
-
-
-def _platform(platforms: Any) -> np.ndarray:
-    """Which branch of a ``platform_dependent`` the host takes: the one for all, which has no workaround for XLA."""
-    for_all = [i for i, names in enumerate(platforms) if names is None]
-    for_cpus = [i for i, names in enumerate(platforms) if names is not None and "cpu" in names]
-    return np.asarray((for_all + for_cpus)[0], np.int32)
 
 
 def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float, Any]:

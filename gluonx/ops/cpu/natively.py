@@ -1,0 +1,146 @@
+"""A jaxpr with the forms for a CPU left out.
+
+What a block's forward was traced to holds, beside each native operation, the form of it for XLA on a CPU
+(:func:`gluonx.ops.cpu.convolution.on_cpu`). NumPy needs the native one alone, and to differentiate the other as well
+takes JAX most of the time of a first step. So under `native_forms` a traced forward is traced on by what stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr, Jaxpr
+
+__all__ = ["default_branch", "natively"]
+
+_JITTED = frozenset(["jit", "pjit"])
+
+
+def default_branch(platforms: Sequence[Any]) -> int:
+    """Return which branch of a ``lax.platform_dependent`` is the native one: that for all, else that for CPUs.
+
+    Examples
+    --------
+    >>> default_branch([("cpu",), None])
+    1
+    """
+    for_all = [i for i, names in enumerate(platforms) if names is None]
+    for_cpus = [i for i, names in enumerate(platforms) if names is not None and "cpu" in names]
+    return (for_all + for_cpus)[0]
+
+
+def natively(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """Return a jaxpr as a function that computes the same with native operations alone.
+
+    Parameters
+    ----------
+    closed : jax.extend.core.ClosedJaxpr
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> def double(x):
+    ...     return jax.lax.platform_dependent(x, cpu=lambda x: x * 2, default=lambda x: x + x)
+    >>> run = natively(jax.make_jaxpr(double)(1.0))
+    >>> [eqn.primitive.name for eqn in jax.make_jaxpr(run)(1.0).eqns]
+    ['add']
+    """
+    return _Native({}).function(closed)
+
+
+class _Piece(NamedTuple):
+    run: Callable[..., Sequence[Any]]
+    ins: Sequence[Any]
+    outs: Sequence[Any]
+
+
+class _Native:
+    """Functions of jaxprs, each made once, so that JAX traces equal layers as one.
+
+    Parameters
+    ----------
+    known : dict
+        By the identity of a jaxpr that is called: its function, or None where it has no branch, and the jaxpr.
+    """
+
+    def __init__(self, known: dict[int, tuple[Any, Any]]) -> None:
+        self.known = known
+
+    def function(self, closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+        """Return the function of a jaxpr with its branches for platforms chosen."""
+        from jax.extend.core import jaxpr_as_fun  # brings much along that a process without blocks does not need
+
+        if not self.branches(closed.jaxpr):
+            return jaxpr_as_fun(closed)
+        pieces = list(self.pieces(closed.jaxpr))
+
+        def run(*args: Any) -> list[Any]:
+            values = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+            values.update(zip(closed.jaxpr.invars, args, strict=True))
+            for piece in pieces:
+                found = piece.run(*[v.val if hasattr(v, "val") else values[v] for v in piece.ins])
+                values.update(zip(piece.outs, found, strict=True))
+            return [v.val if hasattr(v, "val") else values[v] for v in closed.jaxpr.outvars]
+
+        return run
+
+    def branches(self, jaxpr: Jaxpr) -> bool:
+        """Return whether a jaxpr, or one that it calls, has a branch for a platform."""
+        return any(
+            eqn.primitive.name == "platform_index"
+            or (eqn.primitive.name in _JITTED and self.called(eqn.params["jaxpr"]) is not None)
+            for eqn in jaxpr.eqns
+        )
+
+    def called(self, closed: ClosedJaxpr) -> Callable[..., Any] | None:
+        """Return the function of a jaxpr that is called; None where it can stay as it is."""
+        found = self.known.get(id(closed))
+        if found is None:
+            run = jax.jit(self.function(closed)) if self.branches(closed.jaxpr) else None
+            found = self.known[id(closed)] = run, closed
+        return found[0]
+
+    def pieces(self, jaxpr: Jaxpr) -> Iterator[_Piece]:
+        """Yield what to compute in order: operations that stay as they are, calls and chosen branches."""
+        indices: dict[Any, int] = {}
+        reads: dict[Any, int] = {}  # by value: the last operation that reads it
+        for number, eqn in enumerate(jaxpr.eqns):
+            reads.update({v: number for v in eqn.invars if not hasattr(v, "val")})
+        reads.update({v: len(jaxpr.eqns) for v in jaxpr.outvars if not hasattr(v, "val")})
+        waiting: list[Any] = []
+        for number, eqn in enumerate(jaxpr.eqns):
+            name = eqn.primitive.name
+            run: Callable[..., Any] | None = None
+            ins = eqn.invars
+            if name == "platform_index":
+                indices[eqn.outvars[0]] = default_branch(eqn.params["platforms"])
+            elif name == "cond" and not hasattr(ins[0], "val") and ins[0] in indices:
+                run, ins = self.function(eqn.params["branches"][indices[ins[0]]]), ins[1:]
+            elif name in _JITTED:
+                run = self.called(eqn.params["jaxpr"])
+            if run is None:
+                waiting.append(eqn)
+                continue
+            yield from self.plain(jaxpr, waiting, number, reads)
+            waiting = []
+            yield _Piece(run, ins, eqn.outvars)
+        yield from self.plain(jaxpr, waiting, len(jaxpr.eqns), reads)
+
+    def plain(self, jaxpr: Jaxpr, eqns: list[Any], end: int, reads: dict[Any, int]) -> Iterator[_Piece]:
+        """Yield the operations of one stretch, which ends before that of number `end`, as one function."""
+        from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+
+        # That which tells the platform stays where something else than a choice reads it.
+        eqns = [eqn for eqn in eqns if eqn.primitive.name != "platform_index" or reads.get(eqn.outvars[0], -1) >= end]
+        if not eqns:
+            return
+        made = [v for eqn in eqns for v in eqn.outvars]
+        inside = set(made)
+        ins = list(dict.fromkeys([v for eqn in eqns for v in eqn.invars if not hasattr(v, "val") and v not in inside]))
+        outs = [v for v in made if reads.get(v, -1) >= end]
+        part = jaxpr.replace(eqns=eqns, constvars=[], invars=ins, outvars=outs)
+        yield _Piece(jaxpr_as_fun(ClosedJaxpr(part, [])), ins, outs)
