@@ -13,6 +13,7 @@ import sys
 import pytest
 
 from lib import ROOT
+from lib.sources import SOURCES, every_source
 
 ROOT = ROOT
 PACKAGE = ROOT / "gluonx"
@@ -31,9 +32,6 @@ ROOMS = [
 FLOOR_OF = {room: floor for floor, row in enumerate(ROOMS) for room in ((row,) if isinstance(row, str) else row)}
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-SOURCES = sorted(PACKAGE.rglob("*.py"))
-every_source = pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 
 
 @functools.cache
