@@ -466,6 +466,31 @@ def test_public_names_have_docstrings(path):
 
 
 @every_source
+def test_a_docstring_that_says_yield_or_return_is_true(path):
+    wrong = []
+    for function in (node for node in ast.walk(parse(path)) if isinstance(node, FUNCTIONS)):
+        verb = (ast.get_docstring(function) or "").partition(" ")[0]
+        nodes = list(own_nodes(function))
+        yields = any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in nodes)
+        gives = yields or any(isinstance(node, (ast.Return, ast.Raise)) for node in nodes)
+        inner = function.body[1:]  # an interface's is empty
+        interface = all(isinstance(b, (ast.Pass, ast.Delete)) or ast.unparse(b) == "..." for b in inner)
+        if (verb == "Yield" and not yields) or (verb == "Return" and not gives and not interface):
+            wrong.append(f"{path.relative_to(ROOT)}:{function.lineno}: {function.name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def own_nodes(function):
+    """All nodes of a function's body but those of functions and classes in it."""
+    stack = list(function.body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+@every_source
 def test_only_public_jax(path):
     wrong = []
     for line, target, name in imports(path):

@@ -667,7 +667,7 @@ class Block(Checked):
         Parameters
         ----------
         *rules : Strategy or dict of str to spec
-            A strategy, such as ``parallel.fsdp()``, or several, of which each splits what those before it left whole.
+            A strategy, such as ``parallel.fsdp()``, or several; each splits what those before it left whole.
             A dict says it for all parameters whose structured name a regular expression matches in full; it goes before
             strategies. A name of a fused parameter stands for its pieces, which are kept apart where they are split.
             Without rules every parameter is whole on every device.
