@@ -137,8 +137,6 @@ CIRCLES = [
     ["compat.symbol", "compat.symbol.calling", "compat.symbol.compose", "compat.symbol.emit", "compat.symbol.front",
      "compat.symbol.loops", "compat.symbol.methods", "compat.symbol.rules", "compat.symbol.rules_loss",
      "compat.symbol.symbol"],
-    ["flax.from_linen", "flax.to_linen"],
-    ["flax.from_nnx", "flax.to_nnx"],
     ["ops.host.draws", "ops.host.elementwise", "ops.host.jaxprs", "ops.host.reductions", "ops.host.windows"],
     ["sparse.functions", "sparse.storage"],
 ]  # fmt: skip
