@@ -1,7 +1,10 @@
-# Every target sets up what it needs in .venv, from nothing but a Python 3.11 or later and PyPI.
+# Every target sets up what it needs in .venv, from nothing but a Python 3.11, 3.12 or 3.13 and PyPI.
+#   The first target in a fresh checkout installs for about a minute, and says so.
 #   make demo      train a Gluon convnet on real handwritten digits, export StableHLO, serve it without gluonx
 #   make test      the tests, without the slow ones       make test-all  all of them, from a seed that is drawn and told
+#   make test-room ROOM=np   the tests of one room, tests/np or tests/test_np.py and the examples in gluonx/np
 #   make test-tpu  layers, losses and models compiled for a TPU, without one
+#   make test-gpu  the same for a GPU, without one, in an environment of its own (several GB)
 #   make test-fast one test in fourteen of those, for a first look; others with every commit
 #   make fuzz ARGS=1000000   so many files with changed bytes, to every reader
 #   make soak      an hour of training, serving and loading: memory, threads, descriptors; ARGS='--minutes 5'
@@ -24,25 +27,33 @@ VENV ?= .venv
 JOBS ?= 2
 ARGS ?=
 
-CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3 python
+# 3.12 first: it gets the newest JAX, and unlike 3.13 MLServer, which `make soak` and `make bench-serve` need.
+CANDIDATES := $(PYTHON) python3.12 python3.13 python3.11 python3 python
+SUITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
+SAY = echo 'installing gluonx and what "$(@F:.%=%)" needs into $(VENV): half a minute to some minutes, by the network'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-all test-tpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo test test-room test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '2,18s/^# \{0,1\}//p' Makefile
+	@sed -n '2,/^# PYTHON/s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
 
 test: $(VENV)/.test
+	@echo 'collecting the tests takes about a minute; then a line of dots for every hundred or so of some 20,000'
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(ARGS)
 
 test-fast: $(VENV)/.test
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' --sample 14 $(ARGS)
+
+test-room: $(VENV)/.test
+	@test -n "$(ROOM)" || { echo 'which room? make test-room ROOM=np' >&2; exit 1; }
+	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(wildcard tests/$(ROOM) tests/test_$(ROOM).py gluonx/$(ROOM) gluonx/$(ROOM).py) $(ARGS)
 
 test-all: $(VENV)/.test
 	-$(MAKE) $(VENV)/.tpu-plan  # the compiler of TPUs is there for Linux only; elsewhere its tests are skipped
@@ -50,6 +61,9 @@ test-all: $(VENV)/.test
 
 test-tpu: $(VENV)/.test $(VENV)/.tpu-plan
 	GLUONX_TEST_TPU=all $(PY) -m pytest -n $(JOBS) tests/tpu $(ARGS)
+
+test-gpu: .venv-gpu/.done
+	GLUONX_TEST_GPU=all .venv-gpu/bin/python -m pytest -n $(JOBS) tests/gpu $(ARGS)
 
 soak: $(VENV)/.serve
 	$(PY) -m benchmarks.soak $(ARGS)
@@ -103,14 +117,16 @@ format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .venv-torch .venv-mxnet .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-torch .venv-mxnet .venv-gpu .pytest_cache .ruff_cache .hypothesis build dist
 
 # One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone.
 $(VENV)/.core: pyproject.toml | $(PY)
+	@$(SAY)
 	$(PIP) install --editable .
 	@touch $@
 
 $(VENV)/.%: pyproject.toml | $(PY)
+	@$(SAY)
 	$(PIP) install --editable '.[$*]'
 	@touch $@
 
@@ -134,8 +150,15 @@ TORCH ?= torch
 	.venv-mxnet/bin/python -m pip --disable-pip-version-check --quiet install mxnet==2.0.0b1 'numpy<1.24' 'scipy<1.12'
 	@touch $@
 
+# JAX's plugin for CUDA says on a machine without a GPU that there is none, wherever it is installed.
+.venv-gpu/.done: pyproject.toml | $(PY)
+	$(PY) -m venv .venv-gpu
+	.venv-gpu/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[test,gpu-plan]'
+	@touch $@
+
 # pyright judges with the optional packages installed, or it could not see their types.
 $(VENV)/.lint: pyproject.toml $(VENV)/.test | $(PY)
+	@$(SAY)
 	$(PIP) install --editable '.[lint]'
 	@touch $@
 
@@ -144,11 +167,11 @@ $(VENV)/.lint: pyproject.toml $(VENV)/.test | $(PY)
 $(PY):
 	@set -e; \
 	for candidate in $(CANDIDATES); do \
-	  if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	  if "$$candidate" -c '$(SUITS)' >/dev/null 2>&1; then \
 	    echo "making $(VENV) with $$("$$candidate" -c 'import sys; print(sys.executable, sys.version.split()[0])')"; \
 	    exec "$$candidate" -m venv $(VENV); \
 	  elif [ "$$candidate" = "$(PYTHON)" ]; then \
-	    echo "PYTHON=$(PYTHON) does not run, is older than 3.11 or lacks the venv module" >&2; exit 1; \
+	    echo "PYTHON=$(PYTHON) does not run, is not 3.11, 3.12 or 3.13, or lacks the venv module" >&2; exit 1; \
 	  fi; \
 	done; \
-	echo "no Python 3.11 or later with the venv module found; give one with PYTHON=/path/to/python" >&2; exit 1
+	echo "no Python 3.11, 3.12 or 3.13 with the venv module found; give one with PYTHON=/path/to/python" >&2; exit 1

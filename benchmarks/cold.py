@@ -1,6 +1,6 @@
 """What a process pays before training is under way: the first step, ten steps, a prediction, 40 steps of 40 lengths.
 
-    make bench-cold
+    make bench-cold                  print the table        make bench-cold ARGS=--write   keep it in RESULTS_COLD.md
 
 Processor seconds, of gluonx and of MXNet 2.0 (from ``make bench-venvs``; left out where it is not there). Each side of
 each row is a process of its own without a compilation cache, and they take turns. Nets are hybridized (``--plain``: no)
@@ -13,16 +13,20 @@ import argparse
 import importlib
 import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as onp
 
 __all__ = ["LENGTHS", "NETS", "main"]
+
+PAGE = Path(__file__).parent / "RESULTS_COLD.md"
 
 NETS = {
     "mobilenet_v2_0_5": (2, 3, 64, 64),
@@ -191,12 +195,14 @@ def main() -> None:
     parser.add_argument(
         "--mxnet", type=Path, default=Path(".venv-mxnet/bin/python"), help="a Python that has MXNet 2.0"
     )
+    parser.add_argument("--write", action="store_true", help=f"keep the table in {PAGE.name}")
     args = parser.parse_args()
     if args.side:
         print(json.dumps(_side(args.side, args.rows[0], not args.plain)))
         return
     sides = {"gluonx": Path(sys.executable), **({"mxnet": args.mxnet} if args.mxnet.exists() else {})}
-    print("| processor seconds | | " + " | ".join(sides) + " | ratio |\n" + "| --- " * (3 + len(sides)) + "|")
+    lines = ["| processor seconds | | " + " | ".join(sides) + " | ratio |", "| --- " * (3 + len(sides)) + "|"]
+    print("\n".join(lines))
     for row in args.rows:
         found: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
         for _ in range(args.rounds):
@@ -205,7 +211,17 @@ def main() -> None:
         for what in found["gluonx"][0]:
             medians = [statistics.median(times[what] for times in each) for each in found.values()]
             ratio = f"{medians[0] / medians[1]:.1f}" if len(medians) > 1 else ""
-            print(f"| {row} | {what} | " + " | ".join(f"{m:.3f}" for m in medians) + f" | {ratio} |", flush=True)
+            lines.append(f"| {row} | {what} | " + " | ".join(f"{m:.3f}" for m in medians) + f" | {ratio} |")
+            print(lines[-1], flush=True)
+    if args.write:
+        versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("jax", "numpy"))
+        about = (
+            f"Measured {time.strftime('%Y-%m-%d')} on {platform.machine()}, {os.cpu_count()} cores, Python "
+            f"{platform.python_version()}, {versions}; medians of {args.rounds} rounds. "
+            f"Load of the machine at the end: {os.getloadavg()[0]:.1f}."
+        )
+        head = ["<!-- written by `make bench-cold ARGS=--write` -->", "# The first steps of a process", "", about, ""]
+        PAGE.write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

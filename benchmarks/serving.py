@@ -38,7 +38,7 @@ SIDES = {
 def prepare(folder: pathlib.Path) -> None:
     """Write the model for every side."""
     import gluonx as mx
-    from gluonx.export.stablehlo import InputSpec
+    from gluonx.export import InputSpec
     from gluonx.gluon import model_zoo
 
     net = model_zoo.vision.resnet18_v1(classes=10)

@@ -12,14 +12,13 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
-from statistics import median
 from typing import Any
 
 import jax
 import numpy as onp
 
 import gluonx as mx
+from benchmarks import harness
 from examples import by_hand
 from gluonx import autograd, gluon, init, npx
 from gluonx.gluon import nn
@@ -121,7 +120,7 @@ def serve_elsewhere(artifact: pathlib.Path, images: Any) -> Any:
         # -I: neither this folder nor the environment's PYTHONPATH is on the new process's path.
         subprocess.run([sys.executable, "-I", "-c", command], check=True)
         with onp.load(answer) as outputs:
-            return outputs["arr_0"].argmax(1)
+            return outputs["output0"].argmax(1)
 
 
 def forward_by_hand(params: Any, state: Any, key: Any, x: Any) -> Any:
@@ -146,8 +145,8 @@ def params_by_hand(net: Any) -> tuple[Any, Any]:
     return params, state
 
 
-def compare(net: Any, trainer: Any, data: Any, repeats: int) -> tuple[float, float]:
-    """Seconds a step of the Gluon loop and of the step written by hand, taken in turns: medians of `repeats`."""
+def compare(net: Any, trainer: Any, data: Any, repeats: int) -> tuple[Any, Any]:
+    """Time a step of the Gluon loop and of the step written by hand, in turns as the benchmarks do."""
     import optax
 
     images, labels = (mx.np.array(part[:BATCH]) for part in data)
@@ -172,15 +171,9 @@ def compare(net: Any, trainer: Any, data: Any, repeats: int) -> tuple[float, flo
             *held[:], _loss = step(*held, index, x, y)
         jax.block_until_ready(held)
 
-    def timed(run: Any, count: int = 10) -> float:
-        start = time.perf_counter()
-        run(count)
-        return (time.perf_counter() - start) / count
-
-    for warm_up in (gluon_steps, hand_steps):
-        timed(warm_up)
-    pairs = [(timed(gluon_steps), timed(hand_steps)) for _ in range(repeats)]
-    return median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)
+    by_hand_side, gluon_side = harness.Side("by hand", hand_steps), harness.Side("gluonx", gluon_steps)
+    found = harness.compare(by_hand_side, [gluon_side], rounds=repeats)
+    return found[1], found[0]
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -190,7 +183,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--epochs", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--repeats", type=int, default=15, help="repeats of the timing against the step by hand")
+    parser.add_argument("--repeats", type=int, default=15, help="rounds of the timing against the step by hand")
     parser.add_argument("--output", type=pathlib.Path, help="keep the exported artifact in this directory")
     return parser.parse_args(argv)
 
@@ -210,15 +203,16 @@ def main(argv: list[str] | None = None) -> int:
         net.export(artifact)
         served = serve_elsewhere(artifact, held_out[0])
     same = int((served == predicted).sum())
-    gluon_time, hand_time = compare(net, trainer, training, args.repeats)
+    gluon_step, hand_step = compare(net, trainer, training, args.repeats)
     rows = [
         ("accuracy on the held-out fifth", f"{accuracy:.2%} of {len(predicted)} images"),
         ("served by a process without gluonx", f"{same} of {len(predicted)} predictions the same"),
         ("training steps", f"{steps}"),
         ("programs compiled", f"{after['programs_compiled'] - before['programs_compiled']}"),
         ("dispatches a step", f"{(after['dispatches'] - before['dispatches']) / steps:.2f}"),
-        ("time a step, this loop", f"{gluon_time * 1e3:.3f} ms"),
-        ("time a step, jax.jit and optax by hand", f"{hand_time * 1e3:.3f} ms (ratio {gluon_time / hand_time:.2f})"),
+        ("time a step, this loop", f"{gluon_step.wall[1] * 1e3:.3f} ms"),
+        ("time a step, jax.jit and optax by hand", f"{hand_step.wall[1] * 1e3:.3f} ms"),
+        ("this loop over by hand, in turns", "{1:.2f} (quartiles {0:.2f} to {2:.2f})".format(*gluon_step.ratio)),
     ]
     width = max(len(name) for name, _ in rows)
     print("\n".join(f"{name:<{width}}  {value}" for name, value in rows))

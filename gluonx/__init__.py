@@ -13,7 +13,7 @@ from typing import Any
 
 from gluonx import _process, aliases, extensions
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = aliases.SHORT
 # Modules that stand for others, such as gluonx.nd, are found in `_names`.
@@ -62,7 +62,7 @@ _OWN = (
     "__version__", "amp", "autograd", "block", "checkpoint", "compat", "data", "device", "dtype", "engine", "errors",
     "estimator", "export", "files", "gluon", "image", "initializer", "loss", "lr_scheduler", "metric", "model_zoo",
     "nn", "np", "npx", "ops", "optimizer", "parallel", "probability", "quantization", "random", "rnn", "sparse",
-    "trainer", "utils",
+    "trainer", "utils", "weights",
 )  # fmt: skip
 _UNSHOWN = {"ndarray", "serialize", "symbol_block"}  # modules by names of MXNet that nobody needs to complete
 

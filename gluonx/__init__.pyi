@@ -121,3 +121,4 @@ from gluonx.compat import visualization as visualization
 from gluonx.compat import visualization as _viz
 viz = _viz
 from gluonx.engine import waitall as waitall
+from gluonx import weights as weights

@@ -20,6 +20,7 @@ import numpy as np
 from gluonx._frames import warn
 from gluonx.block.block import Block
 from gluonx.deferred.core import new_handle
+from gluonx.deferred.graph import at_one_moment
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import ArgumentError, FormatError, MismatchError, UninitializedError
 from gluonx.ops import prng
@@ -122,7 +123,9 @@ class Checkpoints:
         if latest is not None and step <= latest:
             raise ArgumentError(f"save({step}): there is a checkpoint of step {latest} in {self.folder} already")
         roll.agree(("save", step), f"the checkpoint of step {step}")
-        params = {name: param.data()._read() for name, param in _parameters(self.net, computed=True).items()}
+        handles = {name: param.data() for name, param in _parameters(self.net, computed=True).items()}
+        moment: list[Any] = at_one_moment(list(handles.values()))  # another thread may be training them
+        params = {name: handle._read() for name, handle in zip(handles, moment, strict=True)}
         arrays = {"params": params}
         if self.trainer is not None:
             states, described = self.trainer._kept_for_checkpoint()

@@ -41,6 +41,8 @@ JaxDevice: TypeAlias = Any  # jax.Device: a class of jaxlib's C++ half, which ha
 
 _KINDS = {"cpu": "cpu", "cpu_pinned": "cpu", "cpu_shared": "cpu", "gpu": "gpu", "tpu": "tpu"}
 _folded: dict[Any, Device] = {}  # by the sharding of arrays on it: a device that shares one of JAX's with another
+# By their names, devices that are not there: within a plan (gluonx.parallel), whose programs are compiled for them.
+planned: contextvars.ContextVar[dict[Device, Any]] = contextvars.ContextVar("gluonx_planned", default={})  # noqa: B039
 _current: contextvars.ContextVar[Device | None] = contextvars.ContextVar("gluonx_device", default=None)
 
 
@@ -112,6 +114,9 @@ class Device(metaclass=_HasDefault):
     @property
     def jax_device(self) -> JaxDevice:
         """The ``jax.Device`` this name stands for on this machine."""
+        absent = planned.get()
+        if absent and self in absent:
+            return absent[self]
         kind = _KINDS[self.device_type]
         try:
             devices = jax.local_devices(backend=kind)
@@ -182,6 +187,12 @@ def tpu(device_id: int = 0) -> Device:
     return Device("tpu", device_id)
 
 
+def default_platform() -> str:
+    """Return the platform that programs are made for where nobody says otherwise: a plan's, or JAX's default one."""
+    absent = planned.get()
+    return next(iter(absent.values())).platform if absent else jax.default_backend()
+
+
 def _count(kind: str) -> int:
     try:
         return len(jax.local_devices(backend=kind))
@@ -215,7 +226,10 @@ def num_tpus() -> int:
 def device_of(device: JaxDevice) -> Device:
     """Return the gluonx name of a ``jax.Device``."""
     kind = device.platform if device.platform in ("cpu", "tpu") else "gpu"
-    devices = jax.local_devices(backend=kind)
+    try:
+        devices = jax.local_devices(backend=kind)
+    except RuntimeError:  # a device of a plan: this machine has none of its kind
+        devices = []
     return Device(kind, devices.index(device) if device in devices else device.id)
 
 

@@ -158,12 +158,8 @@ def host(on: bool = True) -> Iterator[None]:
     >>> x.tolist()
     [2.0, 2.0]
     """
-    before = _host.Switch.on
-    _host.Switch.on = bool(on)
-    try:
+    with _host.switched(bool(on)):
         yield
-    finally:
-        _host.Switch.on = before
 
 
 def clear() -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "MXNetError",
     "MatrixError",
     "MismatchError",
+    "NotFiniteError",
     "NotInitializedYet",
     "ShapeError",
     "StaleGradientError",
@@ -63,6 +64,10 @@ class BadKeyError(BadIndexError, ValueError):
 
 class MatrixError(GluonxError, LinAlgError):
     """A matrix is singular, or not positive definite, where it must not be."""
+
+
+class NotFiniteError(GluonxError, FloatingPointError):
+    """A NaN or an infinity came up while ``jax_debug_nans`` or ``jax_debug_infs`` looks for them; names the line."""
 
 
 class DeviceError(GluonxError, ValueError):

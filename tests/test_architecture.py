@@ -22,11 +22,11 @@ PACKAGE = ROOT / "gluonx"
 # of gluonx.
 ROOMS = [
     "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "sharding", "dtype",
-    "host", "aliases", "html", "files", "thresholds",
+    "host", "aliases", "html", "files", "thresholds", "packing",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block", "importing",
     "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel", "data", "checkpoint",
-    "image", "estimator", "model_zoo", "probability", "profiler", "amp", "quantization", "flax",
+    "image", "estimator", "model_zoo", "weights", "probability", "profiler", "amp", "quantization", "flax",
     ("compat", "__init__", "gluon", "_names"),
 ]  # fmt: skip
 FLOOR_OF = {room: floor for floor, row in enumerate(ROOMS) for room in ((row,) if isinstance(row, str) else row)}

@@ -8,6 +8,7 @@ import pytest
 import gluonx
 from gluonx import Trainer, autograd, checkpoint, gluon, lr_scheduler, nn, np, parallel
 from gluonx.errors import ArgumentError, FormatError, MismatchError, UninitializedError
+from lib.interrupting import Interrupter, Stop
 from lib.meshes import on
 
 # Orbax leaves reads that failed to its closed event loop.
@@ -17,6 +18,10 @@ pytestmark = [
         "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
     ),
 ]
+
+
+def raising():
+    raise Stop
 
 
 class Training:
@@ -145,3 +150,27 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path):
     cut(tmp_path / "kept" / "1")
     with last.kept(tmp_path / "kept") as kept, pytest.raises(FormatError), pytest.warns(UserWarning):
         kept.restore()
+
+
+def test_an_interrupted_save_loses_nothing_but_itself(tmp_path):
+    """An exception that ends ``save``, wherever a signal can come, leaves a whole checkpoint or none."""
+    training = Training()
+    training.steps(1)
+    weight = next(iter(training.net.collect_params().values()))
+    values = {}
+    with training.kept(tmp_path / "kept", keep=100) as kept:
+        for step in range(1, 9):
+            values[step] = weight.data().asnumpy()
+            with Interrupter(raising, 1, 1, first=(step - 1) * 37, as_signals=True) as comes:
+                try:
+                    kept.save(step)
+                except Stop:
+                    assert comes.count
+            training.steps(1)
+        kept.save(9)
+        kept.wait()
+        there = kept.steps
+        assert there[-1] == 9
+        for step in there[:-1]:
+            assert kept.restore(step) == step
+            onp.testing.assert_array_equal(weight.data().asnumpy(), values[step])

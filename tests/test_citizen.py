@@ -219,7 +219,7 @@ ALLOWED = {
     "parallel/launch.py": "the process of `python -m gluonx.parallel.launch script.py` is the script's",
     "parallel/plan.py": "the process of `python -m gluonx.parallel.plan module:function` is the command's",
     "parallel/processes.py": "initialize() is asked for; processes say farewell to each other",
-    "parallel/topologies.py": "plan() is asked for; what libtpu wants is set around its calls, and taken away",
+    "parallel/topologies.py": "plan() is asked for; what compilers want is set around its calls, and taken away",
     "deferred/flushing.py": "Ctrl-C waits while a program runs for the first time, and is delivered then",
 }
 CALLS = (

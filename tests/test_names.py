@@ -56,11 +56,11 @@ def test_names_of_0_1_0_work_and_are_deprecated(old, new, way):
     assert told[0].startswith(f"<string>:1: DeprecationWarning: gluonx.{old} is called {new} now")
 
 
-PICKLES = sorted((pathlib.Path(__file__).parent / "data" / "pickles" / "0.1.0").glob("*.pickle"))
+PICKLES = sorted((pathlib.Path(__file__).parent / "data" / "pickles").glob("*/*.pickle"))
 
 
-@pytest.mark.parametrize("path", PICKLES, ids=lambda p: p.stem)
-def test_pickles_of_0_1_0_are_read(path):
+@pytest.mark.parametrize("path", PICKLES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_pickles_of_every_release_are_read(path):
     thing = pickle.loads(path.read_bytes())
     if path.stem in ("net", "lstm"):
         assert all(onp.isfinite(p.data().asnumpy()).all() for p in thing.collect_params().values())

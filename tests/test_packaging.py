@@ -1,6 +1,7 @@
 """The distribution: metadata, the built wheel in an empty folder, the Makefile's promises, the links of the pages."""
 
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -24,7 +25,8 @@ def requirement_names(requirements):
 def test_version_is_told_once():
     assert gluonx.__version__ == PROJECT["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"## [{PROJECT['version']}]" in changelog or "## [Unreleased]" in changelog
+    assert f"## [{PROJECT['version']}]" in changelog
+    assert f"\nversion: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_core_dependencies_are_the_few_that_are_meant():
@@ -39,7 +41,7 @@ def test_installed_metadata_agrees():
         metadata = importlib.metadata.metadata("gluonx")
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("gluonx runs from the source tree, not installed")
-    assert metadata["Requires-Python"] == PROJECT["requires-python"]
+    assert set(metadata["Requires-Python"].split(",")) == set(PROJECT["requires-python"].split(","))
     assert metadata["License-Expression"] == "Apache-2.0"
 
 
@@ -74,11 +76,52 @@ def test_wheel_works_from_an_empty_folder(tmp_path):
     assert done.stdout.strip() == "12.0"
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "test-all", "bench", "lint"])
+def test_what_a_package_index_shows(tmp_path):
+    """A build that knows the repository has its addresses, and no link that is dead without the files beside it."""
+    pytest.importorskip("hatchling", reason="the wheel is built with hatchling, of the extra 'test'")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT, check=True, capture_output=True, env={**os.environ, "GLUONX_REPOSITORY": "https://example.org/o/gluonx/"},
+    )  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("/METADATA")]
+        told = archive.read(name).decode()
+    assert "Project-URL: Source, https://example.org/o/gluonx\n" in told
+    assert f"https://example.org/o/gluonx/blob/v{PROJECT['version']}/CONTRIBUTING.md" in told
+    links = re.findall(r"\]\(([^)\s]+)\)", told)
+    assert len(links) > 20
+    assert not [link for link in links if not link.startswith(("https://", "#"))]
+
+
+def test_the_page_of_versions_is_what_is_installed_and_tried():
+    """docs/support.md, pyproject.toml, the Makefile and the workflow name the same Pythons and bounds of JAX."""
+    page = (ROOT / "docs" / "support.md").read_text(encoding="utf-8")
+    pythons = re.findall(r"^\| (3\.\d+) \|", page, re.MULTILINE)
+    classified = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert pythons == classified
+    last = int(pythons[-1].partition(".")[2])
+    assert PROJECT["requires-python"] == f">={pythons[0]},<3.{last + 1}"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    candidates = re.search(r"^CANDIDATES := (.*)$", makefile, re.MULTILINE)[1]
+    assert set(re.findall(r"python(3\.\d+)", candidates)) == set(pythons)
+    assert f"(3, {pythons[0][2:]}) <= sys.version_info < (3, {last + 1})" in makefile
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    assert re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.*)\]", workflow)[1]) == pythons
+    (jax,) = [r for r in PROJECT["dependencies"] if r.startswith("jax>")]
+    oldest, after = re.fullmatch(r"jax>=([\d.]+),<0\.(\d+)", jax).groups()
+    assert f"jax=={oldest}.0" in workflow
+    newest = f"0.{int(after) - 1}"
+    assert {f"{oldest} to {newest}", oldest} == {
+        row.strip() for row in re.findall(r"^\| 3\.\d+ \|([^|]*)\|", page, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "test-all", "bench", "lint", "test-room"])
 def test_make_targets_set_up_what_they_need(target, tmp_path):
     """From nothing: each target first makes an environment and installs an extra into it."""
     done = subprocess.run(
-        ["make", "--dry-run", "--no-print-directory", target, f"VENV={tmp_path / 'venv'}"],
+        ["make", "--dry-run", "--no-print-directory", target, f"VENV={tmp_path / 'venv'}", "ROOM=np"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "-m venv" in done.stdout

@@ -1,4 +1,4 @@
-"""Run the notebooks and write their outputs into them: ``python -m tools.notebooks [NAME ...]``.
+"""Run the notebooks and write their outputs into them: ``python -m tools.notebooks [--check] [NAME ...]``.
 
 A notebook is committed with what a run gave, so that it can be read where it is not run. What differs from run to run
 and tells a reader nothing (times of execution, the version of the kernel) is left out. Its metadata keep a digest of
@@ -81,19 +81,22 @@ def trouble(notebook: Any) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the notebooks that are named, or all, and write them; returns 1 where one wrote to the standard error."""
+    """Run the notebooks that are named, or all, and write them unless told not to; 1 where one wrote to stderr."""
     import nbformat
 
     parser = argparse.ArgumentParser(prog="python -m tools.notebooks", description="Run the notebooks in place.")
     parser.add_argument("names", nargs="*", help="the beginnings of names, such as 03; all unless given")
-    names = parser.parse_args(argv).names
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    args = parser.parse_args(argv)
+    names = args.names
     status = 0
     for path in sorted(FOLDER.glob("*.ipynb")):
         if names and not any(path.stem.startswith(name) for name in names):
             continue
         start = time.perf_counter()
-        notebook = executed(path)
-        nbformat.write(notebook, path)
+        notebook = executed(path, timeout=300)
+        if not args.check:
+            nbformat.write(notebook, path)
         told = trouble(notebook)
         status |= bool(told)
         print(f"{path.stem}: {time.perf_counter() - start:.1f} s{f', wrote to stderr: {told}' if told else ''}")

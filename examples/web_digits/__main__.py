@@ -12,7 +12,7 @@ import shutil
 from typing import Any
 
 from examples import digits
-from gluonx.export.stablehlo import InputSpec
+from gluonx.export import InputSpec
 
 __all__ = ["build", "main"]
 

@@ -28,7 +28,7 @@ import jax
 from gluonx import initializer
 from gluonx._frames import door, shorten, warn
 from gluonx.arguments import Checked
-from gluonx.block import checkpoint, sharding
+from gluonx.block import checkpoint, naming, sharding
 from gluonx.block.bulking import Calls
 from gluonx.block.fusion import blocks as fusion
 from gluonx.block.fusion.files import apart, planned_apart
@@ -59,7 +59,7 @@ from gluonx.deferred.remat import policy_of
 from gluonx.device import Replicas
 from gluonx.errors import ArgumentError, DynamicShapeError
 from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS, NAMES
-from gluonx.files import Place, name_of
+from gluonx.files import Place, load_arrays, name_of
 from gluonx.sharding import Spec
 
 __all__ = ["Block", "HookHandle", "HybridBlock", "name_blocks_by", "wrap_calls"]
@@ -912,6 +912,8 @@ class Block(Checked):
         dtype_source: str = "current",
         ctx: Any = None,
         ignore_mismatch: bool | str = False,
+        *,
+        names: naming.Map | None = None,
     ) -> None:
         """Read the parameters from a file: all of them, or, if anything does not fit, none.
 
@@ -919,7 +921,8 @@ class Block(Checked):
         ----------
         filename : str, path or file object
             Written by :meth:`save_parameters`, or by MXNet 1 or 2 (also an exported ``-0000.params``). What it is, the
-            contents tell: npz, safetensors, or an NDArray list. Names may begin with ``arg:`` or ``aux:``.
+            contents tell: npz, safetensors, an NDArray list, or what ``torch.save`` wrote of a state dict. Names may
+            begin with ``arg:`` or ``aux:``.
         device : Device, optional
             Where to put parameters that are not initialized yet. ``ctx`` is its older name.
         allow_missing : bool
@@ -934,6 +937,9 @@ class Block(Checked):
             Whether parameters keep what they have whose shape in the file is another, as those of a last layer for
             other classes. One warning lists them with both shapes. A regular expression allows it for the names that
             it matches from their beginning on.
+        names : mapping or list of rules, optional
+            From the file's names to the block's, where another library wrote it; see :mod:`gluonx.weights`. ``()`` is
+            PyTorch's words for ours: ``weight`` for ``gamma``, ``bias`` for ``beta``.
 
         Raises
         ------
@@ -943,6 +949,10 @@ class Block(Checked):
         """
         device = ctx if device is None else device
         options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source, ignore_mismatch)
+        if names is not None:
+            renamed = naming.arranged(load_arrays(filename), self.collect_params(), names)
+            how = (device, allow_missing, ignore_extra, cast_dtype, dtype_source)
+            return self.load_dict(renamed, *how, ignore_mismatch=ignore_mismatch)
         if type(self).load_dict is Block.load_dict:
             return checkpoint.load_parameters(self, filename, options)
         found = {"params": checkpoint.read(filename), "filename": name_of(filename)}  # as MXNet gives it on
@@ -966,11 +976,15 @@ class Block(Checked):
         dtype_source: str = "current",
         ctx: Any = None,
         ignore_mismatch: bool | str = False,
+        *,
+        names: naming.Map | None = None,
     ) -> None:
         """Set the parameters from a dict of arrays by structured name; the rest is as in :meth:`load_parameters`."""
         device = ctx if device is None else device
+        if names is not None:
+            param_dict = dict[str, Any](naming.arranged(param_dict, self.collect_params(), names))
         options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source, ignore_mismatch)
-        source, of_file = "the given dict", isinstance(param_dict.get("filename"), str)
+        source, of_file = "the given dict", names is None and isinstance(param_dict.get("filename"), str)
         if of_file:
             source, param_dict = f"file '{param_dict['filename']}'", param_dict["params"]
         checkpoint.load_dict(self, param_dict, source, options, of_numpy=not of_file)

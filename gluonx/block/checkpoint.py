@@ -21,6 +21,7 @@ from gluonx._frames import cast, warn
 from gluonx.block.fusion.blocks import fuse_waiting
 from gluonx.block.fusion.files import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
 from gluonx.block.fusion.pieces import Piece
+from gluonx.block.naming import host
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
 from gluonx.deferred.core import new_handle, set_variable
@@ -143,7 +144,7 @@ def load_dict(
         problems.append(f"it lacks {listed(missing)} (allow_missing=True leaves them as they are)")
     if extra and not options.ignore_extra:
         problems.append(f"it holds {listed(extra)}, which the block does not have (ignore_extra=True skips them)")
-    hosts = {param: _host(arrays[name]) for param, name in present.items()}
+    hosts = {param: host(arrays[name]) for param, name in present.items()}
     shapes = {p: _other_shape(p, name, hosts[p]) for p, name in present.items() if not p._admits(hosts[p].shape)}
     skipped = {p: told for p, told in shapes.items() if options.may_skip(present[p])}
     for param in skipped:
@@ -200,10 +201,6 @@ def _first_names(params: Mapping[str, Parameter]) -> dict[Parameter, str]:
     return names
 
 
-def _host(value: Any) -> np.ndarray:
-    return value.asnumpy() if hasattr(value, "asnumpy") else np.asarray(value)
-
-
 def _unasked(value: Any, param: Parameter | None) -> Any:
     """Return an array for a parameter, float64 of NumPy's own choosing as float32 where the parameter is."""
     is_double = isinstance(value, np.ndarray) and value.dtype == np.float64
@@ -228,7 +225,7 @@ def _warn_of_torn_ties(params: Mapping[str, Parameter], arrays: Mapping[str, Any
     for name in arrays:
         param = params.get(name)
         first = seen.setdefault(param, name) if param is not None else name
-        if first != name and _host(arrays[first]).tobytes() != _host(arrays[name]).tobytes():
+        if first != name and host(arrays[first]).tobytes() != host(arrays[name]).tobytes():
             warn(f"'{first}' and '{name}' share one parameter, but come with different values; '{name}' is taken.")
 
 

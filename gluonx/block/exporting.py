@@ -119,12 +119,14 @@ def _export_onnx(
     dynamic_batch: bool,
     constraints: Sequence[str],
 ) -> Any:
+    from jax.extend.core import InconclusiveDimensionOperation  # jax.errors of 0.10.0 lacks it
+
     from gluonx.export.onnx.export import export_onnx  # brings all rules
 
     specs = _specs(block, inputs, dynamic_batch)
     try:
         return export_onnx(block, path, specs, constraints)
-    except jax.errors.InconclusiveDimensionOperation as error:
+    except InconclusiveDimensionOperation as error:
         if not _opened(specs) or (inputs is not None and all(map(_is_spec, inputs))):
             raise
         raise _not_any_size(block, error) from error

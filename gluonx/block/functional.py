@@ -20,6 +20,7 @@ from gluonx.block.captured import Captured, captured
 from gluonx.deferred.core import Handle, Placeholder, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke
+from gluonx.deferred.graph import at_one_moment
 from gluonx.deferred.shapes import Unknown
 from gluonx.deferred.tracing import Trace, is_handle
 from gluonx.dtype import WIDE, keeping_64_bits
@@ -128,6 +129,7 @@ class Functional:
 
     def __init__(self, net: Block, reached: bool = False) -> None:
         handles: dict[str, Handle] = {}
+        kinds: dict[str, dict[str, jax.Array]] = {}
         seen: set[int] = set()
         self.params: dict[str, jax.Array] = {}
         self.state: dict[str, jax.Array] = {}
@@ -144,10 +146,13 @@ class Functional:
                     f"Parameter '{p._path}' has no shape yet; run the net once on real input, or call "
                     "net.infer_shape(x), before gluonx.functional(net)"
                 )
+            p.data()  # raises where there is none
             handles[name] = p._handle
-            kind = self.state if p.grad_req == "null" else self.params
-            with keeping_64_bits(p.dtype in WIDE):
-                kind[name] = jnp.copy(p.data()._read())
+            kinds[name] = self.state if p.grad_req == "null" else self.params
+        moment: list[Any] = at_one_moment(list(handles.values()))  # another thread may be training them
+        for (name, kind), handle in zip(kinds.items(), moment, strict=True):
+            with keeping_64_bits(handle.dtype in WIDE):
+                kind[name] = jnp.copy(handle._read())
         self._forward = PureForward(net, handles, reached)
 
     def __call__(self, *inputs: Any, key: Any = None, train: bool = False) -> tuple[Any, Any]:

@@ -27,7 +27,8 @@ from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.training import use_legacy_registries
 from gluonx.compat.prefixes import Naming, activate, name_by_structure, reset_names
-from gluonx.np.handle import cut_when_attached
+from gluonx.deferred.growth import widen_floats
+from gluonx.np.handle import cut_when_attached, move_integers
 from gluonx.npx import modes
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -109,6 +110,7 @@ def _met_numpy() -> None:
 def _name_as(version: int, undecided: bool = False) -> None:
     Naming.active, Naming.undecided = version == 1, undecided
     use_legacy_registries(version == 1, by_keyword=undecided)
+    widen_floats(version == 2)
     _forget_lookups()
 
 
@@ -118,6 +120,7 @@ def begin(version: int | None) -> tuple[Any, ...]:
     Version.told, Version.shown, Version.switched = version, version, False
     Mode.aliased = True
     cut_when_attached(version == 1)
+    move_integers(True)
     repeat_devices(True)
     activate()
     reset_names()
@@ -140,6 +143,8 @@ def end(before: tuple[Any, ...]) -> None:
     use_nd_arrays(nd_arrays)
     Version.told = Version.shown = None
     cut_when_attached(False)
+    move_integers(False)
+    widen_floats(False)
     use_legacy_registries(False)
     forget_calls()
 

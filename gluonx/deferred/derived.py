@@ -61,6 +61,14 @@ __all__ = [
 ]
 
 PLAIN, SPECIAL = "plain", "special"
+
+
+class Integers:
+    """Whether gradients of integers are asked for, see :mod:`gluonx.deferred.integers`."""
+
+    move = False
+
+
 ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.amp_policy speaks of
 
 
@@ -103,7 +111,7 @@ class DerivedOp:
         self.attrs: dict[str, Any] = {}
         self.random = False
         self.extra = extra
-        self.cache: str | None = PLAIN
+        self.cache: str | None = None if Integers.move else PLAIN
         self.steady = False
         self.eager: Any = None
         self.traced: Any = None
@@ -270,7 +278,7 @@ def prepare(op: Operator) -> str:
     """Mark an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
     adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
     looked_at = op.index is not None or op.matrix is not None
-    op.cache = SPECIAL if op.needs_mode or op.random or adapted or looked_at else PLAIN
+    op.cache = SPECIAL if op.needs_mode or op.random or adapted or looked_at or Integers.move else PLAIN
     return op.cache
 
 

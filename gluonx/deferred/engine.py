@@ -20,7 +20,7 @@ from jax.core import eval_context
 from jax.sharding import Sharding
 
 from gluonx import forked
-from gluonx.deferred import amp_policy, flushing, growth, host, index_checks, interrupts, linalg_checks
+from gluonx.deferred import amp_policy, flushing, growth, host, index_checks, integers, interrupts, linalg_checks
 from gluonx.deferred.contracts import (
     Args,
     InputRef,
@@ -49,7 +49,17 @@ from gluonx.deferred.core import (
     new_handle,
     set_state,
 )
-from gluonx.deferred.derived import PLAIN, WIDENING, DerivedOp, Joint, cuts_tape, needs_64_bits, prepare, run_alone
+from gluonx.deferred.derived import (
+    PLAIN,
+    WIDENING,
+    DerivedOp,
+    Integers,
+    Joint,
+    cuts_tape,
+    needs_64_bits,
+    prepare,
+    run_alone,
+)
 from gluonx.deferred.graph import (
     Blocked,
     Graph,
@@ -114,6 +124,8 @@ def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision; each 
         if other is not None and (found := other(args)) is not None:
             return found
         op, args = _special(op, args, state)
+        if Integers.move and state.recording and (found := integers.recorded(op, args, run_now)) is not None:
+            return found
         if op.matrix is not None and not state.deferring and state.trace is None:
             with contextlib.suppress(TracerMet):
                 return run_now(op, args, state)  # also where an operand is pending: the result is looked at

@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import debug_infs, debug_nans
 from jax.core import eval_context
 
 from gluonx import forked
 from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
-from gluonx.deferred import growth, host, policy, program_cache, repeats, replicas, source_location
+from gluonx.deferred import growth, host, notice, policy, program_cache, repeats, replicas, source_location
 from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
@@ -238,6 +239,8 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
     key = (alive, donors, final is not None)
     node.visits += 1
     node.used = program_cache.Cache.now
+    if debug_nans.value or debug_infs.value:  # a third of the time that jax.config takes, at each step
+        return _hunt(graph, node, places, alive, why, final)
     program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
     if program is None:
         tape_slots = _tape_slots(graph, alive)
@@ -281,6 +284,13 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
     LAST["how"] = how
 
 
+def _hunt(graph: Graph, node: Node, places: list[Any], alive: tuple[int, ...], why: str, final: Commit | None) -> None:
+    """Run operator by operator, by XLA, so that what JAX finds (``jax_debug_nans``) is told with the line it is of."""
+    with host.switched(False):
+        _run_interpreted(graph, node, places, alive, _tape_slots(graph, alive), final, False)
+    LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
+
+
 def _runs_by_host(program: Program) -> bool:
     """Return whether NumPy runs a program once more; it never does again once it does not."""
     whole = program.by_host
@@ -289,6 +299,7 @@ def _runs_by_host(program: Program) -> bool:
     return program.by_host is not None
 
 
+@notice.told
 def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
     with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
         lowered = program.lower([*args, *_structs(program.recycled)])

@@ -39,6 +39,7 @@ __all__ = [
     "number",
     "scalar_dtype",
     "typed",
+    "widen_floats",
 ]
 
 LIMIT_NODES, LIMIT_BYTES = threshold("pending.nodes"), threshold("pending.bytes")
@@ -66,8 +67,8 @@ def scalar_dtype(scalar: Number, args: Args, op: Recorded) -> np.dtype:
     """Return the dtype that a Python or NumPy scalar takes beside the arrays of `args`, as inputs of `op`.
 
     An inexact array makes it that array's dtype. An integer array keeps integers in its own dtype and takes floats as
-    float32, the default dtype (MXNet takes them as float64). What an operator that was asked for a 64-bit type takes is
-    rounded to no other one first.
+    float32, the default dtype (MXNet 2 takes them as float64, and so does a program for it: `widen_floats`). What an
+    operator that was asked for a 64-bit type takes is rounded to no other one first.
     """
     if type(scalar) is Index:
         return _INT32 if -(2**31) <= scalar < 2**31 else _INT64
@@ -88,7 +89,7 @@ def scalar_dtype(scalar: Number, args: Args, op: Recorded) -> np.dtype:
     if inexact:
         return max(inexact, key=lambda d: d.itemsize)
     if kind == "f":
-        return standard(None)
+        return _DOUBLE if _Floats.wide and dtypes and _is_arithmetic(op) else standard(None)
     if kind == "b":
         return np.dtype(bool)
     whole = [d for d in dtypes if d.kind in "iu"]
@@ -98,6 +99,21 @@ def scalar_dtype(scalar: Number, args: Args, op: Recorded) -> np.dtype:
     if not 0 <= scalar < 128:
         _check_room(int(scalar), whole[0])
     return whole[0]
+
+
+class _Floats:
+    """Whether a Python float beside integers is float64."""
+
+    wide = False
+
+
+def widen_floats(on: bool) -> None:
+    """Choose whether arithmetic of integers and Python floats is in float64, as in MXNet 2, but for ``/``."""
+    _Floats.wide = on
+
+
+def _is_arithmetic(op: Recorded) -> bool:
+    return op.name == "power" or (op.name != "true_divide" and bool(getattr(getattr(op, "op", None), "ufunc", False)))
 
 
 def _check_room(number: int, dtype: np.dtype) -> None:

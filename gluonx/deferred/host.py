@@ -30,7 +30,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -101,6 +102,16 @@ def is_on() -> bool:
     if near is None:
         near = Switch.near = jax.local_devices()[0].platform == "cpu"
     return (Switch.on and near and not Replicas.on) or forked.in_child()
+
+
+@contextmanager
+def switched(on: bool) -> Generator[None]:
+    """Within, operators may run on the host, or not."""
+    before, Switch.on = Switch.on, on
+    try:
+        yield
+    finally:
+        Switch.on = before
 
 
 @forked.at_fork

@@ -35,6 +35,7 @@ from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
+from gluonx.errors import NotFiniteError
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
 from gluonx.thresholds import threshold
@@ -178,16 +179,17 @@ class Plan:
         for node in self.needed:
             start = self.starts[node.depth - 1]
             used = used if node.donors is None else leaves  # an update takes and gives weights as they are kept
-            if node.grad is not None:
-                outs = self._gradients(node, fetch, pulls, compiled)
-            else:
-                inputs = [fetch(p) for p in node.parts]
-                if cut:
-                    inputs = [x if i in node.diff else _constant(x) for i, x in enumerate(inputs)]
-                passed = tuple([slot in self.passed for slot in range(start, start + len(node.outs))])
-                outs, pull = _apply(node, inputs, passed, compiled)
-                if pull is not None:
-                    pulls[node.depth] = pull
+            with _at_line(node, "in"):
+                if node.grad is not None:
+                    outs = self._gradients(node, fetch, pulls, compiled)
+                else:
+                    inputs = [fetch(p) for p in node.parts]
+                    if cut:
+                        inputs = [x if i in node.diff else _constant(x) for i, x in enumerate(inputs)]
+                    passed = tuple([slot in self.passed for slot in range(start, start + len(node.outs))])
+                    outs, pull = _apply(node, inputs, passed, compiled)
+                    if pull is not None:
+                        pulls[node.depth] = pull
             for i, out in enumerate(outs):
                 values[start + i] = _constant(out) if cut and not (node.live and node.live[i]) else out
                 if taps and start + i in taps:
@@ -228,7 +230,9 @@ class Plan:
             given = [cotangents.get(start + i) for i in range(len(inner.outs))]
             if all(g is None for g in given):
                 continue
-            for i, value in zip(inner.diff, pulls[depth](given), strict=True):
+            with _at_line(inner, "in the gradient of"):
+                passed_on = pulls[depth](given)
+            for i, value in zip(inner.diff, passed_on, strict=True):
                 add(inner.parts[i], value)
         return tuple(
             [
@@ -246,6 +250,28 @@ class Plan:
             if start <= slot:
                 return node.outs[slot - start]
         raise AssertionError(f"slot {slot} is on no path")
+
+
+class _at_line:
+    """Within, what JAX finds by ``jax_debug_nans`` is told with the line that recorded it."""
+
+    __slots__ = ("how", "node")
+
+    def __init__(self, node: Node, how: str) -> None:
+        self.node, self.how = node, how
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        if not isinstance(error, FloatingPointError) or isinstance(error, NotFiniteError):
+            return
+        found, node = str(error).partition("\n")[0], self.node
+        if not found.startswith("invalid value"):  # JAX's words about functions that it could not look into
+            found = "a value that is not finite"
+        operator = node.op.name.partition("(")[0]
+        block = f" of block {node.where}" if node.where else ""
+        raise NotFiniteError(f"{found}, {self.how} the operator {operator}{block} at {node.line}") from None
 
 
 def _home(aval: Aval, compiled: bool) -> Any:

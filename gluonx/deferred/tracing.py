@@ -16,7 +16,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -53,9 +53,6 @@ from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValu
 from gluonx.host import copied, to_jax
 from gluonx.sharding import Layouts, in_use
 from gluonx.thresholds import threshold
-
-if TYPE_CHECKING:
-    from jax.extend.core import ClosedJaxpr
 
 __all__ = [
     "KEY",
@@ -533,7 +530,8 @@ def _trace_once(
     op = DerivedOp(name, run, extra=text, n_live=found.n_live)
     op.composed = True
     op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
-    outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
+    avals: list[Any] = closed.out_avals
+    outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
     traced = Traced(op, [handles[i] for i in kept], structs, outputs, found)
     return traced, []
 
@@ -613,8 +611,8 @@ def _used(jaxpr: Any) -> set[Any]:
     return used
 
 
-def _runner(closed: ClosedJaxpr, kept: list[int], n: int, random: bool, n_structs: int) -> Callable[..., Any]:
-    """Return the jaxpr as a function of the inputs that it uses."""
+def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) -> Callable[..., Any]:
+    """Return the closed jaxpr as a function of the inputs that it uses."""
     from jax.extend import core  # brings much along that a process without hybridized blocks does not need
 
     fun = core.jaxpr_as_fun(closed)

@@ -23,40 +23,34 @@ from typing import Any
 from weakref import getweakrefcount
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jax.core import eval_context
 
 from gluonx.deferred.aliasing import any_piece_held
 from gluonx.deferred.contracts import Leaf
 from gluonx.deferred.core import Aval, Handle, HostArray, Packed, Pending, counters
 from gluonx.dtype import keeping_64_bits, on_device
+from gluonx.packing import Layout
 from gluonx.thresholds import threshold
 
-__all__ = ["Join", "Layout", "Vector", "layout_of", "read", "resolved"]
+__all__ = ["Join", "Vector", "VectorLayout", "layout_of", "read", "resolved"]
 
 
-class Layout:
-    """The arrays that a vector holds, end to end; interned, see :func:`layout_of`."""
+class VectorLayout(Layout):
+    """The layout of arrays end to end in a vector, with programs that join and cut; interned, see :func:`layout_of`."""
 
-    __slots__ = ("__weakref__", "avals", "cuts", "joined", "numbers", "places", "taken_apart")
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
 
     def __init__(self, avals: tuple[Aval, ...]) -> None:
+        super().__init__("flat", 0, False, tuple([a.shape for a in avals]))
         self.avals = avals
         self.numbers = list(range(len(avals)))
-        starts = itertools.accumulate([a.size for a in avals], initial=0)
-        self.places = [(start, a.size, a.shape) for start, a in zip(starts, avals, strict=False)]
         self.taken_apart = jax.jit(self.split)
         self.joined = jax.jit(self.join)
         self.cuts = 0
-
-    def split(self, vector: jax.Array | np.ndarray) -> list[Any]:
-        """Return the arrays of a vector; views of one of NumPy."""
-        if isinstance(vector, np.ndarray):
-            return [vector[start : start + size].reshape(shape) for start, size, shape in self.places]
-        # Traced in half of the time that indexing takes.
-        return [lax.slice_in_dim(vector, start, start + n).reshape(shape) for start, n, shape in self.places]
 
     def cut(self, vector: jax.Array) -> list[jax.Array]:
         """Return the same for a vector that is there. The first times nothing is compiled for it."""
@@ -67,20 +61,15 @@ class Layout:
                     return self.taken_apart(vector)
             return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
 
-    def join(self, arrays: Sequence[jax.Array | np.ndarray]) -> Any:
-        """Return the vector of arrays; one of NumPy if all of them are."""
-        xp: Any = np if all(isinstance(a, np.ndarray) for a in arrays) else jnp
-        return xp.concatenate([a.ravel() for a in arrays])
-
 
 _CUTS_BY_HOST = threshold("small.cuts_by_host")
-_layouts: weakref.WeakValueDictionary[tuple[Aval, ...], Layout] = weakref.WeakValueDictionary()
+_layouts: weakref.WeakValueDictionary[tuple[Aval, ...], VectorLayout] = weakref.WeakValueDictionary()
 
 
-def layout_of(avals: tuple[Aval, ...]) -> Layout:
-    """Return the one :class:`Layout` of these arrays, as long as somebody holds it."""
+def layout_of(avals: tuple[Aval, ...]) -> VectorLayout:
+    """Return the one :class:`VectorLayout` of these arrays, as long as somebody holds it."""
     found = _layouts.get(avals)
-    return _layouts.setdefault(avals, Layout(avals)) if found is None else found
+    return _layouts.setdefault(avals, VectorLayout(avals)) if found is None else found
 
 
 _NONE_CUT: tuple[Any, list[Any]] = (None, [])
@@ -97,7 +86,7 @@ class Vector:
 
     __slots__ = ("found", "layout", "placed", "value")
 
-    def __init__(self, layout: Layout, value: jax.Array | None = None) -> None:
+    def __init__(self, layout: VectorLayout, value: jax.Array | None = None) -> None:
         self.layout = layout
         self.value: Any = value
         self.found: tuple[Any, list[Any]] = _NONE_CUT  # a value, and the arrays that were cut out of that
@@ -186,7 +175,7 @@ class Join:
         The numbers of the leaves: two or more.
     outs : sequence of int
         The numbers of the outputs that replace them, or none where the leaves are only read.
-    layout : Layout
+    layout : VectorLayout
         Of the vector.
     numbers : list of int, optional
         Which of its arrays the leaves are; all of them if they are replaced.
@@ -195,7 +184,7 @@ class Join:
     __slots__ = ("layout", "leaves", "numbers", "outs", "taken", "targets")
 
     def __init__(
-        self, leaves: Sequence[int], outs: Sequence[int], layout: Layout, numbers: list[int] | None = None
+        self, leaves: Sequence[int], outs: Sequence[int], layout: VectorLayout, numbers: list[int] | None = None
     ) -> None:
         self.leaves, self.outs, self.layout = list(leaves), list(outs), layout
         self.numbers = layout.numbers if numbers is None else numbers

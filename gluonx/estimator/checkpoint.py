@@ -8,6 +8,7 @@ what the next batch begins with; ``.resume`` comes last and makes the checkpoint
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import operator
@@ -225,7 +226,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def _go_on(self, estimator: Any, progress: Progress, kept: dict[str, Any] | None, name: str) -> None:
         try:
             _go_on(estimator, progress, kept)
-        except (LookupError, TypeError, ValueError, OverflowError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"{self._path(name)}.resume: its states do not fit: {error!r}") from error
 
     def _checkpoints(self) -> list[tuple[int, int, str]]:
@@ -328,7 +329,10 @@ def _go_on(estimator: Any, progress: Progress, kept: dict[str, Any] | None) -> N
         if mine is not None:
             states.remove(mine)
             handler.load_state_dict(mine[1])
-    if kept["metrics"]:
-        # When the epoch goes on, since its beginning resets them.
-        estimator.resumed_metrics = kept["metrics"]
+    # Both are taken up when the epoch goes on, since its beginning resets metrics; what is damaged is told now.
+    for metric, state in zip(estimator.train_metrics, kept["metrics"], strict=False):
+        copy.deepcopy(metric).load_state_dict(state)
+    estimator.resumed_metrics = kept["metrics"]
+    if progress.batch_in_epoch:
+        set_random_state(progress.epoch_random)
     set_random_state(kept["random"])

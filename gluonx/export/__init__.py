@@ -6,4 +6,6 @@ last. What a Block is, nothing here knows: ``HybridBlock.export`` stands in `glu
 a block in `gluonx.block.artifact`.
 """
 
-__all__: list[str] = []
+from gluonx.export.stablehlo import Artifact, InputSpec, Signature, load_artifact, save_artifact
+
+__all__ = ["Artifact", "InputSpec", "Signature", "load_artifact", "save_artifact"]

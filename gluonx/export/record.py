@@ -18,7 +18,7 @@ from jax import export
 from jax.extend.core import jaxpr_as_fun
 
 from gluonx.deferred.core import Handle, Pending, Tracer, new_handle
-from gluonx.deferred.graph import settle
+from gluonx.deferred.graph import at_one_moment, settle
 from gluonx.deferred.source_location import block_path
 from gluonx.deferred.tracing import Trace, is_handle
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
@@ -223,8 +223,11 @@ def record_forward(
     structs = [_struct(h) for h in owned]
     with keeping_64_bits(any(s.dtype in WIDE for s in (*structs, *inputs.values()))):
         closed = jax.make_jaxpr(flat)(root, base, structs, list(inputs.values()))
-    _resolve(closed, box["program"], box["unknown"])
-    return box["program"], box["tree"]
+    program = box["program"]
+    _resolve(closed, program, box["unknown"])
+    moment = dict(zip(map(id, owned), at_one_moment(owned), strict=True))  # another thread may be training them
+    program.leaves = [(name, moment.get(id(value), value)) for name, value in program.leaves]
+    return program, box["tree"]
 
 
 def _resolve(closed: Any, program: Program, unknown: list[tuple[str, int]]) -> None:

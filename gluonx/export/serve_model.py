@@ -19,16 +19,56 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _MISSING = "serving needs MLServer, which runs on Python 3.11 and 3.12: pip install 'gluonx[serve]'"
 _GZIP = 16 + zlib.MAX_WBITS
+_BINARY = b"inference-header-content-length"
+_KINDS = {
+    **{
+        f"{kind}{bits}": f"<{code}{bits // 8}"
+        for kind, code in (("UINT", "u"), ("INT", "i"))
+        for bits in (8, 16, 32, 64)
+    },
+    "BOOL": "?",
+    "FP16": "<f2",
+    "FP32": "<f4",
+    "FP64": "<f8",
+}
+
+
+def unpacked(body: bytes, head: int) -> bytes:
+    """Return a request whose tensors come as bytes behind its JSON, of `head` bytes, as JSON alone.
+
+    MLServer takes only that. It is the binary extension of the protocol, in which Triton's clients speak by themselves.
+
+    Raises
+    ------
+    ValueError
+        If the bytes are not those that the JSON tells of.
+    """
+    request, rest = json.loads(body[:head]), memoryview(body)[head:]
+    for tensor in request["inputs"]:
+        size = (tensor.get("parameters") or {}).pop("binary_data_size", None)
+        if size is None:
+            continue
+        name, kind = tensor["name"], _KINDS.get(tensor["datatype"])
+        if kind is None:
+            raise ValueError(f"input {name!r}: {tensor['datatype']} does not come as bytes")
+        if not isinstance(size, int) or not 0 <= size <= len(rest) or size % np.dtype(kind).itemsize:
+            raise ValueError(f"input {name!r}: {size} bytes of {tensor['datatype']} were told, {len(rest)} came")
+        tensor["data"], rest = np.frombuffer(rest[:size], kind).tolist(), rest[size:]
+    if len(rest):
+        raise ValueError(f"{len(rest)} bytes came that no input tells of")
+    return json.dumps(request, allow_nan=False).encode()
 
 
 class BodyLimit:
-    """An ASGI application before another one: it reads requests' bodies, unpacks gzip, and refuses what is too large.
+    """An ASGI application before another one: it reads requests' bodies, unpacks them, and refuses what is too large.
 
     Parameters
     ----------
@@ -45,7 +85,8 @@ class BodyLimit:
         """Answer one request."""
         if scope["type"] != "http" or scope["method"] != "POST":
             return await self.app(scope, receive, send)
-        headers = [(name, value) for name, value in scope["headers"] if name != b"content-encoding"]
+        headers = [(n, v) for n, v in scope["headers"] if n not in (b"content-encoding", b"content-length", _BINARY)]
+        head = [value for name, value in scope["headers"] if name == _BINARY]
         packing = [value for name, value in scope["headers"] if name == b"content-encoding" and value != b"identity"]
         if packing not in ([], [b"gzip"]):
             return await _refused(send, 415, "a body may be packed by gzip, and by nothing else")
@@ -58,22 +99,43 @@ class BodyLimit:
             more = message.get("more_body", False)
             if len(body) > self.limit:
                 return await _refused(send, 413, f"the body has more than {self.limit} bytes")
-        if packing:
-            unpacker = zlib.decompressobj(_GZIP)
-            try:
-                body = unpacker.decompress(body, self.limit)
-            except zlib.error as error:
-                return await _refused(send, 400, f"the body is no gzip data: {error}")
-            if unpacker.unconsumed_tail:
-                return await _refused(send, 413, f"the body has more than {self.limit} bytes, unpacked")
-            if not unpacker.eof:
-                return await _refused(send, 400, "the body is gzip data without an end")
-        whole = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+        try:
+            told = _decoded(bytes(body), bool(packing), head, self.limit)
+        except _Refusal as refusal:
+            return await _refused(send, *refusal.args)
+        if head:
+            headers = [*((n, v) for n, v in headers if n != b"content-type"), (b"content-type", b"application/json")]
+        headers.append((b"content-length", str(len(told)).encode()))
+        whole = [{"type": "http.request", "body": told, "more_body": False}]
 
         async def once() -> MutableMapping[str, Any]:
             return whole.pop() if whole else await receive()
 
         return await self.app({**scope, "headers": headers}, once, send)
+
+
+class _Refusal(Exception):
+    """A status and an error to answer with."""
+
+
+def _decoded(body: bytes, packed: bool, head: list[bytes], limit: int) -> bytes:
+    """Return the JSON of a body that may be packed, and have tensors as bytes behind its JSON."""
+    if packed:
+        unpacker = zlib.decompressobj(_GZIP)
+        try:
+            body = unpacker.decompress(body, limit)
+        except zlib.error as error:
+            raise _Refusal(400, f"the body is no gzip data: {error}") from None
+        if unpacker.unconsumed_tail:
+            raise _Refusal(413, f"the body has more than {limit} bytes, unpacked")
+        if not unpacker.eof:
+            raise _Refusal(400, "the body is gzip data without an end")
+    if not head:
+        return body
+    try:
+        return unpacked(body, int(head[0]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _Refusal(400, f"the bytes of the request do not fit its JSON: {error}") from None
 
 
 async def _refused(send: Send, status: int, error: str) -> None:
@@ -126,7 +188,12 @@ class ModelList:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m gluonx.export.serve_model", description="Serve exported models.")
     add = parser.add_argument
-    add("model", nargs="+", metavar="[NAME=]FOLDER", help="an artifact; it is served under the folder's name, or NAME")
+    add(
+        "model",
+        nargs="+",
+        metavar="[NAME[@VERSION]=]FOLDER",
+        help="an artifact; it is served under the folder's name, or NAME, of which there may be several versions",
+    )
     add("--host", default="127.0.0.1", help="address to listen at (%(default)s: this machine alone)")
     add("--http-port", type=int, default=8080, help="REST (%(default)s)")
     add("--grpc-port", type=int, default=8081, help="gRPC (%(default)s)")
@@ -142,22 +209,35 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="to answer what is in hand when told to end (%(default)s)",
     )
+    add(
+        "--cache",
+        metavar="FOLDER",
+        default="",
+        help="keep compiled programs here, so that a server that is started again does not compile them again",
+    )
     add("--max-body", type=int, default=64_000_000, metavar="BYTES", help="of a request, unpacked (%(default)s)")
     return parser
 
 
-def _model_settings(given: str, options: argparse.Namespace) -> dict[str, Any]:
-    name, _, folder = given.rpartition("=")
+def _named(given: str) -> tuple[str, str, Path]:
+    """Name, version and folder of ``[NAME[@VERSION]=]FOLDER``."""
+    called, _, folder = given.rpartition("=")
+    name, _, version = called.partition("@")
     path = Path(folder).resolve()
+    return name or path.name, version, path
+
+
+def _model_settings(given: str, options: argparse.Namespace) -> dict[str, Any]:
+    name, version, path = _named(given)
     extra: dict[str, Any] = {"max_waiting": options.max_waiting}
     if options.buckets:
         extra["buckets"] = [int(size) for size in options.buckets.split(",")]
     return {
-        "name": name or path.name,
+        "name": name,
         "implementation": "gluonx.export.runtime.Runtime",
         "max_batch_size": options.max_batch,
         "max_batch_time": options.max_wait,
-        "parameters": {"uri": str(path), "extra": extra},
+        "parameters": {"uri": str(path), "extra": extra, **({"version": version} if version else {})},
     }
 
 
@@ -232,10 +312,18 @@ def main(args: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(args)
     if importlib.util.find_spec("mlserver") is None:
         raise SystemExit(_MISSING)
+    seen: set[tuple[str, str]] = set()
     for given in options.model:
-        folder = Path(given.rpartition("=")[2])
+        name, version, folder = _named(given)
         if not (folder / "model.json").is_file():
-            raise SystemExit(f"'{folder}' is not an artifact: it has no model.json")
+            raise SystemExit(f"'{given.rpartition('=')[2]}' is not an artifact: it has no model.json")
+        if (name, version) in seen:
+            raise SystemExit(f"two models are called {name!r}: name versions, {name}@1=FOLDER {name}@2=FOLDER")
+        seen.add((name, version))
+    if options.cache:
+        from gluonx import engine
+
+        engine.compilation_cache(options.cache)
     asyncio.run(_serve(options))
 
 

@@ -9,10 +9,10 @@ data from a stranger. The container is told by its first bytes, never by its ext
 the bytes that are really there before anything is allocated; nothing is ever unpickled or evaluated. What does not fit
 raises :class:`~gluonx.errors.FormatError`, which names the file, the offset and the reason.
 
-Containers read: npz and npy (numpy's, and MXNet 2's with its bfloat16 and sparse arrays), safetensors, and MXNet's
-``NDArray`` list in all of its record versions (0 to 3). Written: npz (so that MXNet 2.0 reads it), safetensors, npy,
-and the NDArray list (so that MXNet 1 reads it). Trainer states of MXNet are pickles and go through
-:func:`load_trainer_states`, which runs nothing.
+Containers read: npz and npy (numpy's, and MXNet 2's with its bfloat16 and sparse arrays), safetensors, PyTorch's state
+dicts (a zip archive, whose pickle is read and not run), and MXNet's ``NDArray`` list in all of its record versions (0
+to 3). Written: npz (so that MXNet 2.0 reads it), safetensors, npy, and the NDArray list (so that MXNet 1 reads it).
+Trainer states of MXNet are pickles and go through :func:`load_trainer_states`, which runs nothing.
 """
 
 from __future__ import annotations

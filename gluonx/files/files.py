@@ -19,6 +19,7 @@ from gluonx.files.places import Place, at_hand, name_of
 from gluonx.files.safetensors import read_header, read_safetensors, write_safetensors
 from gluonx.files.source import Source
 from gluonx.files.sparse import Stored
+from gluonx.files.torch import is_torch, read_torch
 
 Readable = Place | bytes | bytearray | memoryview
 
@@ -26,7 +27,8 @@ Readable = Place | bytes | bytearray | memoryview
 _STRANGERS = [
     (
         b"\x80",
-        "it is a pickle (torch.save, or Trainer states: load_trainer_states); gluonx never unpickles a file",
+        "it is a pickle (torch.save before PyTorch 1.6, or Trainer states: load_trainer_states); gluonx never "
+        "unpickles a file. Save PyTorch's weights again with a newer torch.save, which writes a zip archive",
     ),
     (b"version https://", "it is a Git LFS pointer, not the file itself; run 'git lfs pull'"),
     (b"\x89HDF", "it is an HDF5 file"),
@@ -58,7 +60,9 @@ def _container(source: Source) -> str:
     if head == MAGIC:
         return "ndarray"
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        return "npz"
+        start = source.read(512)
+        source.seek(0)
+        return "torch" if is_torch(start) else "npz"
     if head.startswith(NPY):
         return "npy"
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= source.size:
@@ -68,17 +72,18 @@ def _container(source: Source) -> str:
     for start, meaning in _STRANGERS:
         if head.startswith(start):
             raise source.fail(meaning, 0)
-    known = "npz, npy, safetensors or an MXNet NDArray list"
+    known = "npz, npy, safetensors, a file of torch.save or an MXNet NDArray list"
     raise source.fail(f"expected {known}, but the file starts with {head[:8].hex(' ')}", 0)
 
 
-_READERS = {"ndarray": read_list, "npz": read_npz, "safetensors": read_safetensors}
+_READERS = {"ndarray": read_list, "npz": read_npz, "safetensors": read_safetensors, "torch": read_torch}
 
 
 def load_arrays(source: Readable, *, max_expanded_bytes: int = 1 << 30, mapped: bool = False) -> dict[str, np.ndarray]:
     """Read all arrays of a parameter file, whatever its container.
 
-    The container is told by its first bytes: npz, npy, safetensors, or MXNet's NDArray list (1.x ``.params``; dense,
+    The container is told by its first bytes: npz, npy, safetensors, what ``torch.save``
+    wrote of a state dict, or MXNet's NDArray list (1.x ``.params``; dense,
     and sparse arrays made dense). Damaged and hostile files are safe to open.
 
     Parameters

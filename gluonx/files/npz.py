@@ -134,7 +134,8 @@ def opened_zip(source: Source) -> Iterator[dict[str, tuple[zipfile.ZipFile, zipf
         raise source.fail(f"it is a damaged zip archive ({error})") from error
 
 
-def _read_member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: bool = False) -> Any:
+def read_member(source: Source, archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: bool = False) -> Any:
+    """Read one member of an archive: its array, or its bytes where `raw`."""
     fail = _failing(source, info)
     if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise fail("is encrypted or compressed in a way other than deflate")
@@ -285,7 +286,7 @@ def read_npz(source: Source, checks: Checks | None = None) -> dict[str, np.ndarr
 def _read_all(source: Source, checks: Checks) -> dict[str, np.ndarray]:
     with opened_zip(source) as members:
         if members and not any(name.endswith(".npy") for name in members):
-            raise source.fail("it is a zip archive without arrays (a torch file, or a wheel?)")
+            raise source.fail("it is a zip archive without arrays (a wheel?)")
         result: dict[str, Any] = {}
         for name, (archive, info) in members.items():
             key, _, part = name.rpartition("/")
@@ -294,7 +295,7 @@ def _read_all(source: Source, checks: Checks) -> dict[str, np.ndarray]:
                 raise source.fail(f"member {name!r} is not an array")
             if not sparse:
                 plain = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
-                found = _start_stored(source, info, checks) if plain else _read_member(source, archive, info)
+                found = _start_stored(source, info, checks) if plain else read_member(source, archive, info)
                 result[name.removesuffix(".npy")] = found
             elif part == "format.npy":
                 result[key] = _read_npz_sparse(source, key, members)
@@ -316,12 +317,12 @@ def _at_once(work: Callable[..., Any], *args: Any) -> Any:
 
 def _read_npz_sparse(source: Source, key: str, members: dict[str, Any]) -> np.ndarray:
     """MXNet 2 keeps a sparse array as a folder of dense ones, beside a `format` whose .npy header is not even valid."""
-    text = _read_member(source, *members[f"{key}/format.npy"], raw=True)
+    text = read_member(source, *members[f"{key}/format.npy"], raw=True)
     kind = text[10 + int.from_bytes(text[8:10], "little") :].decode("latin-1")
     aux = {"row_sparse": ["indices"], "csr": ["indptr", "indices"]}.get(kind)
     if aux is None or not all(f"{key}/{name}.npy" in members for name in aux):
         raise source.fail(f"array {key!r} has the unknown sparse format {kind[:20]!r}")
-    data, shape, *index = [_read_member(source, *members[f"{key}/{name}.npy"]) for name in ("data", "shape", *aux)]
+    data, shape, *index = [read_member(source, *members[f"{key}/{name}.npy"]) for name in ("data", "shape", *aux)]
     if shape.ndim != 1 or shape.dtype.kind not in "iu":
         raise source.fail(f"sparse array {key!r} has no proper shape")
     return densify(source, f"sparse array {key!r}", data, index, tuple(int(n) for n in shape))

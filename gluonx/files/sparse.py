@@ -28,8 +28,9 @@ def densify(source: Source, what: str, data: np.ndarray, index: list[np.ndarray]
     def fail(reason: str) -> FormatError:
         return source.fail(f"{what} {reason}", source.pos)
 
+    nbytes = byte_count(data.dtype, shape, fail)
     if not source.keeps_sparse:
-        source.spend(byte_count(data.dtype, shape, fail), what)
+        source.spend(nbytes, what)
     if not shape or any(i.ndim != 1 or i.dtype.kind not in "iu" for i in index):
         raise fail(f"of shape {shape} has a bad index")
     where: Any = index[-1]

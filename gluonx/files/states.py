@@ -1,17 +1,10 @@
-"""Trainer states of MXNet, which are pickles, read without a pickle machine that could run anything.
-
-A pickle is a program for a small stack machine. This module is such a machine for the few instructions that these
-files are made of. It cannot import, call or construct anything: the names in :data:`_NAMES` and :data:`_CLASSES` are
-the only ones it knows, and what stands under them are records of this module. Keys are strings and integers, so that
-no nest of tuples can be made to hash for ever, and the whole file is read once, forwards.
-"""
+"""Trainer states of MXNet, which are pickles, read without a pickle machine that could run anything: `pickles`."""
 
 from __future__ import annotations
 
 import dataclasses
 import io
-import pickletools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +12,7 @@ import numpy as np
 from gluonx.errors import FormatError
 from gluonx.files.files import Readable, opened
 from gluonx.files.mxnet_list import read_one
+from gluonx.files.pickles import Machine, Record
 from gluonx.files.source import Source
 
 _MAX_BYTES = 1 << 33
@@ -165,169 +159,14 @@ def _there(value: Any) -> tuple[Any, ...]:
     return () if value is None else (value,)
 
 
-class _Name:
-    """A global of the pickle: only ever compared, never looked up anywhere."""
+class _States(Machine):
+    what = "trainer states"
 
-    def __init__(self, module: str, name: str) -> None:
-        self.module, self.name = module, name
-
-
-class _Record:
-    """An object of the pickle: the name of its class, what it was made of, and its attributes."""
-
-    def __init__(self, name: _Name, args: tuple[Any, ...]) -> None:
-        self.name, self.args, self.state = name, args, None
-
-
-_MARK = object()
-
-
-class _Machine:
-    """Runs the instructions; see the module's text."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.stack: list[Any] = []
-        self.memo: dict[int, Any] = {}
-
-    def fail(self, reason: str) -> FormatError:
-        return self.source.fail(f"as trainer states: {reason}")
-
-    def pop(self) -> Any:
-        if not self.stack or self.stack[-1] is _MARK:
-            raise self.fail("an instruction finds nothing to work on")
-        return self.stack.pop()
-
-    def to_mark(self) -> list[Any]:
-        for i in range(len(self.stack) - 1, -1, -1):
-            if self.stack[i] is _MARK:
-                items = self.stack[i + 1 :]
-                del self.stack[i:]
-                return items
-        raise self.fail("an instruction finds no mark")
-
-    def run(self, data: bytes) -> Any:
-        try:
-            for opcode, arg, _ in pickletools.genops(io.BytesIO(data)):
-                if opcode.name == "STOP":
-                    return self.pop()
-                self.step(opcode.name, arg)
-        except FormatError:
-            raise
-        except Exception as error:  # pickletools raises ValueError, struct.error, UnicodeError and more
-            raise self.fail(f"it is damaged ({error})") from error
-        raise self.fail("it ends too early")
-
-    def step(self, name: str, arg: Any) -> None:
-        plain = _PUSHES.get(name)
-        if plain is not None:
-            self.stack.append(plain(arg))
-        elif name in _QUIET:
-            return
-        elif name == "MARK":
-            self.stack.append(_MARK)
-        elif name in ("MEMOIZE", "BINPUT", "LONG_BINPUT", "PUT"):
-            value = self.pop()
-            self.memo[len(self.memo) if name == "MEMOIZE" else arg] = value
-            self.stack.append(value)
-        elif name in ("BINGET", "LONG_BINGET", "GET"):
-            if arg not in self.memo:
-                raise self.fail(f"it refers to object {arg}, which it does not hold")
-            self.stack.append(self.memo[arg])
-        else:
-            step = _STEPS.get(name)
-            if step is None:
-                raise self.fail(f"the instruction {name} is not one of those that trainer states are made of")
-            step(self, arg)
-
-    def tuple_of(self, count: int) -> None:
-        items = [self.pop() for _ in range(count)]
-        self.stack.append(tuple(items[::-1]))
-
-    def named(self, module: Any, name: Any) -> None:
-        if not isinstance(module, str) or not isinstance(name, str):
-            raise self.fail("a name is not a string")
-        module = "builtins" if module == "__builtin__" else module
-        known = (module, name) in _NAMES or any(
+    def knows(self, module: str, name: str) -> bool:
+        return (module, name) in _NAMES or any(
             module.split(".")[: root.count(".") + 1] == root.split(".") and name in classes
             for root, classes in _CLASSES.items()
         )
-        if not known:
-            raise self.fail(f"it asks for {module}.{name}, which is not one of the names that trainer states have")
-        self.stack.append(_Name(module, name))
-
-    def reduce(self, _: Any) -> None:
-        args, called = self.pop(), self.pop()
-        if not isinstance(called, _Name) or not isinstance(args, tuple):
-            raise self.fail("it calls something that is not a class")
-        if called.name == "bytearray":
-            text = args[:1] if args[1:] == ("latin-1",) else ()  # as protocol 2 spells it
-            args = tuple(t.encode("latin-1") for t in text if isinstance(t, str)) or args
-            if len(args) > 1 or not all(isinstance(a, bytes) for a in args):
-                raise self.fail("a bytearray is not made of bytes")
-            self.stack.append(b"".join(args))
-        elif called.name in ("defaultdict", "OrderedDict"):
-            self.stack.append({})
-        else:
-            self.stack.append(_Record(called, args))
-
-    def build(self, _: Any) -> None:
-        state, target = self.pop(), self.pop()
-        if not isinstance(target, _Record) or target.state is not None:
-            raise self.fail("it sets attributes of something that has none")
-        target.state = state
-        self.stack.append(target)
-
-    def set_items(self, items: list[Any]) -> None:
-        target = self.pop()
-        if not isinstance(target, dict) or len(items) % 2:
-            raise self.fail("it puts keys into something that is not a dict")
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            if type(key) not in (str, int, bool):
-                raise self.fail(f"a key is a {type(key).__name__}, not a string or an integer")
-            target[key] = value
-        self.stack.append(target)
-
-    def append(self, items: list[Any]) -> None:
-        target = self.pop()
-        if not isinstance(target, list):
-            raise self.fail("it appends to something that is not a list")
-        target.extend(items)
-        self.stack.append(target)
-
-
-_QUIET = frozenset(["PROTO", "FRAME"])
-_PUSHES: dict[str, Callable[[Any], Any]] = {
-    "NONE": lambda _: None,
-    "NEWTRUE": lambda _: True,
-    "NEWFALSE": lambda _: False,
-    "EMPTY_DICT": lambda _: {},
-    "EMPTY_LIST": lambda _: [],
-    "EMPTY_TUPLE": lambda _: (),
-    **dict.fromkeys(
-        (
-            *("BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
-            *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8"),
-        ),
-        lambda arg: arg,
-    ),
-    "BYTEARRAY8": bytes,
-}
-_STEPS: dict[str, Callable[[_Machine, Any], None]] = {
-    "TUPLE1": lambda m, _: m.tuple_of(1),
-    "TUPLE2": lambda m, _: m.tuple_of(2),
-    "TUPLE3": lambda m, _: m.tuple_of(3),
-    "TUPLE": lambda m, _: m.stack.append(tuple(m.to_mark())),
-    "SETITEM": lambda m, _: m.set_items([m.pop(), m.pop()][::-1]),
-    "SETITEMS": lambda m, _: m.set_items(m.to_mark()),
-    "APPEND": lambda m, _: m.append([m.pop()]),
-    "APPENDS": lambda m, _: m.append(m.to_mark()),
-    "REDUCE": _Machine.reduce,
-    "NEWOBJ": _Machine.reduce,
-    "BUILD": _Machine.build,
-    "GLOBAL": lambda m, arg: m.named(*arg.split(" ", 1)),
-    "STACK_GLOBAL": lambda m, _: m.named(*[m.pop(), m.pop()][::-1]),
-}
 
 
 def is_pickle(source: Readable) -> bool:
@@ -359,7 +198,7 @@ def load_trainer_states(source: Readable) -> TrainerStates:
     with opened(source, 0) as file:
         if file.size > _MAX_BYTES:
             raise file.fail(f"it has {file.size} bytes, more than trainer states can have")
-        machine = _Machine(file)
+        machine = _States(file)
         if file.read(1) != b"\x80":
             raise machine.fail("it is no pickle, which trainer states of MXNet are")
         file.seek(0)
@@ -367,11 +206,11 @@ def load_trainer_states(source: Readable) -> TrainerStates:
         return _interpret(machine, content)
 
 
-def _interpret(machine: _Machine, content: Any) -> TrainerStates:
+def _interpret(machine: Machine, content: Any) -> TrainerStates:
     states, optimizer = content if isinstance(content, tuple) and len(content) == 2 else (content, None)
     if not isinstance(states, dict) or not all(type(key) is int for key in states):
         raise machine.fail("it does not hold a dict of states by the parameter's number")
-    if optimizer is not None and not isinstance(optimizer, _Record):
+    if optimizer is not None and not isinstance(optimizer, Record):
         raise machine.fail("what stands beside the states is no optimizer")
     arrays: dict[int, np.ndarray] = {}
     found = {key: _state(machine, value, arrays, 0) for key, value in states.items()}
@@ -383,7 +222,7 @@ def _interpret(machine: _Machine, content: Any) -> TrainerStates:
         found,
         optimizer.name.name,
         _plain(attributes),
-        (scheduler.name.name, _plain(scheduler.state)) if isinstance(scheduler, _Record) else None,
+        (scheduler.name.name, _plain(scheduler.state)) if isinstance(scheduler, Record) else None,
         optimizer.name.module == "mxnet.optimizer.optimizer" and optimizer.name.name != "Test",
     )
 
@@ -394,12 +233,12 @@ def _plain(attributes: Any) -> dict[str, Any]:
     return {str(key): value for key, value in items if _is_plain(value)}
 
 
-def _state(machine: _Machine, value: Any, arrays: dict[int, np.ndarray], depth: int) -> Any:
+def _state(machine: Machine, value: Any, arrays: dict[int, np.ndarray], depth: int) -> Any:
     if value is None:
         return None
     if isinstance(value, tuple | list) and depth < 3 and len(value) < 100:
         return tuple(_state(machine, part, arrays, depth + 1) for part in value)
-    if not (isinstance(value, _Record) and value.name.name in ("NDArray", "ndarray") and isinstance(value.state, dict)):
+    if not (isinstance(value, Record) and value.name.name in ("NDArray", "ndarray") and isinstance(value.state, dict)):
         raise machine.fail("a state is neither None nor an array nor a tuple of these")
     if id(value) not in arrays:
         handle = value.state.get("handle")

@@ -106,3 +106,4 @@ from gluonx import utils as utils
 from gluonx import visualization as visualization
 from gluonx import viz as viz
 from gluonx import waitall as waitall
+from gluonx import weights as weights

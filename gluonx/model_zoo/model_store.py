@@ -24,8 +24,9 @@ import numpy as np
 
 from gluonx import files as serialize
 from gluonx._frames import door
-from gluonx.block import checkpoint
+from gluonx.block import checkpoint, naming
 from gluonx.errors import FormatError, GluonxError
+from gluonx.model_zoo import torchvision
 from gluonx.utils import check_sha1, download
 
 __all__ = ["finished", "get_model_file", "getter", "load_weights", "named", "one_of", "purge", "short_hash"]
@@ -70,7 +71,8 @@ _SHA1 = {
 
 _PUT = (
     "Put the file {file} (SHA-1 {sha1}) into {folder}, or give url= (or MXNET_GLUON_REPO), the address of a server "
-    "that has it as URL/gluon/models/{stem}.zip, or of the file itself."
+    "that has it as URL/gluon/models/{stem}.zip, or of the file itself. A file that you have, torchvision's "
+    "too, is given as pretrained='PATH'."
 )
 
 Choice = TypeVar("Choice")
@@ -208,8 +210,8 @@ def load_weights(
     net : Block
         Initialized or not. If its ``layout`` has the channels last, the kernels of convolutions are transposed.
     filename : path
-        By structured names (``features.0.weight``), or, as older files are, in the order of the net's parameters under
-        names such as ``squeezenet0_conv0_weight``.
+        By structured names (``features.0.weight``), by torchvision's (a safetensors or ``.pth`` file), or, as older
+        files are, in the order of the net's parameters under names such as ``squeezenet0_conv0_weight``.
     device : Device, optional
         Where parameters go that are not initialized yet.
     ignore_mismatch : bool or str
@@ -220,12 +222,20 @@ def load_weights(
     FormatError
         If the file does not fit the net; the message lists all that is missing, unexpected or of another shape.
     """
-    arrays = _by_position(net, serialize.load_arrays(filename))
+    arrays = _by_position(net, _of_torchvision(net, serialize.load_arrays(filename)))
     if getattr(net, "layout", "NCHW") == "NHWC":
         hosts = {k: v.asnumpy() if hasattr(v, "asnumpy") else np.asarray(v) for k, v in arrays.items()}
         arrays = {k: v.transpose(0, 2, 3, 1) if v.ndim == 4 else v for k, v in hosts.items()}
     options = checkpoint.Options(device, ignore_mismatch=ignore_mismatch)
     checkpoint.load_dict(net, arrays, f"file '{os.fspath(filename)}'", options)
+
+
+def _of_torchvision(net: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arrays under the net's names, if theirs are torchvision's: those with its word for the last layer."""
+    arrays = {name.removeprefix("module."): value for name, value in arrays.items()}
+    if not any(name.startswith(("fc.", "classifier.")) for name in arrays):
+        return arrays
+    return naming.arranged(arrays, net.collect_params(), torchvision.names_of(net))
 
 
 def _by_position(net: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -240,20 +250,22 @@ def _by_position(net: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
 def finished(
     net: Any,
     name: str,
-    pretrained: bool,
+    pretrained: bool | str | os.PathLike[str],
     device: Any = None,
     root: str | os.PathLike[str] | None = None,
     url: str | None = None,
 ) -> Any:
     """Return the net, with the weights of `name` in it if `pretrained`; its output stays as it is for other classes."""
-    if pretrained:
+    if isinstance(pretrained, str | os.PathLike):
+        load_weights(net, pretrained, device, r"output\.")
+    elif pretrained:
         load_weights(net, get_model_file(name, root, url), device, r"output\.")
     return net
 
 
 _WEIGHTS = """\
-    pretrained : bool
-        Whether to load MXNet's weights for ImageNet.
+    pretrained : bool or path
+        Whether to load MXNet's weights for ImageNet. Or a file of weights: MXNet's, gluonx's or torchvision's.
     device : Device, optional
         Where they go. ``ctx`` is its older name.
     root, url : optional

@@ -17,7 +17,7 @@ import numpy as np
 from gluonx import device as _device
 from gluonx import forked
 from gluonx._frames import door, shorten
-from gluonx.deferred import interrupts, source_location
+from gluonx.deferred import integers, interrupts, source_location
 from gluonx.deferred.contracts import Rebound
 from gluonx.deferred.core import (
     Aval,
@@ -153,6 +153,7 @@ class ndarray(Arithmetic, Handle, Methods):
     lent_class: type[_Lent]  # of this array while others may write to its memory, see `lend`
     view_class: type[_View]  # of basic slices of this array, and of what its detach() gives; set below
     detached_class: type[_Detached]
+    integers_move = False  # whether integers with attach_grad have gradients
     cuts_when_attached = False  # whether attach_grad cuts a recorded value off from what it was computed from
 
     if not TYPE_CHECKING:
@@ -542,7 +543,8 @@ class ndarray(Arithmetic, Handle, Methods):
         Notes
         -----
         A recorded value gets its gradient as well, and so does what it was computed from. Arrays of MXNet 1
-        (``mx.nd``) are cut off from that, as they were there. The gradient of integers is zero.
+        (``mx.nd``) are cut off from that, as they were there. The gradient of integers is zero, but under the
+        ``mxnet`` alias.
         """
         if grad_req not in ("write", "add", "null"):
             raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
@@ -555,6 +557,8 @@ class ndarray(Arithmetic, Handle, Methods):
             raise ValueError(f"a gradient has stype 'default' or 'row_sparse', got {stype!r}")
         variable = None
         if grad_req != "null":
+            if self.integers_move and self.dtype.kind in "iu":
+                integers.arm()
             variable = Variable(grad_req, self._belonging(Zeros(self.shape, self.dtype, self._placed())))
         self._lead_to(variable)
 
@@ -749,6 +753,13 @@ class ndarray(Arithmetic, Handle, Methods):
 def cut_when_attached(on: bool) -> None:
     """Choose whether ``attach_grad`` cuts recorded values off from what they were computed from, as in MXNet 1."""
     ndarray.cuts_when_attached = on
+
+
+def move_integers(on: bool) -> None:
+    """Choose whether integers with ``attach_grad`` have gradients, as in MXNet; they are zero otherwise."""
+    ndarray.integers_move = on
+    if not on:
+        integers.disarm()
 
 
 def is_readable(array: ndarray) -> bool:

@@ -133,7 +133,7 @@ def roll(a: Array, shift: Array, axis: Any = None) -> Array:
 
 def meshgrid(*xi: Array, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
     # As in NumPy each array counts as a row of its elements, also one without axes.
-    return jnp.meshgrid(*[jnp.ravel(x) for x in xi], copy=copy, sparse=sparse, indexing=indexing)
+    return list(jnp.meshgrid(*[jnp.ravel(x) for x in xi], copy=copy, sparse=sparse, indexing=indexing))
 
 
 def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> list[Array]:

@@ -110,7 +110,7 @@ UNARY: dict[str, Record] = {
     ),
     "sinc": Record(
         doc="sin(pi x) / (pi x), and 1 at zero.",
-        example=("np.sinc(np.array([1.0, 2.0, 4.0])).tolist()", "[-2.783e-08, 2.783e-08, 2.783e-08]"),
+        example=("np.sinc(np.array([0.0, 0.5])).tolist()", "[1.0, 0.63662]"),
     ),
     "spacing": Record(
         doc="The distance from each element to the next number away from zero.",

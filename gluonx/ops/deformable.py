@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
@@ -147,7 +147,13 @@ def _convolved(plan: _Plan, columns: Array, weight: Array, made: Shape) -> Array
     inner = weight.shape[1]
     columns = columns.reshape(batch, plan.groups, inner * plan.taps, -1)
     weight = weight.reshape(plan.groups, plan.filters // plan.groups, inner * plan.taps)
-    return jnp.einsum("goc,bgcp->bgop", weight, columns).reshape(batch, plan.filters, *made)
+
+    def joined(weight: Array, columns: Array) -> Array:
+        return jnp.einsum("goc,bgcp->bgop", weight, columns)
+
+    # XLA for GPUs (jax 0.10.2) finds no tiles for the gradient of the other where there are few filters.
+    found = lax.platform_dependent(weight, columns, cuda=jnp.matmul, default=joined)
+    return found.reshape(batch, plan.filters, *made)
 
 
 def _biased(plan: _Plan, y: Array, bias: Array | None, no_bias: bool) -> Array:

@@ -215,7 +215,10 @@ def dot_product_attention(
 
 
 @register(
-    level=6, nout=4, amp="low", shape="(batch, queries, heads, width), then the keys and values with the new ones"
+    level=6,
+    nout=4,
+    amp="low",
+    shape="(batch, queries, heads, width), then the cache of keys, that of values, and the new position",
 )
 def cached_attention(
     query: Array,

@@ -32,6 +32,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from gluonx.device import default_platform
+
 _FEWEST, _SHARE = 8, 6  # columns pay from so many samples on, and with so many times as many units
 
 
@@ -104,7 +106,7 @@ def form_of(batch: Any, size: Any) -> Form:
     Elsewhere XLA chooses the layout.
     """
     known = isinstance(batch, int) and isinstance(size, int)
-    return Form(known and batch >= _FEWEST and size >= _SHARE * batch and jax.default_backend() == "cpu")
+    return Form(known and batch >= _FEWEST and size >= _SHARE * batch and default_platform() == "cpu")
 
 
 def _before(first: Array, all_states: Array, reverse: bool) -> Array:

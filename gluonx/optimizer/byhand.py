@@ -71,6 +71,7 @@ class ByHand:
 def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> Any:
     """Return the program of a rule for arrays of these dtypes, each of the first one's shape or 0-d, or None."""
     from jax import export  # not for whom a Trainer updates
+    from jax.extend.core import InconclusiveDimensionOperation  # jax.errors of 0.10.0 lacks it
 
     from gluonx.ops.host.jaxprs import HostProgram, Unsupported
 
@@ -79,5 +80,5 @@ def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> Any:
     try:
         with keeping_64_bits() if any(a.dtype in WIDE for a in arrays) else without_64_bits(), telling():
             return HostProgram(jax.make_jaxpr(rule)(*structs, jax.ShapeDtypeStruct((numbers,), np.float32)))
-    except (Unsupported, jax.errors.InconclusiveDimensionOperation, *BAD_CALLS):
+    except (Unsupported, InconclusiveDimensionOperation, *BAD_CALLS):
         return None  # of a bad call the usual way says what is wrong

@@ -28,7 +28,7 @@ from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.optimizer.lazily import RowGradient, paired
 from gluonx.optimizer.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule, kind_of
-from gluonx.optimizer.rules import FlatRule, unpack
+from gluonx.optimizer.rules import FlatRule, for_arrays, unpack
 
 
 class Units:
@@ -102,7 +102,7 @@ class Units:
             if layout is None:
                 found.append(pieces[numbers[0]])  # type: ignore[index]
             else:
-                old = layout.parts(array)
+                old = layout.split(array)
                 found.append(layout.join([o if k is None else pieces[k] for k, o in zip(numbers, old, strict=True)]))
         return found
 
@@ -170,7 +170,7 @@ class Units:
         found: dict[str, Any] = {}
         for key, owner, leaf in zip(keys, rule.owners, leaves, strict=True):
             if type(key) is tuple:
-                parts = self.layouts[owner].parts(leaf)
+                parts = self.layouts[owner].split(leaf)
                 found.update((k, np.asarray(part)) for k, part in zip(key, parts, strict=True) if k is not None)
             else:
                 found[key] = leaf
@@ -191,7 +191,7 @@ class Units:
             held = {i: rest.pop(k) for i, k in enumerate(key) if k in rest}
             held = {i: old for i, old in held.items() if old.shape == layout.shapes[i]}
             if held:
-                own = layout.parts(np.asarray(leaf))
+                own = layout.split(np.asarray(leaf))
                 leaf = np.asarray(layout.join([np.asarray(held.get(i, part)) for i, part in enumerate(own)]))
             found.append(leaf)
         return found, rest
@@ -295,20 +295,7 @@ class UnitRule(FlatRule):
         return self._pieces
 
     def _numbers(self, hyper: Any) -> dict[str, Any]:
-        numbers = unpack(hyper, self.pieces)
-        each = {name: self._for_arrays(getattr(numbers, name)) for name in ("lr", "wd", "t")}
-        return {**each, "rescale": numbers.rescale, "layouts": self.layouts}
-
-    def _for_arrays(self, number: Any) -> Any:
-        """One number for each array: a scalar, or one that broadcasts against a fused array."""
-        if jnp.ndim(number) == 0:
-            return number
-        return tuple(
-            number[numbers[0]]
-            if layout is None
-            else layout.spread([jnp.float32(1) if k is None else number[k] for k in numbers])
-            for numbers, layout in zip(self.members, self.layouts, strict=True)
-        )
+        return for_arrays(unpack(hyper, self.pieces), self.members, self.layouts)
 
     def apply(
         self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any, **extra: Any

@@ -164,6 +164,33 @@ def unpack(vector: Any, count: int) -> Hyper:
     return Hyper(rescale=vector[0], t=t, lr=lr, wd=wd if wd.shape[0] else 0.0)
 
 
+def for_arrays(numbers: Hyper, members: Sequence[Sequence[int | None]], layouts: Sequence[Any]) -> dict[str, Any]:
+    """Return the numbers of a step for arrays that hold several parameters each, as `per_parameter` takes them.
+
+    Parameters
+    ----------
+    numbers : Hyper
+        Of the parameters.
+    members : sequence
+        For each array the numbers of its parameters, None for one that is not trained.
+    layouts : sequence
+        For each array the `gluonx.packing.Layout` of its parameters; None for one that holds a single one.
+    """
+
+    def spread(number: Any) -> Any:
+        if jnp.ndim(number) == 0:
+            return number
+        return tuple(
+            number[own[0]]
+            if layout is None
+            else layout.spread([jnp.float32(1) if k is None else number[k] for k in own])
+            for own, layout in zip(members, layouts, strict=True)
+        )
+
+    each = {name: spread(getattr(numbers, name)) for name in ("lr", "wd", "t")}
+    return {**each, "rescale": numbers.rescale, "layouts": layouts}
+
+
 def moved_back(vector: Any, count: int, steps: Any) -> Any:
     """Return the step vector of ``count`` parameters as it was ``steps`` updates ago: its counts are lower by that."""
     return vector - _counts(vector, count) * steps.astype(vector.dtype)

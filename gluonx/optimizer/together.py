@@ -12,40 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred.core import intern_aval
-from gluonx.deferred.vectors import layout_of
-from gluonx.optimizer.rules import FlatRule, unpack
+from gluonx.optimizer.rules import FlatRule, for_arrays, unpack
+from gluonx.packing import Layout
 
 if TYPE_CHECKING:
     from gluonx.optimizer.packed import PackedRule
-
-
-class Stretches:
-    """Weights end to end in a vector, as `At.layout` knows them.
-
-    Parameters
-    ----------
-    weights : sequence
-        Shapes and dtypes.
-    """
-
-    __slots__ = ("join", "parts", "sizes")
-
-    def __init__(self, weights: Sequence[Any]) -> None:
-        layout = layout_of(tuple([intern_aval(tuple(w.shape), np.dtype(w.dtype)) for w in weights]))
-        self.join, self.parts = layout.join, layout.split
-        self.sizes = [aval.size for aval in layout.avals]
-
-    def spread(self, numbers: Sequence[Any]) -> Any:
-        """One number for each array, as a vector that has it at all of the array's elements."""
-        return jnp.concatenate([jnp.broadcast_to(x, (n,)) for x, n in zip(numbers, self.sizes, strict=True)])
-
-    def norm(self, vector: Any) -> Any:
-        """Return the Euclidean norm of each array, spread."""
-        return self.spread([jnp.sqrt(jnp.sum(jnp.square(part))) for part in self.parts(vector)])
 
 
 class Together:
@@ -69,9 +42,9 @@ class Together:
 
     def __init__(self, rule: PackedRule, members: list[tuple[int, ...]], weights: Sequence[Any]) -> None:
         self.members, self.count = members, len(weights)
-        self.layouts = [Stretches([weights[k] for k in ks]) if len(ks) > 1 else None for ks in members]
+        self.layouts = [_end_to_end([weights[k] for k in ks]) if len(ks) > 1 else None for ks in members]
         structs = [
-            jax.ShapeDtypeStruct(weights[ks[0]].shape if layout is None else (sum(layout.sizes),), weights[ks[0]].dtype)
+            jax.ShapeDtypeStruct(weights[ks[0]].shape if layout is None else layout.shape, weights[ks[0]].dtype)
             for ks, layout in zip(members, self.layouts, strict=True)
         ]
         self.whole = FlatRule(rule.rule.tx, structs)
@@ -89,15 +62,13 @@ class Together:
         """(weights, gradients, packed states, step vector) -> (weights, packed states)."""
         n = self.count
         weights, grads, states = arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1]
-        numbers = unpack(arrays[-1], n)
-        each = {name: self._spread(getattr(numbers, name)) for name in ("lr", "wd", "t")}
-        hyper = {**each, "rescale": numbers.rescale, "layouts": self.layouts}
+        hyper = for_arrays(unpack(arrays[-1], n), self.members, self.layouts)
         new, leaves = self.whole.apply(
             self._joined(weights), self._joined(grads), [states[k] for k in self.order], hyper
         )
         found: list[Any] = [None] * n
         for array, members, layout in zip(new, self.members, self.layouts, strict=True):
-            for k, part in zip(members, [array] if layout is None else layout.parts(array), strict=True):
+            for k, part in zip(members, [array] if layout is None else layout.split(array), strict=True):
                 found[k] = part
         packed: list[Any] = [None] * len(states)
         for k, leaf in zip(self.order, leaves, strict=True):
@@ -110,13 +81,9 @@ class Together:
             for members, layout in zip(self.members, self.layouts, strict=True)
         ]
 
-    def _spread(self, number: Any) -> Any:
-        if jnp.ndim(number) == 0:
-            return number
-        return tuple(
-            number[members[0]] if layout is None else layout.spread([number[k] for k in members])
-            for members, layout in zip(self.members, self.layouts, strict=True)
-        )
+
+def _end_to_end(weights: Sequence[Any]) -> Layout:
+    return Layout("flat", 0, False, tuple([tuple(w.shape) for w in weights]))
 
 
 def together(rule: PackedRule, weights: Sequence[Any], limit: int) -> Together | None:

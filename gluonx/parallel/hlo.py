@@ -11,6 +11,8 @@ from typing import Any
 _KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
 _SIZES = {"pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "bf16": 2, "f16": 2, "s32": 4, "u32": 4, "f32": 4}
 _SIZES |= {"s64": 8, "u64": 8, "f64": 8, "c64": 8, "c128": 16, "f8e4m3fn": 1, "f8e5m2": 1, "s4": 1, "u4": 1}
+_NAMES = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "while", "call", "conditional", "after-all"}
+_NAMES |= {"async-start", "async-update", "partition-id", "replica-id", "opt-barrier"}
 _HEAD = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\) -> .* \{$")
 _LINE = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = (.*?) ([\w\-]+)\((.*)$")
 _PART = re.compile(r"'(\w+)'(?::\((\d+)\)(\d+))?")
@@ -24,11 +26,18 @@ class Read:
     flops: float = 0.0
     flops_once: float = 0.0
     """With the body of each loop counted once."""
+    bytes: float = 0.0
+    """Operands and results of all that is launched: what would be read and written if no cache held any of it."""
+    kernels: int = 0
+    """Launches: fusions, calls of libraries, copies and the rest that is no mere name of a buffer."""
+    calls: dict[str, int] = field(default_factory=dict)
+    """How often each target of a custom call is called, such as a function of cuDNN."""
     loops: int = 0
     unknown: int = 0
     """Loops among them of which the text does not tell how often they run; their bodies are counted once."""
     collectives: list[dict[str, Any]] = field(default_factory=list)
-    """By kind and axes of the mesh: how many, bytes of their results, and how often a link carries such a byte."""
+    """By kind and axes of the mesh: how many, bytes of their results, how often a link carries such a byte, among how
+    many devices, and over how many hosts."""
 
 
 @dataclass
@@ -40,7 +49,7 @@ class _Line:
     is_root: bool = False
 
 
-def read(text: str, mesh: Any) -> Read:
+def read(text: str, mesh: Any, near: int | None = None) -> Read:
     """Read a program's text.
 
     Parameters
@@ -49,11 +58,15 @@ def read(text: str, mesh: Any) -> Read:
         As ``compiled.as_text()`` gives it.
     mesh : jax.sharding.Mesh
         That it was compiled for: groups of devices are told as its axes.
+    near : int, optional
+        How many of its devices, one after another, are in one host; all by default.
     """
+    of_host = near or mesh.devices.size
     bodies, entry = _computations(text)
     often, unknown = _often(bodies, entry)
     found = Read(unknown=unknown)
-    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
+    inside = _inside(bodies)
+    sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0, 0.0, 1, 1])
     for name, lines in bodies.items():
         times = often.get(name, 0)
         if not times:
@@ -64,6 +77,13 @@ def read(text: str, mesh: Any) -> Read:
             flops = _flops(line, shapes)
             found.flops += flops * times
             found.flops_once += flops
+            if name not in inside and line.op not in _NAMES and not line.op.endswith("-done"):
+                found.kernels += times
+                operands = _operands(line)
+                found.bytes += times * (_size(line.shape) + sum(_size(shapes.get(one, "")) for one in operands))
+                target = re.search(r'custom_call_target="([^"]+)"', line.rest)
+                if target:
+                    found.calls[target[1]] = found.calls.get(target[1], 0) + times
             kind = line.op.removesuffix("-start")
             if kind in _KINDS:
                 groups = _groups(line.rest)
@@ -73,10 +93,19 @@ def read(text: str, mesh: Any) -> Read:
                 entry_sum = sums[kind, _axes(groups, mesh)]
                 entry_sum[0] += times
                 entry_sum[1] += times * _result(line, kind)
-                entry_sum[2] = _rounds(kind, size)
+                members = groups[0] if groups else range(size)
+                entry_sum[2:] = _rounds(kind, size), size, len({member // of_host for member in members})
     found.collectives = [
-        {"kind": kind, "axes": axes, "count": int(n), "bytes": int(total), "rounds": rounds}
-        for (kind, axes), (n, total, rounds) in sorted(sums.items())
+        {
+            "kind": kind,
+            "axes": axes,
+            "count": int(n),
+            "bytes": int(total),
+            "rounds": rounds,
+            "devices": int(size),
+            "hosts": int(hosts),
+        }
+        for (kind, axes), (n, total, rounds, size, hosts) in sorted(sums.items())
     ]
     return found
 
@@ -96,6 +125,25 @@ def _computations(text: str) -> tuple[dict[str, list[_Line]], str]:
             elif line.startswith("}"):
                 current = None
     return bodies, entry
+
+
+def _inside(bodies: dict[str, list[_Line]]) -> set[str]:
+    """Return the computations that are no launches of their own: inside of fusions, and what reductions apply."""
+    found: set[str] = set()
+    stack = [
+        name
+        for lines in bodies.values()
+        for line in lines
+        if line.op not in ("call", "while", "conditional", "async-start")
+        for name in re.findall(r"(?:calls|to_apply)=%?([\w.\-]+)", line.rest)
+    ]
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            for line in bodies.get(name, ()):
+                stack += re.findall(r"(?:calls|to_apply|body|condition)=%?([\w.\-]+)", line.rest)
+    return found
 
 
 def _often(bodies: dict[str, list[_Line]], entry: str) -> tuple[dict[str, int], int]:
@@ -323,32 +371,38 @@ def _axes(groups: list[list[int]], mesh: Any) -> str:
 
 
 def _flops(line: _Line, shapes: dict[str, str]) -> float:
-    """Operations of a matrix product or convolution; dot products are convolutions on a TPU."""
-    if line.op not in ("convolution", "dot"):
+    """Operations of a matrix product or convolution; dot products are convolutions on a TPU, library calls on a GPU."""
+    kind, rest = line.op, line.rest
+    if kind == "custom-call":
+        target = re.search(r'custom_call_target="__(cublas\$|cudnn\$conv|cudnn\$fmha)(\w*)', rest)
+        if target is None:
+            return 0.0
+        kind = {"cublas$": "dot", "cudnn$conv": "convolution", "cudnn$fmha": "attention"}[target[1]] + target[2]
+    operands = [_ARRAY.search(shapes.get(name, "")) for name in _operands(line)[:2]]
+    result = _ARRAY.search(line.shape)
+    if len(operands) < 2 or None in operands or result is None:
         return 0.0
-    operands = re.findall(r"%([\w.\-]+)", line.rest.partition(")")[0])
-    if len(operands) < 2:
+    left, right, out = ([int(n) for n in found[2].split(",") if n] for found in (*operands, result) if found)
+    if kind.startswith("dot"):
+        told = re.search(r'lhs_contracting_dim(?:s=\{|ensions":\[)([\d,"]*)', rest)
+        inner = math.prod(left[int(k)] for k in told[1].replace('"', "").split(",") if k) if told else 1
+        return 2.0 * math.prod(out) * inner
+    if kind.startswith("attention"):  # of queries and keys, both (batch, length, heads, width)
+        return 2.0 * (5 if "Backward" in kind else 2) * math.prod(left) * right[1]
+    if not kind.startswith("convolution"):
         return 0.0
-    right = _ARRAY.search(shapes.get(operands[1], ""))
-    left = _ARRAY.search(shapes.get(operands[0], ""))
-    if right is None or left is None:
+    # cuDNN's gradients are described by the convolution that they are of.
+    parts = {"BackwardInput": (out, right, left), "BackwardFilter": (left, out, right)}
+    return _convolution(rest, parts.get(kind.removeprefix("convolution"), (left, right, out)))
+
+
+def _convolution(rest: str, parts: tuple[list[int], ...]) -> float:
+    """Operations of a convolution of an image with a kernel to a result, which have these shapes."""
+    labels = re.search(r"dim_labels=(\w+)_(\w+)->(\w+)", rest)
+    if labels is None:
         return 0.0
-    out = _elements(line.shape)
-    if line.op == "dot":
-        contracted = re.search(r"lhs_contracting_dims=\{([\d,]*)\}", line.rest)
-        dims = [int(n) for n in left[2].split(",") if n]
-        inner = math.prod(dims[int(k)] for k in contracted[1].split(",") if k) if contracted else 1
-        return 2.0 * out * inner
-    labels = re.search(r"dim_labels=(\w+)_(\w+)->(\w+)", line.rest)
-    shaped = _ARRAY.search(line.shape)
-    if labels is None or shaped is None:
-        return 0.0
-    sizes = [
-        dict(zip(axes, [int(n) for n in found[2].split(",") if n], strict=False))
-        for axes, found in zip(labels.groups(), (left, right, shaped), strict=True)
-    ]
-    lhs, rhs, result = sizes
-    window = re.search(r"window=\{([^}]*)\}", line.rest)
+    lhs, rhs, result = (dict(zip(axes, part, strict=False)) for axes, part in zip(labels.groups(), parts, strict=True))
+    window = re.search(r"window=\{([^}]*)\}", rest)
     told = dict(part.split("=") for part in window[1].split()) if window else {}
     pairs = math.prod(_taps(told, int(k), lhs[k], rhs[k], result[k]) for k in labels[2] if k.isdigit())
     return 2.0 * result["b"] * result["f"] * rhs["i"] * pairs

@@ -20,10 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Plan and print; the status is 0 where it fits, 1 where it does not, and 2 where nothing can be planned."""
     parser = argparse.ArgumentParser(
         prog="python -m gluonx.parallel.plan",
-        description="Compile a training step for TPUs that are not there, and say what it needs.",
+        description="Compile a training step for TPUs or GPUs that are not there, and say what it needs.",
     )
     parser.add_argument("function", metavar="module:function", help="gives a dict: net, inputs, loss, optimizer, ...")
-    parser.add_argument("--mesh", required=True, help="kind of chips and their arrangement, as v5e:16x16")
+    parser.add_argument("--mesh", required=True, help="kind of devices and their arrangement, as v5e:16x16 or h100:2x8")
     parser.add_argument("--axes", default="", help="axes of the mesh, as data=-1,model=4; all data by default")
     parser.add_argument("--json", action="store_true", help="for programs in place of a table")
     options = parser.parse_args(arguments)

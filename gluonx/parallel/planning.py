@@ -1,9 +1,9 @@
-"""The answer before the machines are rented: a training step compiled for TPUs that are not there.
+"""The answer before the machines are rented: a training step compiled for TPUs or GPUs that are not there.
 
 What is compiled is the step that the engine would run: the same net, recorded by the same loop, with the Trainer's
 update and its donations. Only the arrays are missing. In their place stand :class:`Absent`, which know their shape and
-where they would lie, and the recording ends where the program would be run. XLA's TPU compiler, which needs no TPU,
-says then what memory a chip needs, and its program what is computed and sent.
+where they would lie, and the recording ends where the program would be run. XLA's compilers for TPUs and GPUs, which
+need none, say then what memory a device needs, and the program what is computed and sent.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from gluonx.block.abstract import abstract
 from gluonx.block.block import Block
 from gluonx.deferred import flushing, growth
 from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
-from gluonx.device import current_device
+from gluonx.device import current_device, device_of, planned
 from gluonx.dtype import canonical, keeping_64_bits
 from gluonx.errors import DeviceError, ShapeError
 from gluonx.optimizer.stepvector import StepVector
 from gluonx.parallel import hlo
-from gluonx.parallel.topologies import Chip, abstract_mesh, quietly
+from gluonx.parallel.gpus import Chip
+from gluonx.parallel.topologies import abstract_mesh, quietly
 from gluonx.trainer import Trainer
 
 
@@ -42,8 +43,8 @@ class Absent(jax.ShapeDtypeStruct):
 
     def devices(self) -> Any:
         """Return the devices that it would be on."""
-        assert self.sharding is not None, "made with one"
-        return self.sharding.device_set
+        sharding: Any = self.sharding
+        return sharding.device_set
 
 
 def _absent(shape: Sequence[int], dtype: Any, place: Any) -> Absent:
@@ -61,9 +62,12 @@ class _NumbersOfStep(StepVector):
 
     def renewed(self, numbers: Any) -> Any:
         vector = numbers.vector()
-        value = vector if self.place is None else _absent(vector.shape, vector.dtype, self.place)
-        self.handle.value, self.handle.tape = value, None
-        self.handle.aval = intern_aval(vector.shape, vector.dtype) if self.place is None else aval_of(value)
+        if isinstance(self.place, jax.sharding.NamedSharding):
+            value = _absent(vector.shape, vector.dtype, self.place)
+            self.handle.value, self.handle.aval, self.handle.tape = value, aval_of(value), None
+        else:
+            aval = intern_aval(vector.shape, vector.dtype)
+            self.handle.value, self.handle.aval, self.handle.tape = vector, aval, None
         self.coming = numbers
         return self.handle
 
@@ -75,11 +79,16 @@ class _PlannedTrainer(Trainer):
         super()._begin(states)
         self._vector = _NumbersOfStep()
 
-    def _state_leaves(self, rule: Any, weights: list[Any], units: Any, keys: list[Any]) -> list[Any]:
+    def _state_leaves(
+        self, rule: Any, weights: list[Any], units: Any, keys: list[Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
         structs = [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights]
-        return list(jax.eval_shape(lambda *given: tuple(units.init(rule, list(given))), *structs))
+        return list(jax.eval_shape(lambda *given: tuple(units.init(rule, list(given))), *structs)), {}
 
-    def _state_handles(self, packed: Any, leaves: list[Any], homes: list[Any]) -> list[Any]:
+    def _state_arrays(
+        self, packed: Any, leaves: list[Any], weights: list[Any], units: Any, lanes: list[Any]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        homes = [weights[units.home_of(packed.rule, group[0])] for group in packed.groups]
         found = jax.eval_shape(lambda *given: tuple(packed.pack(given)), *leaves)
         return [
             new_handle(
@@ -88,7 +97,7 @@ class _PlannedTrainer(Trainer):
                 )
             )
             for a, h in zip(found, homes, strict=True)
-        ]
+        ], []
 
 
 class _Lowered(BaseException):
@@ -116,9 +125,19 @@ def _ending_before_the_compiler() -> Generator[list[bool]]:
         flushing.agreements.remove(end)
 
 
+@contextlib.contextmanager
+def _in_place_of_devices(mesh: Any) -> Generator[None]:
+    """Within, the names of the mesh's devices stand for them, though this machine has none or others."""
+    token = planned.set({device_of(d): d for d in mesh.devices.flat})
+    try:
+        yield
+    finally:
+        planned.reset(token)
+
+
 @dataclass
 class Plan:
-    """Needs of a training step; bytes are of one chip.
+    """Needs of a training step; bytes are of one device.
 
     ``repr`` is a table, :meth:`json` the same for programs.
     """
@@ -128,7 +147,7 @@ class Plan:
     devices: int
     fits: bool
     memory: int
-    """Bytes that a chip has."""
+    """Bytes that a device has."""
     needed: int
     """Bytes that the step needs at its peak."""
     weights: int
@@ -138,9 +157,9 @@ class Plan:
     activations: int
     """All else that it needs at its peak, gradients included where they are alive then."""
     parameters: int
-    """Numbers in the net, on all chips together."""
+    """Numbers in the net, on all devices together."""
     flops: float
-    """Of matrix products and convolutions in a step, by one chip."""
+    """Of matrix products and convolutions in a step, by one device."""
     collectives: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     advice: list[str] = field(default_factory=list)
@@ -153,8 +172,8 @@ class Plan:
     def __repr__(self) -> str:
         axes = ", ".join(f"{name}={size}" for name, size in self.axes.items())
         rows = [
-            ("mesh", f"{self.topology}, {self.devices} chips: {axes}"),
-            ("fits", f"{'yes' if self.fits else 'NO'}: {_size(self.needed)} of {_size(self.memory)} a chip"),
+            ("mesh", f"{self.topology}, {self.devices} devices: {axes}"),
+            ("fits", f"{'yes' if self.fits else 'NO'}: {_size(self.needed)} of {_size(self.memory)} a device"),
             ("  weights", f"{_size(self.weights)}  ({self.parameters:,} parameters in all)"),
             ("  optimizer's states", _size(self.states)),
             ("  gradients", _size(self.gradients)),
@@ -162,7 +181,7 @@ class Plan:
             ("  activations and the rest", _size(self.activations)),
         ]
         if self.compile_error is None:
-            rows.append(("FLOPs a chip and step", f"{self.flops:.3g}"))
+            rows.append(("FLOPs a device and step", f"{self.flops:.3g}"))
             for entry in self.collectives:
                 rows.append(
                     (f"{entry['kind']} over {entry['axes']}", f"{entry['count']} times, {_size(entry['bytes'])}")
@@ -194,7 +213,7 @@ def plan(
     rules: Sequence[Any] = (),
     keep_grads: bool = False,
 ) -> Plan:
-    """Compile a training step for TPUs that are not there, and say what it needs.
+    """Compile a training step for TPUs or GPUs that are not there, and say what it needs.
 
     No array is made: a net that was not initialized takes no memory. The net is left as it was.
 
@@ -210,9 +229,10 @@ def plan(
         As of :class:`~gluonx.Trainer`.
     labels : array, struct or tuple of them
     mesh : str
-        The kind of chips and how they are arranged: ``"v5e:16x16"``, ``"v5p:4x4x4"``.
+        The kind of devices and how they are arranged: ``"v5e:16x16"``, ``"v5p:4x4x4"`` of TPUs, and of GPUs
+        ``"h100:8"`` for one host or ``"h100:2x8"`` for hosts and the GPUs of each.
     axes : mapping of str to int, optional
-        The mesh's axes, ``{"data": -1, "model": 4}``; all chips along ``data`` by default.
+        The mesh's axes, ``{"data": -1, "model": 4}``; all devices along ``data`` by default.
     rules : sequence
         As for ``net.shard(*rules)``.
     keep_grads : bool
@@ -227,19 +247,52 @@ def plan(
 
     Notes
     -----
-    Seconds are a roofline: what is computed, read and sent, each by the peak rate of the chip's data sheet, as if the
+    Seconds are a roofline: what is computed, read and sent, each by the peak rate of the device's data sheet, as if the
     other two took no time. A step takes at least the longest of the three, and rarely more than their sum.
 
     Parameters that blocks fuse (query, key and value) are planned one by one, as they are kept where they are split.
 
-    libtpu reads environment variables when it is loaded. Those that it needs on a machine without TPUs are set around
-    the call, and taken away after it.
+    The compilers read environment variables when they are loaded. Those that they need on a machine without TPUs and
+    GPUs are set around the call, and taken away after it.
     """
-    made, chip = abstract_mesh(mesh, axes)
+    return _answer(_recorded(net, inputs, loss, optimizer, optimizer_params, labels, mesh, axes, rules, keep_grads))
+
+
+@dataclass
+class _Recorded:
+    """A step as far as a compiler takes it up: what it would be compiled from, and for which machine."""
+
+    step: _Lowered
+    base: dict[str, Any]
+    """What a :class:`Plan` says whatever the compiler finds."""
+    mesh: Any
+    chip: Chip
+    near: int
+    is_split: bool
+
+    def compile(self) -> Any:
+        """Return the program, as ``jax.stages.Compiled``."""
+        with quietly(), keeping_64_bits(self.step.wide):
+            return self.step.lowered.compile()
+
+
+def _recorded(
+    net: Block,
+    inputs: Any,
+    loss: Any,
+    optimizer: Any,
+    optimizer_params: Mapping[str, Any] | None,
+    labels: Any,
+    mesh: str,
+    axes: Mapping[str, int] | None,
+    rules: Sequence[Any],
+    keep_grads: bool,
+) -> _Recorded:
+    made, chip, near = abstract_mesh(mesh, axes)
     given, asked = _tuple(inputs), _tuple(labels)
     mine = abstract(net, *[jax.ShapeDtypeStruct(tuple(x.shape), canonical(x.dtype)) for x in given])
     trainer: Any = None
-    with sharding.Use(made), _ending_before_the_compiler() as stepping:
+    with sharding.Use(made), _in_place_of_devices(made), _ending_before_the_compiler() as stepping:
         mine.unfuse()  # to join arrays that are not there takes more than their shapes
         for param in mine.collect_params().values():
             param._handle = None  # nothing is to be put onto devices that are not there
@@ -264,14 +317,18 @@ def plan(
             raise DeviceError("plan(): the step computed something before its end, on arrays that are not there")
     weights = [p._handle.value for p in params.values()]
     states = [h.value for h in trainer._held.arrays]
-    sizes = {
+    base = {
+        "topology": mesh,
+        "axes": dict(made.shape),
+        "devices": made.devices.size,
+        "memory": chip.memory,
+        "parameters": sum(int(np.prod(w.shape, dtype=np.int64)) for w in weights),
         "weights": sum(map(_bytes, weights)),
         "states": sum(map(_bytes, states)),
         "gradients": sum(_bytes(p._handle.value) for p in params.values() if p.grad_req != "null"),
         "batch": sum(_bytes(h.value) for h in (*given, *asked)),
     }
-    count = sum(int(np.prod(w.shape, dtype=np.int64)) for w in weights)
-    return _answer(found, mesh, made, chip, sizes, count, any(report.shardings[n].spec for n in report.shardings))
+    return _Recorded(found, base, made, chip, near, any(report.shardings[n].spec for n in report.shardings))
 
 
 def _tuple(values: Any) -> tuple[Any, ...]:
@@ -298,27 +355,17 @@ def _input(x: Any) -> Handle:
     if not any(place.spec) and sharding.batch_axes() and np.prod([mesh.shape[a] for a in sharding.batch_axes()]) > 1:
         raise ShapeError(
             f"plan(): a batch of shape {shape} cannot be split evenly over {dict(mesh.shape)} along "
-            f"{sharding.batch_axes()}; every chip would compute all of it"
+            f"{sharding.batch_axes()}; every device would compute all of it"
         )
     value = _absent(shape, canonical(x.dtype), place)
     return new_handle(value, aval_of(value))
 
 
-def _answer(
-    found: _Lowered, name: str, mesh: Any, chip: Chip, sizes: dict[str, int], count: int, is_split: bool
-) -> Plan:
-    arguments = sum(sizes[kind] for kind in ("weights", "states", "batch"))
-    base = {
-        "topology": name,
-        "axes": dict(mesh.shape),
-        "devices": mesh.devices.size,
-        "memory": chip.memory,
-        "parameters": count,
-        **sizes,
-    }
+def _answer(recorded: _Recorded) -> Plan:
+    base, chip, is_split = recorded.base, recorded.chip, recorded.is_split
+    arguments = sum(base[kind] for kind in ("weights", "states", "batch"))
     try:
-        with quietly(), keeping_64_bits(found.wide):
-            compiled = found.lowered.compile()
+        compiled = recorded.compile()
     except jax.errors.JaxRuntimeError as error:
         told = str(error)
         used = re.search(r"Used ([\d.]+)([KMG]) of ([\d.]+)([KMG]) hbm", told)
@@ -343,15 +390,15 @@ def _answer(
         + stats.temp_size_in_bytes
         + stats.generated_code_size_in_bytes
     )
-    seen = hlo.read(compiled.as_text(), mesh)
+    seen = hlo.read(compiled.as_text(), recorded.mesh, recorded.near)
     costs = compiled.cost_analysis() or {}
     costs = costs[0] if isinstance(costs, list) else costs
     # XLA counts the body of a loop once; what it read and wrote is taken to grow as the products do.
     factor = seen.flops / seen.flops_once if seen.flops_once else 1.0
     seconds = {
         "computing": seen.flops / chip.flops,
-        "memory": costs.get("bytes accessed", 0.0) * factor / chip.bandwidth,
-        "sending": sum(entry["bytes"] * entry["rounds"] for entry in seen.collectives) / chip.links,
+        "memory": (costs["bytes accessed"] * factor if "bytes accessed" in costs else seen.bytes) / chip.bandwidth,
+        "sending": sum(e["bytes"] * e["rounds"] / _rate(chip, e) for e in seen.collectives),
     }
     made = Plan(
         **base,
@@ -368,6 +415,13 @@ def _answer(
     return made
 
 
+def _rate(chip: Chip, entry: Mapping[str, Any]) -> float:
+    """Bytes in a second of a collective: where it leaves a host, all devices there that take part send at once."""
+    if chip.network is None or entry["hosts"] == 1:
+        return chip.links
+    return min(chip.links, chip.network * entry["devices"] / entry["hosts"])
+
+
 _LOOPS = (
     "the program has {count} loops of which it does not tell how often they run; their bodies are counted once: FLOPs, "
     "collectives and seconds are lower bounds, memory is the compiler's own"
@@ -381,12 +435,12 @@ def _advice(made: Plan, is_split: bool) -> list[str]:
     found = []
     own = made.weights + made.states + made.gradients
     if not is_split and own > made.memory // 4:
-        found.append("every chip has all weights and states: rules=[parallel.fsdp()] splits them over the chips")
+        found.append("every device has all weights and states: rules=[parallel.fsdp()] splits them over the devices")
     elif is_split and own > made.memory // 2:
         found.append(
-            "weights, gradients and states alone fill a chip: take more chips, or rules that split more of them"
+            "weights, gradients and states alone fill a device: take more devices, or rules that split more of them"
         )
     if made.activations > made.memory // 4:
         found.append('net.hybridize(remat="layer") keeps the inputs of layers only; a smaller batch needs less as well')
         found.append("net.hybridize(scan=True) has one layer's buffers in place of all layers', where layers are alike")
-    return found or ["a smaller batch, or more chips"]
+    return found or ["a smaller batch, or more devices"]

@@ -10,7 +10,7 @@ import gluonx as mx
 from gluonx import compat, metric
 from gluonx.compat.callback import BatchEndParam
 from gluonx.compat.contrib import tensorboard, text
-from gluonx.errors import FormatError, GluonxError
+from gluonx.errors import FormatError
 from lib import TESTS
 from lib.golden import load_cases
 
@@ -33,8 +33,10 @@ def test_files(tmp_path):
         path.write_text(wrong)
         with pytest.raises(FormatError, match=told):
             text.embedding.CustomEmbedding(path)
-    with pytest.raises(GluonxError, match="CustomEmbedding"):
-        text.embedding.create("glove")
+    with pytest.raises(FileNotFoundError, match="nothing is fetched"):
+        text.embedding.create("glove", embedding_root=tmp_path)
+    with pytest.raises(KeyError, match=r"has no file 'v\.txt', but glove\.42B"):
+        text.embedding.GloVe("v.txt")
     with pytest.raises(ValueError, match="'zz' is unknown"):
         found.update_token_vectors("zz", mx.np.ones(3))
     with pytest.raises(ValueError, match=r"\(1, 3\) were expected"):
@@ -43,7 +45,7 @@ def test_files(tmp_path):
         found.to_tokens(77)
     with pytest.raises(ValueError, match="distinct"):
         text.vocab.Vocabulary(reserved_tokens=["a", "a"])
-    assert text.embedding.get_pretrained_file_names() == {}
+    assert {"fasttext", "glove"} <= set(text.embedding.get_pretrained_file_names())
 
     @text.embedding.register
     class Mine(text.embedding.CustomEmbedding):
@@ -53,6 +55,18 @@ def test_files(tmp_path):
     mine = text.embedding.create("mine", pretrained_file_path=path)
     assert isinstance(mine, Mine) and mine.get_vecs_by_tokens("b").asnumpy().tolist() == [3, 4]
     assert text.embedding.get_pretrained_file_names("mine") == []
+
+
+@pytest.mark.parametrize(("kind", "name"), [("glove", "glove.6B.50d.txt"), ("fasttext", "wiki.simple.vec")])
+def test_vectors_that_lie_where_mxnet_puts_them(kind, name, tmp_path):
+    (tmp_path / kind).mkdir()
+    (tmp_path / kind / name).write_text("the 0.5 1.5\ncat 1 2\n")
+    vocabulary = text.vocab.Vocabulary(text.utils.count_tokens_from_str("cat dog"))
+    whole = text.embedding.create(kind, pretrained_file_name=name, embedding_root=tmp_path)
+    part = text.embedding.create(kind, pretrained_file_name=name, embedding_root=tmp_path, vocabulary=vocabulary)
+    assert (len(whole), whole.vec_len, len(part)) == (3, 2, 3)
+    for found in (whole, part):
+        assert found.get_vecs_by_tokens(["cat", "dog"]).asnumpy().tolist() == [[1, 2], [0, 0]]
 
 
 def test_tensorboard(monkeypatch):

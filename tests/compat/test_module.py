@@ -586,8 +586,9 @@ def test_parameters_that_programs_set_and_read(tmp_path):
     again = Module.load(str(tmp_path / "m"), 1, load_optimizer_states=True)
     assert again.params_initialized and sorted(again._arg_params) == ["fc_bias", "fc_weight"]
     assert again._preload_opt_states == str(tmp_path / "m-0001.states")
+    assert again.get_params()[0]["fc_bias"].asnumpy().tolist() == [0.25, -0.25]  # as MXNet, before bind too
     with pytest.raises(GluonxError, match="bind"):
-        again.get_params()
+        again.init_optimizer()
     again.bind(*shapes)
     again._arg_params = {"fc_bias": nd.array([1.0, 2.0])}
     assert again._arg_params["fc_bias"].asnumpy().tolist() == [1, 2]

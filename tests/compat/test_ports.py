@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 import gluonx
+from gluonx.compat.__main__ import main
 from lib import TESTS
 
 PORTS = TESTS / "ports"
@@ -47,7 +48,18 @@ EXPORTS = ("decoder_states",)  # they read MXNet's files again
 WHOLE_MODELS = ("unet", "vision_transformer", "dcgan_training")  # their losses agree to 1e-4 step by step
 
 
-@pytest.mark.parametrize("name", sorted(EXPECTED))
+IDIOMS = ("symbols_2x", "sparse_2x", "loops_2x", "int8_2x")  # of parts that are there under the alias
+
+
+@pytest.mark.parametrize("name", IDIOMS)
+def test_idioms_under_the_alias(name, capsys):
+    assert main(["--version", "2", str(PORTS / f"{name}.py")]) == 0
+    printed, expected = capsys.readouterr().out, "\n".join(EXPECTED[name])
+    assert words(printed) == words(expected)
+    assert numbers(printed) == pytest.approx(numbers(expected), rel=2e-4, abs=2e-5, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", sorted({*EXPECTED} - {*IDIOMS}))
 def test_port(name, tmp_path, capsys, monkeypatch):
     if name in EXPORTS:  # as gluonx.compat does
         monkeypatch.setattr(type(gluonx.Block._block_names), "export_format", lambda self: "mxnet")

@@ -612,7 +612,7 @@ BAD_PARAMETERS = {
     "half": (half("net.params"), ["half'", "damaged zip archive"]),
     "one byte short": (short("net.params"), ["short'", "damaged zip archive"]),
     "bits flipped": (flipped("net.params"), ["flipped'"]),
-    "text": (text, ["text'", "expected npz, npy, safetensors or an MXNet NDArray list"]),
+    "text": (text, ["text'", "expected npz, npy, safetensors, a file of torch.save or an MXNet NDArray list"]),
     "pickle": (a_pickle, ["pickled'", "it is a pickle", "never unpickles"]),
     "trainer states": (lambda folder: folder / "trainer.states", ["into Net", "it lacks 'features.0.weight'"]),
     "another model": (another_model, ["into Net", "it lacks 'features.0.weight'", "it holds 'weight', 'bias'"]),

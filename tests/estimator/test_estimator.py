@@ -482,3 +482,27 @@ def test_devices_are_devices(wrong):
     for keyword in ("device", "context"):
         with pytest.raises(ValueError, match="device must be a Device or a list of them"):
             estimator.Estimator(net, loss.L2Loss(), **{keyword: wrong})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"metrics": "x"},
+        {"metrics": ["a"]},
+        {"loader": None},
+        {"handlers": [["CheckpointHandler", 5]]},
+        {"batch_in_epoch": 3},
+    ],
+    ids=str,
+)
+def test_a_part_of_a_checkpoint_that_is_something_else_is_an_error(loader, tmp_path, changed):
+    """Its checksum is gone as well, as in files that older versions wrote."""
+    fitter().fit(loader, epochs=1, event_handlers=estimator.CheckpointHandler(tmp_path))
+    path = tmp_path / "model-epoch0batch5.resume"
+    kept = {**json.loads(path.read_text()), **changed}
+    del kept["checksum"]
+    path.write_text(json.dumps(kept))
+    with pytest.raises(mx.errors.FormatError, match=r"model-epoch0batch5\.resume: its states do not fit"):
+        fitter().fit(
+            loader, epochs=2, event_handlers=estimator.CheckpointHandler(tmp_path, resume_from_checkpoint=True)
+        )

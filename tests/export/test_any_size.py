@@ -18,7 +18,7 @@ import gluonx
 from gluonx import engine
 from gluonx import np as gnp
 from gluonx.compat import prefixes
-from gluonx.export.stablehlo import InputSpec, load_artifact
+from gluonx.export import InputSpec, load_artifact
 from gluonx.gluon import SymbolBlock
 from lib import TESTS
 from lib.any_size import BATCH_ONLY, FORWARDS, FORWARDS_1, INPUTS, made

@@ -15,8 +15,7 @@ import gluonx
 from gluonx import autograd, gluon, nn, npx
 from gluonx import np as gnp
 from gluonx.errors import FormatError, ShapeError
-from gluonx.export import stablehlo
-from gluonx.export.stablehlo import InputSpec, save_artifact
+from gluonx.export import InputSpec, save_artifact, stablehlo
 from gluonx.files import checksum_of
 from lib import ROOT, TESTS
 

@@ -17,9 +17,9 @@ from gluonx import nn, npx, rnn
 from gluonx import np as gnp
 from gluonx.compat import install_as_mxnet, uninstall
 from gluonx.errors import FormatError, GluonxError, GraphError, ShapeError, TracedValueError, UninitializedError
+from gluonx.export import InputSpec
 from gluonx.export.onnx import write
 from gluonx.export.onnx.graph import Graph
-from gluonx.export.stablehlo import InputSpec
 from gluonx.gluon import SymbolBlock
 from lib.exported_nets import CASES, ZOO, inputs_of, make
 from lib.onnx_served import Code, handles, kinds, numbers, same, sent, served

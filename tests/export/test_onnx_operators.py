@@ -14,9 +14,9 @@ from gluonx import np as gnp
 from gluonx.contrib.quantization import quantize_net
 from gluonx.deferred.engine import invoke
 from gluonx.errors import GraphError
+from gluonx.export import InputSpec
 from gluonx.export.onnx import emit
 from gluonx.export.onnx.export import program_of
-from gluonx.export.stablehlo import InputSpec
 from gluonx.onnx import import_model
 from gluonx.ops.registry import OPS, get
 from lib import TESTS, sweep

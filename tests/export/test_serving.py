@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
@@ -74,6 +75,45 @@ def test_a_foreign_client_gets_the_right_numbers(server):
         for size in (1, 3, 16, 40):  # in one piece, padded, and split
             x = np.random.default_rng(size).normal(size=(size, 4)).astype("float32")
             np.testing.assert_allclose(ask(client, grpcclient, x), expected(x), rtol=1e-5, atol=1e-5)
+
+
+def test_tensors_come_as_bytes_over_rest(server):
+    """What tritonclient.http does unless told otherwise: bytes behind the JSON."""
+    x = np.random.default_rng(1).normal(size=(5, 4)).astype("float32")
+    with httpclient.InferenceServerClient(server.http) as client:
+        np.testing.assert_array_equal(ask(client, httpclient, x), ask(client, httpclient, x, binary_data=False))
+    head = json.dumps(
+        {"inputs": [{"name": "data", "shape": [1, 4], "datatype": "FP32", "parameters": {"binary_data_size": 16}}]}
+    ).encode()
+    for rest, told in ((b"\0" * 15, "15 came"), (b"\0" * 17, "1 bytes came that no input tells of")):
+        asked = urllib.request.Request(
+            f"http://{server.http}/v2/models/net/infer",
+            head + rest,
+            {"Inference-Header-Content-Length": str(len(head))},
+        )
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(asked)
+        assert refused.value.code == 400
+        assert told in refused.value.read().decode()
+
+
+def test_versions_of_a_model_and_programs_that_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")  # the tests' own is 1
+    old, new = export(tmp_path / "old"), export(tmp_path / "new", scale=2.0)
+    x = np.ones((1, 4), "float32")
+    cache = tmp_path / "programs"
+    for again in (False, True):
+        kept = set(cache.glob("*-cache"))
+        with (
+            served(f"net@1={old}", f"net@2={new}", "--buckets", "1,4", "--cache", str(cache)) as running,
+            grpcclient.InferenceServerClient(running.grpc) as client,
+        ):
+            tensor = grpcclient.InferInput("data", x.shape, "FP32")
+            tensor.set_data_from_numpy(x)
+            for version, scale in (("1", 1.0), ("2", 2.0), ("", 2.0)):
+                found = client.infer("net", [tensor], model_version=version).as_numpy("output0")
+                np.testing.assert_allclose(found, expected(x, scale), rtol=1e-5)
+        assert set(cache.glob("*-cache")) == kept if again else list(cache.glob("*-cache"))
 
 
 def test_every_client_gets_its_own_answer(server):
@@ -227,7 +267,7 @@ def test_a_settings_file_of_mlserver(tmp_path):
 
 
 def test_whole_numbers_on_both_sides_of_two_to_the_63(tmp_path):
-    from gluonx.export.stablehlo import InputSpec, save_artifact
+    from gluonx.export import InputSpec, save_artifact
 
     folder = save_artifact(tmp_path / "wide", lambda params, n: n + 0, {}, [InputSpec("n", ("b",), "uint64")])
     with served(folder) as running:
@@ -245,7 +285,7 @@ def test_whole_numbers_on_both_sides_of_two_to_the_63(tmp_path):
 
 
 def test_many_inputs_and_types_that_the_protocol_lacks(tmp_path):
-    from gluonx.export.stablehlo import InputSpec, save_artifact
+    from gluonx.export import InputSpec, save_artifact
 
     def fn(params, images, more):
         return {"sum": images.astype("float32").sum(1) + more["half"].astype("float32"), "count": images * 2}
@@ -268,7 +308,7 @@ def test_many_inputs_and_types_that_the_protocol_lacks(tmp_path):
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory):
     """An artifact of which one call takes some hundredths of a second."""
-    from gluonx.export.stablehlo import InputSpec, save_artifact
+    from gluonx.export import InputSpec, save_artifact
 
     def fn(params, x):
         return jax.lax.fori_loop(0, 4000, lambda _, y: jnp.tanh(y @ params["w"]), x)

@@ -154,7 +154,7 @@ def test_serve_as_a_command(tmp_path, digits, params, images):
     np.save(tmp_path / "in.npy", images)
     run_alone([str(digits / "serve.py"), str(tmp_path / "in.npy"), str(tmp_path / "out.npz")], tmp_path)
     with np.load(tmp_path / "out.npz") as out:
-        close(out["arr_0"], convnet(params, images))
+        close(out["output0"], convnet(params, images))
 
 
 def test_serve_refuses_what_does_not_fit(digits, images):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import gc
 
+import jax
 import numpy as onp
 import pytest
 
 import gluonx as mx
-from gluonx import autograd, gluon, init, np, npx
+from gluonx import autograd, gluon, init, np, npx, parallel
 from gluonx.gluon import nn
-from lib.interrupting import Interrupter
+from lib.interrupting import Interrupter, Stop
 
 SMALL, LARGE = (3,), (70, 70)  # one travels in a vector, the other by itself
 
@@ -47,9 +48,12 @@ class Loop:
         self.trainer = gluon.Trainer(self.net.collect_params("w.*"), optimizer, {"learning_rate": 1.0, **settings})
         self.x, self.loss, self.made = np.ones((2,)), None, 0
 
+    def forward(self):
+        return self.net(self.x)
+
     def step(self):
         with autograd.record():
-            loss = self.net(self.x)
+            loss = self.forward()
         self.loss = loss
         loss.backward()
         self.trainer.step(1)
@@ -131,7 +135,51 @@ def training(loop):
     return attack
 
 
-ATTACKS = [reading_loss, reading_weights, reading_gradients, waiting, computing, collecting, training]
+def writing(loop):
+    """Another array is written to, recorded and read."""
+    other = np.zeros((3,))
+    count = [0]
+
+    def attack():
+        count[0] += 1
+        other[:] = other + 1
+        assert (other.asnumpy() == count[0]).all()
+
+    return attack
+
+
+ATTACKS = [reading_loss, reading_weights, reading_gradients, waiting, computing, writing, collecting, training]
+
+
+class Rows(Loop):
+    """Rows of a table, all looked up at each step, with gradients that are rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Embedding(5, 3, sparse_grad=True)
+        self.net.initialize(init.Zero())
+        self.params = [self.net.weight]
+        self.trainer = gluon.Trainer(self.net.collect_params(), "sgd", {"learning_rate": 1.0})
+        self.x = np.arange(5)
+
+    def forward(self):
+        return self.net(self.x).sum()
+
+
+class OnMesh(Loop):
+    """On two devices."""
+
+    def __init__(self):
+        self.mesh = parallel.mesh(jax.devices()[:2], data=2)
+        with parallel.use(self.mesh):
+            super().__init__()
+            self.x = parallel.split(self.x)
+
+    def step(self):
+        with parallel.use(self.mesh):
+            super().step()
+
+
 LOOPS = {
     "eager": lambda: Loop(),
     "hybridized": lambda: Loop(hybridize=True),
@@ -139,6 +187,8 @@ LOOPS = {
     "scheduled": lambda: Loop(lr_scheduler=mx.lr_scheduler.FactorScheduler(10**6, base_lr=1.0)),
     "small": lambda: Loop(shapes=(SMALL,) * 4),
     "large": lambda: Loop(shapes=(LARGE,) * 2),
+    "rows": Rows,
+    "mesh": OnMesh,
 }
 
 
@@ -147,7 +197,7 @@ def attacked(kind, make_attack, interrupts, stride=97, warm=3):
     for _ in range(warm):
         loop.step()
     attack = make_attack(loop)
-    with Interrupter(attack, stride) as comes:
+    with Interrupter(attack, stride, interrupts) as comes:
         while comes.count < interrupts:
             loop.step()
     assert not comes.errors, (len(comes.errors), comes.count, comes.errors[:3])
@@ -169,3 +219,43 @@ def test_who_comes_in_between_finds_before_or_after(kind, make_attack):
 @pytest.mark.parametrize("kind", LOOPS)
 def test_at_every_bytecode(kind, make_attack, stride):
     attacked(kind, make_attack, 800, stride)
+
+
+def raising():
+    raise Stop
+
+
+def stopped(kind, numbers):
+    """Raise where a signal can come, at these of all places, each in a step of its own; it is made or is not."""
+    loop = LOOPS[kind]()
+    for _ in range(3):
+        loop.step()
+    for number in numbers:
+        with Interrupter(raising, 1, 1, first=number, as_signals=True) as comes:
+            try:
+                loop.step()
+            except Stop:
+                made = -float(loop.values()[0].flat[0])
+                assert made in (loop.made, loop.made + 1), number
+                loop.made = made
+        if number % 10 == 0 or not comes.count:
+            loop.check()
+        if not comes.count:
+            break
+    for _ in range(3):
+        loop.step()
+    loop.check()
+    return bool(comes.count)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of what came in a finalizer
+@pytest.mark.parametrize("kind", LOOPS)
+def test_an_exception_that_ends_a_step_leaves_it_whole_or_not_made(kind):
+    stopped(kind, range(11, 10**6, 61))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of what came in a finalizer
+@pytest.mark.parametrize("kind", LOOPS)
+def test_an_exception_wherever_a_signal_can_come(kind):
+    assert not stopped(kind, range(10**6)), "the last step was not interrupted any more"

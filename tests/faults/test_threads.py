@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import numpy as onp
 import pytest
-from test_interrupts import LARGE, SMALL, Loop
+from test_interrupts import LARGE, SMALL, Loop, Sums
 
 import gluonx as mx
-from gluonx import init, np, npx
+from gluonx import gluon, init, np, npx
 from gluonx.gluon import nn
 
 
@@ -60,6 +60,38 @@ def gradients(loop, path):
         assert set(param.grad().asnumpy().flat) <= {0.0, 1.0}
 
 
+def export(loop, path):
+    """What is exported is of one step, whatever was trained meanwhile."""
+    loop.net.export(str(path / "exported"), format="mxnet")
+    arrays = npx.load(str(path / "exported-0000.params"))
+    assert len({float(a.asnumpy().flat[0]) for name, a in arrays.items() if "count" not in name}) == 1
+    pure = mx.functional(loop.net)
+    assert len({float(onp.asarray(a).flat[0]) for a in pure.params.values()}) == 1
+
+
+def initialize(loop, path):
+    net = nn.Dense(3)
+    net.initialize(init.Constant(2.0))
+    onp.testing.assert_array_equal(net(np.ones((1, 4))).asnumpy(), [[8.0, 8.0, 8.0]])
+
+
+def load(loop, path):
+    """Another net takes up what one moment of the training net was."""
+    arrays = {name: p.data().copy() for name, p in loop.net.collect_params().items()}
+    twin = Sums([p.shape for p in loop.params])
+    twin.load_dict(arrays)
+    for name, array in arrays.items():
+        onp.testing.assert_array_equal(twin.collect_params()[name].data().asnumpy(), array.asnumpy())
+
+
+def feed(loop, path):
+    """A DataLoader makes arrays in threads of its own."""
+    values = onp.arange(12, dtype="float32")
+    for workers in (0, 2):
+        loader = gluon.data.DataLoader(gluon.data.ArrayDataset(values), 4, num_workers=workers, thread_pool=True)
+        onp.testing.assert_array_equal(onp.concatenate([b.asnumpy() for b in loader]), values)
+
+
 def run(loop, tasks, seconds):
     """Train for so long beside `tasks`, each in a thread of its own; return what they raised."""
     stop, errors, done = threading.Event(), [], dict.fromkeys(tasks, 0)
@@ -99,7 +131,10 @@ def trains_beside(kind, path, seconds):
     loop = LOOPS[kind]()
     for _ in range(4):
         loop.step()
-    errors = run(loop, {f.__name__: lambda f=f: f(loop, path) for f in (read, save, predict, copy, gradients)}, seconds)
+    tasks = [read, save, predict, copy, gradients, initialize, load, feed]
+    if loop.net._active:
+        tasks.append(export)
+    errors = run(loop, {f.__name__: lambda f=f: f(loop, path) for f in tasks}, seconds)
     assert not errors, (len(errors), errors[:3])
     loop.check()
 

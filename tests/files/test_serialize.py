@@ -273,7 +273,11 @@ HOSTILE = [
     (b"\x89HDF\r\n\x1a\n", "HDF5"),
     (b"\x1f\x8b\x08\x00", "gzip"),
     (b'{"nodes": []}', "JSON text"),
-    (b"hello, world", "expected npz, npy, safetensors or an MXNet NDArray list, but the file starts with 68 65 6c"),
+    (
+        b"hello, world",
+        "expected npz, npy, safetensors, a file of torch.save or an MXNet NDArray list, but the file starts with "
+        "68 65 6c",
+    ),
     # npy
     (b"\x93NUMPY\x01\x00", "ends inside the .npy header"),
     (npy(GOOD, b"abc"), r"says float32\(1,\), which is 4 bytes, but holds 3"),

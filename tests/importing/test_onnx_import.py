@@ -17,7 +17,7 @@ import gluonx
 from gluonx import Trainer, autograd, loss, nn
 from gluonx import np as gnp
 from gluonx.errors import ArgumentError, DynamicShapeError, FormatError, GraphError, ShapeError
-from gluonx.export.stablehlo import InputSpec
+from gluonx.export import InputSpec
 from gluonx.importing.onnx import read
 from gluonx.onnx import import_model
 from lib.exported_nets import CASES, make

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import gluonx
@@ -13,19 +15,42 @@ import gluonx
 _FOLDER = str(Path(gluonx.__file__).parent)
 
 
+class Stop(BaseException):
+    """What an attack raises that ends the code below it, as Ctrl-C does."""
+
+
+@functools.cache
+def where_signals_come(code: CodeType) -> frozenset[int]:
+    """Return the offsets of a function at which Python looks for signals: its entry, behind calls, back in loops."""
+    found, before = set(), ""
+    for instruction in dis.get_instructions(code):
+        if before in ("RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"):
+            found.add(instruction.offset)
+        if instruction.opname == "JUMP_BACKWARD":
+            found.add(instruction.argval)
+        before = instruction.opname
+    return frozenset(found)
+
+
 class Interrupter:
-    """Calls `attack` before every `stride`-th bytecode that gluonx executes within the context.
+    """Calls `attack` before every `stride`-th bytecode that gluonx executes within the context, `limit` times at most.
+
+    With `as_signals`, only bytecodes count at which Python calls the handler of a signal. Without a limit, what is
+    computed at each single bytecode would keep a graph from ever being recorded into.
 
     Attributes
     ----------
     count : int
         How often it was called.
     errors : list of str
-        What it raised; nothing of that gets to the code below.
+        What it raised; nothing of that gets to the code below, but a :class:`Stop`.
     """
 
-    def __init__(self, attack: Callable[[], Any], stride: int, first: int = 0) -> None:
-        self.attack, self.stride, self.left = attack, stride, first
+    def __init__(
+        self, attack: Callable[[], Any], stride: int, limit: int, first: int = 0, as_signals: bool = False
+    ) -> None:
+        self.attack, self.stride, self.left, self.limit = attack, stride, first, limit
+        self.as_signals = as_signals
         self.count, self.errors = 0, list[str]()
 
     def __enter__(self) -> Interrupter:
@@ -42,9 +67,9 @@ class Interrupter:
         return self._at_opcode
 
     def _at_opcode(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if event == "opcode":
+        if event == "opcode" and (not self.as_signals or frame.f_lasti in where_signals_come(frame.f_code)):
             self.left -= 1
-            if self.left < 0:
+            if self.left < 0 and self.count < self.limit:
                 self.left = self.stride - 1
                 self.count += 1
                 try:

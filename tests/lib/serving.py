@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 import socket
 import subprocess
 import sys
@@ -60,9 +61,9 @@ def served(folder, *options, command=None):
         line = command(*ports)
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": ""}
-    log = folder.parent / f"server-{ports[0]}.log"
+    log = pathlib.Path(str(folder).rpartition("=")[2]).parent / f"server-{ports[0]}.log"
     with open(log, "w") as out:
-        process = subprocess.Popen([sys.executable, *line], env=environment, stdout=out, stderr=out, cwd=folder.parent)
+        process = subprocess.Popen([sys.executable, *line], env=environment, stdout=out, stderr=out, cwd=log.parent)
     server = Server(process, *ports)
     try:
         until = time.monotonic() + 120

@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import os
+import re
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,8 @@ import gluonx
 from gluonx import loss, nn, parallel
 from gluonx.deferred import growth
 from gluonx.errors import DeviceError, ShapeError
-from gluonx.parallel import hlo, topologies
+from gluonx.parallel import hlo, planning, topologies
+from gluonx.parallel.gpus import GPUS, Chip
 from lib.meshes import on
 
 needs_compiler = pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason="no TPU compiler")
@@ -116,10 +119,100 @@ def test_groups_of_devices():
     assert hlo._axes(hlo._groups("replica_groups=[1,4]<=[4]"), mesh) == "data,model"
 
 
-@pytest.mark.parametrize("name", ["v5e", "v5e:2by4", "h100:8", "v5e:0x4"])
-def test_no_topology(name):
-    with pytest.raises(DeviceError, match="is no topology of TPUs"):
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [(name, "is no topology: give a kind of TPUs") for name in ("v5e", "v5e:2by4", "k80:8", "v5e:0x4", "h100:", "l4")]
+    + [
+        ("h100:16", "a host has at most 8 of h100"),
+        ("h100:2x2x2", "a host has at most 8"),
+        ("a100-40:17", "at most 16"),
+    ],
+)
+def test_no_topology(name, told):
+    with pytest.raises(DeviceError, match=told):
         topologies.abstract_mesh(name)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jax_plugins") is not None, reason="the compiler is here")
+def test_a_missing_compiler_is_told():
+    before = dict(os.environ)
+    with pytest.raises(DeviceError, match=r"h100:8: XLA's CUDA compiler is not here.*gluonx\[gpu-plan\]"):
+        topologies.abstract_mesh("h100:8")
+    assert dict(os.environ) == before
+
+
+def test_a_gpu_is_told_to_the_compiler_in_full():
+    """Each number that XLA asks for is there and of a size that such a machine has."""
+    for kind, gpu in GPUS.items():
+        told = dict(re.findall(r"(\w+): ([\d.]+)", gpu.text()))
+        numbers = [
+            float(told[name]) for name in ("core_count", "l2_cache_size", "device_memory_size", "clock_rate_ghz")
+        ]
+        assert all(number > 0 for number in numbers), kind
+        assert 1e11 < float(told["memory_bandwidth"]) < 1e13
+        assert gpu.network and gpu.network < gpu.links < gpu.bandwidth and gpu.flops > 1e14
+
+
+GPU_LINES = """
+%inside (a: f32[4,8], b: f32[8,16]) -> f32[4,16] {
+  %a = f32[4,8]{1,0} parameter(0)
+  %b = f32[8,16]{1,0} parameter(1)
+  ROOT %dot = f32[4,16]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+
+ENTRY %main (x: f32[4,8], w: f32[8,16], i: f32[2,5,5,3], k: f32[4,3,3,3], q: bf16[2,32,4,8]) -> f32[4,16] {
+  %x = f32[4,8]{1,0} parameter(0)
+  %w = f32[8,16]{1,0} parameter(1)
+  %i = f32[2,5,5,3]{3,2,1,0} parameter(2)
+  %k = f32[4,3,3,3]{3,2,1,0} parameter(3)
+  %q = bf16[2,32,4,8]{3,2,1,0} parameter(4)
+  %fused = f32[4,16]{1,0} fusion(%x, %w), kind=kCustom, calls=%inside
+  %gemm = (f32[4,16]{1,0}, s8[64]{0}) custom-call(%x, %w), custom_call_target="__cublas$gemm", """ + (
+    """backend_config={"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"]}}}
+  %conv = (f32[2,5,5,4]{3,2,1,0}, u8[0]{0}) custom-call(%i, %k), window={size=3x3 pad=1_1x1_1}, """
+    """dim_labels=b01f_o01i->b01f, custom_call_target="__cudnn$convForward"
+  %y = f32[2,5,5,4]{3,2,1,0} get-tuple-element(%conv), index=0
+  %back = (f32[2,5,5,3]{3,2,1,0}, u8[0]{0}) custom-call(%y, %k), window={size=3x3 pad=1_1x1_1}, """
+    """dim_labels=b01f_o01i->b01f, custom_call_target="__cudnn$convBackwardInput"
+  %filter = (f32[4,3,3,3]{3,2,1,0}, u8[0]{0}) custom-call(%i, %y), window={size=3x3 pad=1_1x1_1}, """
+    """dim_labels=b01f_o01i->b01f, custom_call_target="__cudnn$convBackwardFilter"
+  %seen = (bf16[2,4,32,8]{3,1,2,0}, u8[0]{0}) custom-call(%q, %q, %q), custom_call_target="__cudnn$fmhaSoftmax"
+  ROOT %out = f32[4,16]{1,0} get-tuple-element(%gemm), index=0
+}
+"""
+)
+
+
+def test_what_libraries_of_a_gpu_compute_is_counted():
+    found = hlo.read(GPU_LINES, on(1, data=1))
+    product, image, attention = 2 * 4 * 8 * 16, 2 * 2 * 4 * 3 * 13 * 13, 2 * 2 * (2 * 4 * 32 * 32 * 8)
+    assert found.flops == 2 * product + 3 * image + attention
+    assert found.kernels == 6 and found.calls["__cudnn$convForward"] == 1 and len(found.calls) == 5
+    assert found.bytes > 4 * (4 * 8 + 8 * 16 + 4 * 16)
+
+
+def test_what_goes_from_host_to_host_is_known():
+    line = (
+        "ENTRY %main (x: f32[1024]) -> f32[1024] {\n  %x = f32[1024]{0} parameter(0)\n"
+        "  ROOT %sum = f32[1024]{0} all-reduce(%x), replica_groups=GROUPS, to_apply=%add\n}\n"
+    )
+    for groups, hosts in (("{{0,1},{2,3}}", 1), ("{{0,2},{1,3}}", 2), ("{{0,1,2,3}}", 2)):
+        (sent,) = hlo.read(line.replace("GROUPS", groups), on(4, data=2, model=2), 2).collectives
+        assert sent["hosts"] == hosts
+        each = GPUS["h100"].network * sent["devices"] / hosts
+        assert planning._rate(GPUS["h100"], sent) == (GPUS["h100"].links if hosts == 1 else each)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_plan_for_cpus(monkeypatch, count):
+    """All of a plan but the machine: recorded on arrays that are not there, with CPUs that are."""
+    machine = Chip(1e12, 1e11, 1 << 30, 1e10)
+    monkeypatch.setattr(planning, "abstract_mesh", lambda name, axes: (on(count, data=count), machine, count))
+    made = planned(net_of(), mesh="here")
+    weights = 4 * (256 * 1024 + 1024 + 1024 * 8 + 8)
+    assert made.fits and made.weights == weights and weights * 2 <= made.states < weights * 2 + 100
+    assert made.flops == pytest.approx(2 * 64 * (256 * 1024 * 2 + 1024 * 8 * 3) / count, rel=0.01)
+    assert len(made.collectives) > 0 or count == 1
 
 
 def net_of(units=1024):

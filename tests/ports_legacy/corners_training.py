@@ -110,6 +110,7 @@ with tempfile.TemporaryDirectory() as folder:
     print(sorted(os.listdir(folder)))
     print(nd.load(os.path.join(folder, "net.buckets"))[0].asnumpy().tolist())
     again = mx.mod.BucketingModule.load(os.path.join(folder, "net"), 3, sym_gen=sym_gen, default_bucket_key=4)
+print(again.binded, again.params_initialized, sorted(again.get_params()[0]))
 again.bind([("data", (2, 4))], [("softmax_label", (2,))])
 again.init_optimizer(optimizer_params={"learning_rate": 0.5})
 for length in (2, 4, 1):

@@ -23,7 +23,7 @@ from weakref import ref
 
 from gluonx.block.fusion import layout as transforms
 from gluonx.block.fusion.files import FileForm
-from gluonx.block.fusion.layout import Fused
+from gluonx.block.fusion.layout import Fused, joiner
 from gluonx.block.fusion.pieces import FusedParameter, check_alike, dissolve, is_in_use
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
@@ -277,7 +277,7 @@ class Fusions:
                 there = ", ".join(map(repr, [*wanted, *[f.name for f in self.declared]])) or "none"
                 raise FusionError(_NOT_DECLARED.format(cls=type(self.block).__name__, name=name, there=there))
             pieces, layout = wanted[name]
-        return invoke(layout.joiner, [tree[p].data() for p in pieces])
+        return invoke(joiner(layout), [tree[p].data() for p in pieces])
 
     # ---------------------------------------------------------------- what can be fused
 

@@ -91,7 +91,7 @@ def taken_apart(
                 problems.append(_MISFIT.format(name=name, shape=array.shape, pieces=pieces, wanted=layout.shape))
                 continue
             del arrays[name]
-            arrays.update((prefix + p, part) for p, part in zip(fused.pieces, layout.parts(array), strict=True))
+            arrays.update((prefix + p, part) for p, part in zip(fused.pieces, layout.split(array), strict=True))
     return arrays, problems
 
 

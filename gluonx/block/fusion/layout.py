@@ -5,10 +5,9 @@ matrix. A :class:`Fused` says how the one is made of the many. It is a *placemen
 once in the fused array and nothing else stands there, so that values, gradients and optimizer states go over and back
 without a rounding, and what is done to each element by itself can be done to the fused array in one go.
 
-A :class:`Layout` is a Fused whose pieces have shapes. It joins and cuts arrays, and it carries what an optimizer asks
-of pieces that it no longer sees: one number a piece, spread so that it broadcasts against the fused array
-(:meth:`Layout.spread`), and the norm of each piece (:meth:`Layout.norm`). Equal layouts are equal, so that equal layers
-share their operators. :class:`FunctionLayout` does the same for a block's own functions, which no Fused describes.
+A :class:`~gluonx.packing.Layout` is a Fused whose pieces have shapes; equal layers have equal layouts and share their
+operators (:func:`reader` and its like). :class:`FunctionLayout` is the layout of a block's own functions, which no
+Fused describes.
 
 All functions work on NumPy arrays, on JAX arrays and on tracers.
 """
@@ -17,17 +16,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from gluonx.block.structure import Shape, is_complete, merge
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import FusionError
+from gluonx.packing import Layout
 
 __all__ = [
     "Fused",
@@ -36,9 +35,12 @@ __all__ = [
     "changed",
     "check_round_trip",
     "fuse",
-    "joined_shape",
+    "joiner",
+    "keeper",
     "of_functions",
+    "reader",
     "unfuse",
+    "writer",
 ]
 
 Tree = dict[str, Any]
@@ -202,10 +204,6 @@ def _without(shape: Shape, axis: int) -> Shape:
     return shape[:axis] + shape[axis + 1 :]
 
 
-def _space(arrays: Iterable[Any]) -> Any:
-    return np if all(isinstance(a, np.ndarray) for a in arrays) else jnp
-
-
 class _Operators:
     """The operators of a layout, made when first wanted; by layout, so that equal ones share them."""
 
@@ -217,139 +215,32 @@ class _Operators:
         return found if found is not None else cls.made.setdefault(key, DerivedOp(name, fn))
 
 
-class _AnyLayout:
-    """Base of the two kinds of layout: all that follows from :meth:`join` and :meth:`part`."""
-
-    shapes: tuple[Shape, ...]
-
-    def join(self, arrays: Sequence[Any]) -> Any:
-        """Fuse all pieces into one array."""
-        raise NotImplementedError
-
-    def part(self, fused: Any, i: int) -> Any:
-        """Piece number `i`."""
-        raise NotImplementedError
-
-    def parts(self, fused: Any) -> list[Any]:
-        """All pieces."""
-        return [self.part(fused, i) for i in range(len(self.shapes))]
-
-    def replace(self, fused: Any, i: int, piece: Any) -> Any:
-        """Return the fused array with another piece number `i`."""
-        return self.join([piece if k == i else part for k, part in enumerate(self.parts(fused))])
-
-    def spread(self, values: Sequence[Any]) -> Any:
-        """One number a piece, as an array that broadcasts against the fused one."""
-        return self.join([jnp.broadcast_to(v, shape) for v, shape in zip(values, self.shapes, strict=True)])
-
-    def norm(self, fused: Any) -> Any:
-        """Return the Euclidean norm of each piece, as an array that broadcasts against the fused one."""
-        return self.spread([jnp.sqrt(jnp.sum(jnp.square(part))) for part in self.parts(fused)])
-
-    @property
-    def joiner(self) -> DerivedOp:
-        """:meth:`join` as an operator on the pieces."""
-        return _Operators.get((self, "join"), "fuse", lambda *arrays: self.join(arrays))
-
-    def reader(self, i: int) -> DerivedOp:
-        """:meth:`part` as an operator on the fused array."""
-        return _Operators.get((self, "part", i), "piece", lambda fused: self.part(fused, i))
-
-    def writer(self, i: int) -> DerivedOp:
-        """:meth:`replace` as an operator on the fused array and the new piece."""
-        return _Operators.get(
-            (self, "replace", i),
-            "piece_assign",
-            lambda fused, piece: self.replace(fused, i, jnp.broadcast_to(piece.astype(fused.dtype), self.shapes[i])),
-        )
-
-    def keeper(self, keeps: tuple[bool, ...]) -> DerivedOp:
-        """Return an operator on the fused array: zeros in place of each piece that `keeps` has False for."""
-        # A choice, no product: what is not a number there must not come through.
-        return _Operators.get((self, "keep", keeps), "trained_pieces", lambda x: jnp.where(self.spread(keeps), x, 0))
+def joiner(layout: Layout) -> DerivedOp:
+    """Return :meth:`Layout.join` as an operator on the pieces."""
+    return _Operators.get((layout, "join"), "fuse", lambda *arrays: layout.join(arrays))
 
 
-@dataclass(frozen=True)
-class Layout(_AnyLayout):
-    """Place of each piece in a fused array. Made by :meth:`Fused.layout`.
-
-    Examples
-    --------
-    >>> layout = Fused("both", ("a", "b"), how="flat").layout([(2,), (1, 2)])
-    >>> both = layout.join([np.array([1, 2]), np.array([[3, 4]])])
-    >>> both.tolist(), layout.part(both, 1).tolist()
-    ([1, 2, 3, 4], [[3, 4]])
-    >>> layout.spread([0.5, 2.0]).tolist()
-    [0.5, 0.5, 2.0, 2.0]
-    """
-
-    how: str
-    axis: int
-    transposed: bool
-    shapes: tuple[Shape, ...]
-
-    @property
-    def shape(self) -> Shape:
-        """The shape of the fused array."""
-        return joined_shape(self)
-
-    def join(self, arrays: Sequence[Any]) -> Any:
-        """Fuse all pieces into one array."""
-        xp = _space(arrays)
-        if self.how == "flat":
-            return xp.concatenate([a.reshape(-1) for a in arrays])
-        out = (xp.stack if self.how == "stack" else xp.concatenate)(list(arrays), axis=self.axis)
-        return out.transpose() if self.transposed else out
-
-    def part(self, fused: Any, i: int) -> Any:
-        """Piece number `i`."""
-        if self.how == "flat":
-            start, stop = self._span(i)
-            return fused[start:stop].reshape(self.shapes[i])
-        if self.transposed:
-            fused = fused.transpose()
-        return fused[(*[slice(None)] * self.axis, self._place(i))]
-
-    def replace(self, fused: Any, i: int, piece: Any) -> Any:
-        """Return the fused array with another piece number `i`."""
-        if self.how == "flat":
-            place: Any = slice(*self._span(i))
-            return _put(fused, (place,), piece.reshape(-1))
-        whole = fused.transpose() if self.transposed else fused
-        whole = _put(whole, (*[slice(None)] * self.axis, self._place(i)), piece)
-        return whole.transpose() if self.transposed else whole
-
-    def spread(self, values: Sequence[Any]) -> Any:
-        """One number a piece, as an array that broadcasts against the fused one."""
-        sizes = [stop - start for start, stop in map(self._span, range(len(self.shapes)))]
-        line = jnp.concatenate([jnp.broadcast_to(v, (n,)) for v, n in zip(values, sizes, strict=True)])
-        if self.how == "flat":
-            return line
-        ndim = len(self.shapes[0]) + (self.how == "stack")
-        out = line.reshape([-1 if axis == self.axis else 1 for axis in range(ndim)])
-        return out.transpose() if self.transposed else out
-
-    def _span(self, i: int) -> tuple[int, int]:
-        """From where to where piece `i` reaches along the axis of joining."""
-        if self.how == "stack":
-            return i, i + 1
-        sizes = [math.prod(s) if self.how == "flat" else s[self.axis] for s in self.shapes]
-        start = sum(sizes[:i])
-        return start, start + sizes[i]
-
-    def _place(self, i: int) -> Any:
-        return i if self.how == "stack" else slice(*self._span(i))
+def reader(layout: Layout, i: int) -> DerivedOp:
+    """Return :meth:`Layout.part` as an operator on the fused array."""
+    return _Operators.get((layout, "part", i), "piece", lambda fused: layout.part(fused, i))
 
 
-def _put(array: Any, place: tuple[Any, ...], value: Any) -> Any:
-    if isinstance(array, np.ndarray):
-        array = array.copy()
-        array[place] = value
-        return array
-    return array.at[place].set(value)
+def writer(layout: Layout, i: int) -> DerivedOp:
+    """Return :meth:`Layout.replace` as an operator on the fused array and the new piece."""
+    return _Operators.get(
+        (layout, "replace", i),
+        "piece_assign",
+        lambda fused, piece: layout.replace(fused, i, jnp.broadcast_to(piece.astype(fused.dtype), layout.shapes[i])),
+    )
 
 
-class FunctionLayout(_AnyLayout):
+def keeper(layout: Layout, keeps: tuple[bool, ...]) -> DerivedOp:
+    """Return an operator on the fused array: zeros in place of each piece that `keeps` has False for."""
+    # A choice, no product: what is not a number there must not come through.
+    return _Operators.get((layout, "keep", keeps), "trained_pieces", lambda x: jnp.where(layout.spread(keeps), x, 0))
+
+
+class FunctionLayout(Layout):
     """The layout of one fused array that a block makes with functions of its own.
 
     Parameters
@@ -360,32 +251,34 @@ class FunctionLayout(_AnyLayout):
         Of the pieces.
     """
 
-    def __init__(self, join: Callable[..., Any], cut: Callable[..., Any], shapes: Sequence[Shape]) -> None:
-        self._join, self._cut = join, cut
-        self.shapes = tuple(shapes)
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
-    @property
-    def shape(self) -> Shape:
-        """The shape of the fused array."""
-        return joined_shape(self)
+    __hash__ = object.__hash__
+
+    def __init__(self, join: Callable[..., Any], cut: Callable[..., Any], shapes: Sequence[Shape]) -> None:
+        super().__init__("functions", 0, False, tuple(shapes))
+        self._join, self._cut = join, cut
 
     def join(self, arrays: Sequence[Any]) -> Any:
         """Fuse all pieces into one array."""
         return self._join([jnp.asarray(a) for a in arrays])
 
-    def part(self, fused: Any, i: int) -> Any:
-        """Piece number `i`."""
-        return self.parts(fused)[i]
+    def part(self, joined: Any, i: int) -> Any:
+        """Return piece number `i`."""
+        return self.split(joined)[i]
 
-    def parts(self, fused: Any) -> list[Any]:
-        """All pieces."""
-        return list(self._cut(jnp.asarray(fused)))
+    def split(self, joined: Any) -> list[Any]:
+        """Return all pieces."""
+        return list(self._cut(jnp.asarray(joined)))
 
+    def replace(self, joined: Any, i: int, piece: Any) -> Any:
+        """Return the fused array with another piece number `i`."""
+        return self.join([piece if k == i else part for k, part in enumerate(self.split(joined))])
 
-def joined_shape(layout: Any, dtype: Any = np.float32) -> Shape:
-    """Return the shape of the fused array, found without computing it."""
-    structs = [jax.ShapeDtypeStruct(shape, dtype) for shape in layout.shapes]
-    return tuple(jax.eval_shape(lambda *arrays: layout.join(arrays), *structs).shape)
+    def spread(self, values: Sequence[Any]) -> Any:
+        """Return one number a piece as an array that broadcasts against the fused one."""
+        return self.join([jnp.broadcast_to(v, shape) for v, shape in zip(values, self.shapes, strict=True)])
 
 
 # ----------------------------------------------------------------- transforms of whole trees
@@ -424,7 +317,7 @@ def unfuse(tree: Mapping[str, Any], declarations: Sequence[Fused], shapes: Mappi
         if fused is None:
             out[name] = array
         else:
-            out.update(zip(fused.pieces, fused.layout([shapes[p] for p in fused.pieces]).parts(array), strict=True))
+            out.update(zip(fused.pieces, fused.layout([shapes[p] for p in fused.pieces]).split(array), strict=True))
     return out
 
 

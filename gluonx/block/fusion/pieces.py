@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import door
-from gluonx.block.fusion.layout import Fused
+from gluonx.block.fusion.layout import Fused, keeper, reader, writer
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, placement
 from gluonx.deferred.core import (
@@ -102,7 +102,7 @@ class Piece(ndarray):
         if self.is_current():
             return link.cached
         state = current_state()
-        taken = invoke(link.layout.reader(link.number), (link.base,))
+        taken = invoke(reader(link.layout, link.number), (link.base,))
         if state.trace is not None or isinstance(taken.value, Tracer):
             return taken.value  # it belongs to a trace, and must not outlive it here
         link.cached, link.seen = taken.value, ref(link.base.value)
@@ -138,7 +138,7 @@ class Piece(ndarray):
     def part_of(self, other: Any) -> Any:
         """Return the part of an array like the fused one that lies where this piece lies."""
         link = _get(self)
-        return invoke(link.layout.reader(link.number), (other,))
+        return invoke(reader(link.layout, link.number), (other,))
 
     def zero_grad(self) -> None:
         """Set this piece of the gradient to zeros."""
@@ -171,7 +171,7 @@ class Piece(ndarray):
 
     def _put(self, new: Handle) -> None:
         link = _get(self)
-        link.base._put(invoke(link.layout.writer(link.number), (link.base, new)))
+        link.base._put(invoke(writer(link.layout, link.number), (link.base, new)))
 
     def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = None) -> None:
         link = _get(self)
@@ -231,7 +231,7 @@ class FusedParameter(Parameter):
     pieces : tuple of Parameter
     names : tuple of str
         The pieces' names below the block that declared the fusion.
-    layout : gluonx.block.fusion.layout.Layout, FunctionLayout or None
+    layout : gluonx.packing.Layout or None
         Where each piece lies; None while it waits.
 
     Raises
@@ -432,7 +432,7 @@ class FusedParameter(Parameter):
             if not all(map(is_complete, shapes)):
                 raise self._deferred_error()
             with keeping_64_bits(value.dtype in WIDE):
-                parts = self._declared.layout(shapes).parts(value)
+                parts = self._declared.layout(shapes).split(value)
             for piece, part in zip(self.pieces, parts, strict=True):
                 piece.set_data(part)
             self.settle()
@@ -493,7 +493,7 @@ class FusedParameter(Parameter):
         variable = self._handle.variable
         keeps = tuple([p._grad_req != "null" for p in self.pieces])
         if variable is not None and not all(keeps):
-            variable.keeps = self.layout.keeper(keeps)
+            variable.keeps = keeper(self.layout, keeps)
 
     def _reattach(self, piece: Parameter) -> None:
         """After `piece` got another grad_req: its gradient starts with zeros, the others' stay."""
@@ -598,12 +598,12 @@ def dissolve(fused: FusedParameter) -> None:
     with jax.ensure_compile_time_eval():
         whole = settle(handle)
         with keeping_64_bits(whole.dtype in WIDE):
-            values = [jnp.array(part, copy=True) for part in layout.parts(whole)]
+            values = [jnp.array(part, copy=True) for part in layout.split(whole)]
         variable = handle.variable
         grads = None
         if variable is not None and not isinstance(variable.grad.value, Zeros):
             with keeping_64_bits(whole.dtype in WIDE):
-                grads = [jnp.array(part, copy=True) for part in layout.parts(settle(variable.grad))]
+                grads = [jnp.array(part, copy=True) for part in layout.split(settle(variable.grad))]
     fused._handle = None
     for i, piece in enumerate(pieces):
         piece._home, piece._layout = None, fused._layout

@@ -12,6 +12,7 @@ MODULES = {
     "mxnet.context": "gluonx.device",
     "mxnet.contrib": "",
     "mxnet.contrib.amp": "gluonx.amp",
+    "mxnet.contrib.autograd": "gluonx.compat.contrib.autograd",
     "mxnet.contrib.io": "gluonx.compat.contrib_io",
     "mxnet.contrib.nd": "gluonx.compat.nd.contrib",
     "mxnet.contrib.ndarray": "gluonx.compat.nd.contrib",

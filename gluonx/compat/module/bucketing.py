@@ -119,8 +119,7 @@ class BucketingModule(BaseModule):
 
     def init_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """See `Module.init_params`."""
-        self._needs("init_params", self.binded, "bind()")
-        self._buckets[self._default_bucket_key].init_params(*args, **kwargs)
+        self._buckets.get(self._default_bucket_key, self._curr_module).init_params(*args, **kwargs)
         for module in self._buckets.values():
             module.params_initialized = True
         self.params_initialized = True
@@ -128,7 +127,7 @@ class BucketingModule(BaseModule):
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """See `Module.get_params`."""
         self._needs("get_params", self.params_initialized, "bind() and init_params()")
-        return self._buckets[self._default_bucket_key].get_params()
+        return self._buckets.get(self._default_bucket_key, self._curr_module).get_params()
 
     def init_optimizer(  # type: ignore[override]
         self,
@@ -240,4 +239,5 @@ class BucketingModule(BaseModule):
         made._curr_module = made._made(default_bucket_key)
         if arg_params is not None or aux_params is not None:
             made._curr_module._preloaded = arg_params or {}, aux_params or {}
+            made.params_initialized = made._curr_module.params_initialized = True
         return made

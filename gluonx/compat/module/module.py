@@ -379,10 +379,9 @@ class Module(BaseModule):
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the parameters and auxiliary states, by name."""
-        self._needs("get_params", self.binded and self.params_initialized, "bind() and init_params()")
-        bound = self._executor
-        args = {name: as_nd(self._shown(bound.arg_dict[name]).copy()) for name in self._param_names}
-        return args, {name: as_nd(self._shown(bound.aux_dict[name]).copy()) for name in self._aux_names}
+        self._needs("get_params", self.params_initialized, "bind() and init_params()")
+        args, aux = [{name: array.copy() for name, array in (self._values(kind) or {}).items()} for kind in (0, 1)]
+        return args, aux
 
     def _shown(self, array: Any) -> Any:
         """Return an array as users get it: on the first device, where there are several."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
+
+import numpy as onp
 
 from gluonx import autograd, np, npx
 from gluonx.compat.operators.reduce import at_least_1d
@@ -355,6 +358,51 @@ same(
     "quantized_elemwise_mul",
     nout=lambda a: 1 if a.enable_float_output else 3,
 )
+
+
+@row("_contrib_quantized_concat(*data; num_args: int=0, dim: int=1)", via="multiply concatenate rint cast", nout=3)
+def _quantized_concat(a: Any, *arrays: Any) -> Any:
+    """Join arrays in the widest of their ranges, which follow all arrays in pairs."""
+    count = len(arrays) // 3
+    ends = [(arrays[count + 2 * i], arrays[count + 2 * i + 1]) for i in range(count)]
+    low, high = [
+        functools.reduce(functools.partial(core, name), [end[i] for end in ends])
+        for i, name in enumerate(("minimum", "maximum"))
+    ]
+    limits = {"uint8": 255.0, "int8": 127.0}
+    kinds = [onp.dtype(array.dtype).name for array in arrays[:count]]
+    kind = "int8" if "int8" in kinds else "uint8"
+
+    def step(end: Any, kind: str) -> Any:
+        reach = core("maximum", core("absolute", end[0]), core("absolute", end[1]))
+        return core("true_divide", reach, limits[kind])
+
+    whole = step((low, high), kind)
+    data = [
+        core("multiply", array, core("true_divide", step(end, own), whole))
+        for array, end, own in zip(arrays[:count], ends, kinds, strict=True)
+    ]
+    return core("cast", core("rint", core("concatenate", *data, axis=a.dim)), dtype=kind), low, high
+
+
+@row(
+    "_contrib_quantized_batch_norm(data, gamma, beta, moving_mean, moving_var, min_data, max_data; "
+    "eps: float=0.001, momentum: float=0.9, fix_gamma: bool=True, use_global_stats: bool=False, "
+    f"output_mean_var: bool=False, axis: int=1, cudnn_off: bool=False, {_CALIBRATED})",
+    via="dequantize multiply add contrib_quantize_v2",
+    nout=3,
+)
+def _quantized_batch_norm(a: Any, data: Any, gamma: Any, beta: Any, mean: Any, var: Any, low: Any, high: Any) -> Any:
+    if a.min_calib_range is None or a.max_calib_range is None:
+        raise ValueError("quantized_batch_norm: min_calib_range and max_calib_range must be given")
+    shape = [-1 if i == a.axis % data.ndim else 1 for i in range(data.ndim)]
+    scale = core("true_divide", gamma, core("sqrt", core("add", var, a.eps)))
+    shift = core("subtract", beta, core("multiply", mean, scale))
+    real = core("multiply", core("dequantize", data, low, high), core("reshape", scale, newshape=shape))
+    real = core("add", real, core("reshape", shift, newshape=shape))
+    ends = {"min_calib_range": a.min_calib_range, "max_calib_range": a.max_calib_range}
+    out, low, high = core("contrib_quantize_v2", real, out_type="int8", **ends)
+    return out, core("full_like", low, a.min_calib_range), core("full_like", high, a.max_calib_range)
 
 
 def _quantized_reshape(a: Any, data: Any, low: Any, high: Any) -> Any:

@@ -18,6 +18,7 @@ from gluonx.compat.symbol.emit import symbol_of
 from gluonx.compat.symbol.graph import aux_nodes, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.symbol import Symbol
+from gluonx.deferred.graph import at_one_moment
 from gluonx.deferred.shapes import Unknown
 from gluonx.errors import ShapeError, UninitializedError
 from gluonx.export.record import record_forward, recorded
@@ -69,7 +70,8 @@ def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tup
                 {"__shape__": str(tuple(handle.shape)), "__dtype__": str(DTYPE_NUMBERS.index(handle.dtype.name))}
             )
     used = {node.name for node in variables(walk(entries))}
-    arrays = {name: handle.asnumpy() for name, handle in unique.items() if name in used}
+    moment: list[Any] = at_one_moment(list(unique.values()))  # another thread may be training them
+    arrays = {name: handle.asnumpy() for name, handle in zip(unique, moment, strict=True) if name in used}
     return Symbol(entries, modern=True), arrays | constants
 
 

@@ -32,7 +32,9 @@ from gluonx.ops.cpu.threefry import LARGE
 from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
-    from jax.extend.core import ClosedJaxpr, Jaxpr
+    from jax.extend.core import Jaxpr
+
+    ClosedJaxpr = Any  # JAX 0.12 has the name, and does not export it to type checkers
 
 __all__ = ["rewritten"]
 
@@ -325,9 +327,9 @@ def _not_inlined(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _closed(jaxpr: Jaxpr) -> ClosedJaxpr:
-    from jax.extend.core import ClosedJaxpr  # brings much along that a process without long programs does not need
+    from jax.extend import core  # brings much along that a process without long programs does not need
 
-    return ClosedJaxpr(jaxpr, [])
+    return core.ClosedJaxpr(jaxpr, [])  # pyright: ignore[reportPrivateImportUsage] - as above
 
 
 def _is_literal(atom: Any) -> bool:

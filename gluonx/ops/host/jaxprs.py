@@ -80,7 +80,7 @@ class HostProgram:
 
     __slots__ = ("_block", "cost", "nbytes", "steps", "takes")
 
-    def __init__(self, jaxpr: core.ClosedJaxpr) -> None:
+    def __init__(self, jaxpr: Any) -> None:
         with np.errstate(all="ignore"):
             self._block = Block(jaxpr)
         self.cost, self.steps, self.nbytes = self._block.cost, len(self._block.steps), self._block.nbytes
@@ -119,7 +119,7 @@ class Block:
 
     __slots__ = ("cost", "nbytes", "outs", "rest", "steps")
 
-    def __init__(self, jaxpr: core.ClosedJaxpr) -> None:
+    def __init__(self, jaxpr: Any) -> None:
         if jaxpr.effects:
             raise Unsupported(f"effects: {jaxpr.effects}")
         flat = _Flat()
@@ -243,7 +243,7 @@ class _Flat:
         return outs
 
     def called(self, inner: Any, ins: list[int]) -> list[int]:
-        if isinstance(inner, core.ClosedJaxpr):
+        if hasattr(inner, "consts"):
             return self.inline(inner.jaxpr, [self.constant(c) for c in inner.consts], ins)
         return self.inline(inner, [], ins)
 

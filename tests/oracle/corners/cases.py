@@ -266,9 +266,75 @@ def sparse_activations():
     return [*found, _listed(params["enc_weight"]), _listed(states["sparse_moving_avg"])]
 
 
+def gradients_of_integers():
+    """Of functions of MXNet 2; those of MXNet 1 are the program whole_numbers of tests/ports_legacy."""
+    np, functions = mx.np, {
+        "square": lambda x: x * x,
+        "scaled": lambda x: x * 2,
+        "sum": lambda x: np.sum(x, axis=1, keepdims=True) * 3,
+        "cumsum": lambda x: np.cumsum(x, axis=0),
+        "transpose": lambda x: x.T * 2,
+        "abs": lambda x: np.abs(x),
+        "cast": lambda x: x.astype("float32") * 2.7,
+        "slice": lambda x: x[1:] * 3,
+        "mean": lambda x: np.mean(x),
+        "tile": lambda x: np.tile(x, (2, 1)),
+        "flip": lambda x: np.flip(x, 0),
+        "roll": lambda x: np.roll(x, 1),
+        "pad": lambda x: np.pad(x, ((1, 1), (0, 0))),
+        "clip": lambda x: np.clip(x, 0, 4),
+        "tril": lambda x: np.tril(x),
+        "trace": lambda x: np.trace(x),
+        "max": lambda x: np.max(x, axis=1),
+        "prod": lambda x: np.prod(x, axis=1),
+        "split": lambda x: np.split(x, 3, axis=1)[1] * 2,
+        "power": lambda x: x**2,
+        "broadcast": lambda x: np.broadcast_to(x, (2, 2, 3)),
+        "relu": lambda x: mx.npx.relu(x),
+        "einsum": lambda x: np.einsum("ij->i", x),
+        "stack": lambda x: np.stack([x, x]),
+        "concatenate": lambda x: np.concatenate([x, x], axis=1),
+        "beside a float": lambda x: x * np.array([[0.5], [1.5]], dtype="float32"),
+    }  # fmt: skip
+    found = {}
+    for dtype in ("int32", "int64", "int8"):
+        for name, function in functions.items():
+            x = np.array([[1, -2, 3], [4, 5, -6]], dtype=dtype)
+            x.attach_grad()
+            with autograd.record():
+                y = function(x)
+            y.backward()
+            found[f"{name} of {dtype}"] = [str(x.grad.dtype), x.grad.asnumpy().tolist()]
+    return found
+
+
+def floats_beside_integers():
+    """What comes of integers and a Python float in MXNet 2: also recorded and hybridized."""
+    np = mx.np
+
+    class Halved(gluon.HybridBlock):
+        def forward(self, x):
+            return (x * 0.5 + np.ones(3, dtype="float32")) ** 2
+
+    found = {}
+    halved = Halved()
+    halved.hybridize()
+    for dtype in ("int8", "int32", "int64", "bool"):
+        x = np.array([1, 0, 3], dtype=dtype)
+        with autograd.record():
+            recorded = x * 2.5 + 1
+        row = [
+            x + 1.5, 1.5 - x, x * 2.5, x / 2.5, x**0.5, 2.5**x, x % 2.5, x // 2.5, recorded, halved(x),
+            np.maximum(x, 1.5), np.hypot(x, 1.5), np.arctan2(x, 1.5), np.multiply(x, 0.1), np.power(x, 0.5),
+            x > 1.5, x + np.array([0.5], dtype="float32"), x * 0.1 * np.array([0.5], dtype="float32"),
+        ]  # fmt: skip
+        found[dtype] = [[str(y.dtype), _listed(y)] for y in row]
+    return found
+
+
 _BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices)
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations,
 )  # fmt: skip
-CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else ()))}
+CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}

@@ -12,9 +12,18 @@ from gluonx._frames import warn
 from gluonx.compat import nd
 from gluonx.compat.contrib.text.vocab import Vocabulary
 from gluonx.compat.registry import get_create_func, get_register_func, get_registry
-from gluonx.errors import FormatError, GluonxError
+from gluonx.errors import FormatError
 
-__all__ = ["CompositeEmbedding", "CustomEmbedding", "TokenEmbedding", "create", "get_pretrained_file_names", "register"]
+__all__ = [
+    "CompositeEmbedding",
+    "CustomEmbedding",
+    "FastText",
+    "GloVe",
+    "TokenEmbedding",
+    "create",
+    "get_pretrained_file_names",
+    "register",
+]
 
 
 class TokenEmbedding(Vocabulary):
@@ -40,6 +49,23 @@ class TokenEmbedding(Vocabulary):
         self._token_to_idx = {token: i for i, token in enumerate(self._idx_to_token)}
         rows = [vectors.get(token, unknown) for token in self._idx_to_token]
         self._idx_to_vec = nd.array(onp.asarray(rows, onp.float32))
+
+    def _load(
+        self,
+        path: str | os.PathLike[str],
+        delim: str,
+        encoding: str,
+        init_unknown_vec: Callable[..., Any],
+        vocabulary: Vocabulary | None,
+    ) -> None:
+        """Read a file of vectors; see `CustomEmbedding`."""
+        vectors = _read(path, delim, encoding)
+        length = len(next(iter(vectors.values())))
+        unknown = vectors.pop(self.unknown_token, None)
+        if unknown is None:
+            made = init_unknown_vec((length,))
+            unknown = made.asnumpy() if hasattr(made, "asnumpy") else onp.asarray(made)
+        self._take(vectors, unknown, vocabulary)
 
     @property
     def vec_len(self) -> int:
@@ -93,7 +119,6 @@ class TokenEmbedding(Vocabulary):
 
 _register = get_register_func(TokenEmbedding, "token embedding")
 _create = get_create_func(TokenEmbedding, "token embedding")
-_FETCHED = ("glove", "fasttext")
 
 
 def register(embedding_cls: type) -> type:
@@ -102,27 +127,18 @@ def register(embedding_cls: type) -> type:
 
 
 def create(embedding_name: str, **kwargs: Any) -> Any:
-    """Return an embedding of a registered class.
-
-    Raises
-    ------
-    GluonxError
-        For ``'glove'`` and ``'fasttext'``, whose files are not fetched: give one to `CustomEmbedding`.
-    """
-    if embedding_name.lower() in _FETCHED:
-        raise GluonxError(
-            f"the vectors of {embedding_name} are not fetched here: unpack their file, and give it to CustomEmbedding"
-        )
+    """Return an embedding of a registered class, such as ``'glove'``; see `GloVe`."""
     return _create(embedding_name, **kwargs)
 
 
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """Return the names of files that a class of embeddings fetches: none does, see `create`."""
+    """Return the names of the files that a class of embeddings knows, or those of all classes by name."""
+    known = {name: list(getattr(cls, "file_names", ())) for name, cls in get_registry(TokenEmbedding).items()}
     if embedding_name is None:
-        return {name: [] for name in get_registry(TokenEmbedding)}
-    if embedding_name.lower() not in get_registry(TokenEmbedding):
-        raise KeyError(f"there is no embedding {embedding_name!r}: {', '.join(sorted(get_registry(TokenEmbedding)))}")
-    return []
+        return known
+    if embedding_name.lower() not in known:
+        raise KeyError(f"there is no embedding {embedding_name!r}: {', '.join(sorted(known))}")
+    return known[embedding_name.lower()]
 
 
 class CustomEmbedding(TokenEmbedding):
@@ -157,13 +173,93 @@ class CustomEmbedding(TokenEmbedding):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        vectors = _read(pretrained_file_path, elem_delim, encoding)
-        length = len(next(iter(vectors.values())))
-        unknown = vectors.pop(self.unknown_token, None)
-        if unknown is None:
-            made = init_unknown_vec((length,))
-            unknown = made.asnumpy() if hasattr(made, "asnumpy") else onp.asarray(made)
-        self._take(vectors, unknown, vocabulary)
+        self._load(pretrained_file_path, elem_delim, encoding, init_unknown_vec, vocabulary)
+
+
+class _Pretrained(TokenEmbedding):
+    """Vectors that somebody else has trained, from a file that lies below `embedding_root` already.
+
+    Parameters
+    ----------
+    pretrained_file_name : str
+        One of ``get_pretrained_file_names()``.
+    embedding_root : str, optional
+        The folder with a folder ``glove``, or ``fasttext``; ``~/.mxnet/embeddings`` by default.
+    init_unknown_vec, vocabulary
+        As for `CustomEmbedding`.
+
+    Raises
+    ------
+    KeyError
+        If there is no such file.
+    FileNotFoundError
+        If it is not there: nothing is fetched.
+    """
+
+    folder: str
+    file_names: tuple[str, ...]
+
+    def __init__(
+        self,
+        pretrained_file_name: str,
+        embedding_root: str | os.PathLike[str] | None = None,
+        init_unknown_vec: Callable[..., Any] = nd.zeros,
+        vocabulary: Vocabulary | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if pretrained_file_name not in self.file_names:
+            several = ", ".join(self.file_names[:10])
+            raise KeyError(f"{type(self).__name__} has no file {pretrained_file_name!r}, but {several} ...")
+        super().__init__(**kwargs)
+        root = os.path.join("~", ".mxnet", "embeddings") if embedding_root is None else embedding_root
+        path = os.path.join(os.path.expanduser(root), self.folder, pretrained_file_name)
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"there is no file {path}: nothing is fetched here, put it there yourself")
+        self._load(path, " ", "utf8", init_unknown_vec, vocabulary)
+
+
+@register
+class GloVe(_Pretrained):
+    """The vectors of GloVe, from ``EMBEDDING_ROOT/glove``: the parameters are those of its base."""
+
+    folder = "glove"
+    file_names = (
+        *(f"glove.{name}.txt" for name in ("42B.300d", "6B.50d", "6B.100d", "6B.200d", "6B.300d", "840B.300d")),
+        *(f"glove.twitter.27B.{length}d.txt" for length in (25, 50, 100, 200)),
+    )
+
+    def __init__(self, pretrained_file_name: str = "glove.840B.300d.txt", *args: Any, **kwargs: Any) -> None:
+        super().__init__(pretrained_file_name, *args, **kwargs)
+
+
+_WIKIPEDIAS = """
+    aa ab ace ady af ak als am ang an arc ar arz ast as av ay azb az bar bat_smg ba bcl be bg bh bi bjn bm bn bo
+    bpy br bs bug bxr ca cbk_zam cdo ceb ce cho chr ch chy ckb co crh cr csb cs cu cv cy da de diq dsb dv dz ee
+    el eml en eo es et eu ext fa ff fiu_vro fi fj fo frp frr fr fur fy gag gan ga gd glk gl gn gom got gu gv hak
+    ha haw he hif hi ho hr hsb ht hu hy hz ia id ie ig ii ik ilo io is it iu jam ja jbo jv kaa kab ka kbd kg ki
+    kj kk kl km kn koi ko krc kr ksh ks ku kv kw ky lad la lbe lb lez lg lij li lmo ln lo lrc ltg lt lv mai
+    map_bms mdf mg mhr mh min mi mk ml mn mo mrj mr ms mt mus mwl my myv mzn nah nap na nds_nl nds ne new ng nl
+    nn no nov nrm nso nv ny oc olo om or os pag pam pap pa pcd pdc pfl pih pi pl pms pnb pnt ps pt qu rm rmy rn
+    roa_rup roa_tara ro rue ru rw sah sa scn sco sc sd se sg sh simple si sk sl sm sn so sq srn sr ss stq st su
+    sv sw szl ta tcy tet te tg th ti tk tl tn to tpi tr ts tt tum tw ty tyv udm ug uk ur uz vec vep ve vi vls vo
+    war wa wo wuu xal xh xmf yi yo za zea zh_classical zh_min_nan zh zh_yue zu
+"""
+_ALIGNED = "ar bg ca cs da de el en es et fi fr he hr hu id it mk nl no pl pt ro ru sk sl sv tr uk vi"
+
+
+@register
+class FastText(_Pretrained):
+    """The vectors of fastText, from ``EMBEDDING_ROOT/fasttext``: the parameters are those of its base."""
+
+    folder = "fasttext"
+    file_names = (
+        *("crawl-300d-2M.vec", "wiki-news-300d-1M-subword.vec", "wiki-news-300d-1M.vec"),
+        *(f"wiki.{language}.vec" for language in _WIKIPEDIAS.split()),
+        *(f"wiki.multi.{language}.vec" for language in _ALIGNED.split()),
+    )
+
+    def __init__(self, pretrained_file_name: str = "wiki.simple.vec", *args: Any, **kwargs: Any) -> None:
+        super().__init__(pretrained_file_name, *args, **kwargs)
 
 
 def _read(path: str | os.PathLike[str], delim: str, encoding: str) -> dict[str, onp.ndarray]:

@@ -1,0 +1,342 @@
+r"""Weights under the names of another library: maps of names, what they match, and what they might.
+
+A *map* says where an array of a file belongs. It is a mapping from their names to ours, or a list of rules, each a
+regular expression for the whole of their name and what it becomes (``\1`` as in `re`). What stands for our name may
+also say that the array comes in another form: `Turned`, `Split` or `Part`. Whatever no rule names keeps its name; and
+``weight`` and ``bias`` of a normalization are our ``gamma`` and ``beta`` without being told.
+
+Nothing is guessed while loading: only names decide. `match` tells what names decided, and beside it what shapes would;
+`suggest` proposes a whole map, for a person to read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gluonx.errors import FormatError
+
+_LEAVES = {"gamma": "weight", "beta": "bias"}
+_COUNTERS = (".num_batches_tracked",)
+"""Ends of names of what PyTorch counts and no forward reads."""
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A matrix that comes transposed, such as those of GPT-2.
+
+    Parameters
+    ----------
+    name : str
+        Our name.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Split:
+    """Several parameters that come in one array, one behind the other, in equal parts, such as query, key and value.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Our names, in their order.
+    axis : int
+    """
+
+    names: Sequence[str]
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several arrays that are one parameter here.
+
+    Parameters
+    ----------
+    name : str
+        Our name.
+    index, count : int
+        Which part it is, from 0, and of how many.
+    axis : int
+    """
+
+    name: str
+    index: int
+    count: int
+    axis: int = 0
+
+
+Target = str | Turned | Split | Part
+Map = Mapping[str, Target] | Iterable[tuple[str, Target]]
+
+
+@dataclass
+class Report:
+    """What the names of a file and those of a block have in common.
+
+    Attributes
+    ----------
+    by_name : dict of str to target
+        Where each array of the file goes that has a place; a map that `loading` and `saving` take.
+    by_shape : dict of str to str
+        Of the rest, which might be meant by the order and the shapes. Not loaded: read it, and add it to a map.
+    mismatched : dict of str to (tuple, tuple)
+        Our names whose array has another shape: the file's and the block's.
+    missing, extra : list of str
+        Ours that the file has nothing for, theirs that have no place.
+    """
+
+    by_name: dict[str, Target] = field(default_factory=dict)
+    by_shape: dict[str, str] = field(default_factory=dict)
+    mismatched: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether each parameter has its array, and each array its place."""
+        return not (self.missing or self.extra or self.mismatched)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.by_name)} arrays match by name"]
+        lines += [
+            f"  {name}: shape {theirs} in the file, {ours} here" for name, (theirs, ours) in self.mismatched.items()
+        ]
+        lines += [f"  {theirs} -> {ours}: by shape only, not loaded" for theirs, ours in self.by_shape.items()]
+        shaped = set(self.by_shape.values())
+        lines += [f"  {name}: nothing in the file" for name in self.missing if name not in shaped]
+        lines += [f"  {name}: no place here" for name in self.extra if name not in self.by_shape]
+        return "\n".join(lines)
+
+
+def host(value: Any) -> np.ndarray:
+    """Return an array of any library as NumPy's; tensors of PyTorch that require gradients or are bfloat16 too.
+
+    Raises
+    ------
+    TypeError
+        If NumPy cannot read it.
+    """
+    if hasattr(value, "asnumpy"):
+        return value.asnumpy()
+    if type(value).__module__ == "torch" or hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":
+            import ml_dtypes
+
+            # Exactly: each bfloat16 is a float32.
+            return value.float().numpy().astype(ml_dtypes.bfloat16)
+        return value.numpy()
+    return np.asarray(value)
+
+
+def _target(name: str, rules: Any, exact: bool, ours: Mapping[str, Any]) -> Target:
+    if exact:
+        return _ours(rules.get(name, name), ours)
+    for pattern, target in rules:
+        hit = re.fullmatch(pattern, name)
+        if hit:
+            return _ours(_expanded(target, hit), ours)
+    return _ours(name, ours)
+
+
+def _ours(target: Target, ours: Mapping[str, Any]) -> Target:
+    """Return our word for the last one: gamma for weight and beta for bias where there is no parameter of that name."""
+    if isinstance(target, str) and target not in ours:
+        stem, dot, leaf = target.rpartition(".")
+        for mine, theirs in _LEAVES.items():
+            if leaf == theirs and f"{stem}{dot}{mine}" in ours:
+                return f"{stem}{dot}{mine}"
+    return target
+
+
+def _expanded(target: Target, hit: re.Match[str]) -> Target:
+    if isinstance(target, str):
+        return hit.expand(target)
+    if isinstance(target, Turned):
+        return Turned(hit.expand(target.name))
+    if isinstance(target, Split):
+        return Split([hit.expand(name) for name in target.names], target.axis)
+    if isinstance(target, Part):
+        return Part(hit.expand(target.name), target.index, target.count, target.axis)
+    raise TypeError(f"a rule's target must be a name, Turned, Split or Part, got {target!r}")
+
+
+def targets(names: Iterable[str], ours: Mapping[str, Any], map: Map) -> dict[str, Target]:
+    """Return where each of their names goes; counters of PyTorch that nothing names are left out."""
+    exact = isinstance(map, Mapping)
+    rules: Any = map if exact else list(map)
+    found = {name: _target(name, rules, exact, ours) for name in names}
+    return {name: to for name, to in found.items() if not (to == name and name.endswith(_COUNTERS))}
+
+
+def arranged(arrays: Mapping[str, Any], ours: Mapping[str, Any], map: Map) -> dict[str, np.ndarray]:
+    """Return the arrays of a file under our names and in our form.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        By their names.
+    ours : mapping
+        Whose keys are our names.
+    map
+        See the module's text.
+
+    Raises
+    ------
+    FormatError
+        If two arrays go to one parameter, a part is missing, or one cannot be transposed or split.
+    """
+    result: dict[str, np.ndarray] = {}
+    origin: dict[str, str] = {}
+    parts: dict[str, dict[int, tuple[Part, np.ndarray]]] = {}
+
+    def put(name: str, source: str, value: np.ndarray) -> None:
+        if name in result:
+            raise FormatError(f"'{origin[name]}' and '{source}' both go to '{name}'; a map has one array for each")
+        result[name], origin[name] = value, source
+
+    for theirs, to in targets(arrays, ours, map).items():
+        value = host(arrays[theirs])
+        if isinstance(to, str):
+            put(to, theirs, value)
+        elif isinstance(to, Turned):
+            put(to.name, theirs, _turned(theirs, value))
+        elif isinstance(to, Split):
+            for name, piece in zip(to.names, _pieces(theirs, value, to), strict=True):
+                put(name, theirs, piece)
+        else:
+            known = parts.setdefault(to.name, {})
+            if to.index in known or not 0 <= to.index < to.count:
+                raise FormatError(f"'{theirs}' is part {to.index} of {to.count} of '{to.name}', which cannot be")
+            known[to.index] = to, value
+    for name, known in parts.items():
+        put(name, f"the parts of {name}", _whole(name, known))
+    return result
+
+
+def _turned(theirs: str, value: np.ndarray) -> np.ndarray:
+    if value.ndim != 2:
+        raise FormatError(f"'{theirs}' of shape {value.shape} cannot be transposed: it is no matrix")
+    return np.ascontiguousarray(value.T)
+
+
+def _pieces(theirs: str, value: np.ndarray, to: Split) -> list[np.ndarray]:
+    if value.ndim <= to.axis or value.shape[to.axis] % len(to.names):
+        equal = f"{len(to.names)} equal parts along axis {to.axis}"
+        raise FormatError(f"'{theirs}' of shape {value.shape} cannot be split into {equal}")
+    return np.split(value, len(to.names), to.axis)
+
+
+def _whole(name: str, known: Mapping[int, tuple[Part, np.ndarray]]) -> np.ndarray:
+    first = next(iter(known.values()))[0]
+    if sorted(known) != list(range(first.count)):
+        raise FormatError(f"'{name}' is made of {first.count} arrays, but only parts {sorted(known)} are there")
+    try:
+        return np.concatenate([known[i][1] for i in range(first.count)], first.axis)
+    except ValueError as error:
+        raise FormatError(f"the parts of '{name}' do not fit together: {error}") from error
+
+
+def returned(arrays: Mapping[str, np.ndarray], map: Mapping[str, Target]) -> dict[str, np.ndarray]:
+    """Return our arrays under their names and in their form: the way back of `arranged`.
+
+    Raises
+    ------
+    FormatError
+        If the map names a parameter that is not there, or leaves one out.
+    """
+    result: dict[str, np.ndarray] = {}
+    used: set[str] = set()
+
+    def take(name: str, theirs: str) -> np.ndarray:
+        if name not in arrays:
+            raise FormatError(f"the map takes '{theirs}' from '{name}', which the block does not have")
+        used.add(name)
+        return arrays[name]
+
+    for theirs, to in map.items():
+        if isinstance(to, str):
+            result[theirs] = take(to, theirs)
+        elif isinstance(to, Turned):
+            result[theirs] = np.ascontiguousarray(take(to.name, theirs).T)
+        elif isinstance(to, Split):
+            result[theirs] = np.concatenate([take(name, theirs) for name in to.names], to.axis)
+        else:
+            result[theirs] = np.split(take(to.name, theirs), to.count, to.axis)[to.index]
+    left = [name for name in arrays if name not in used]
+    if left:
+        raise FormatError(f"the map has no name for {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}")
+    return result
+
+
+def _fits(ours: Sequence[int] | None, theirs: Sequence[int]) -> bool:
+    """Return whether a shape, perhaps with open sizes (-1 or 0), admits another."""
+    if ours is None:
+        return True
+    return len(ours) == len(theirs) and all(a == b or a <= 0 for a, b in zip(ours, theirs, strict=True))
+
+
+def match(params: Mapping[str, Any], arrays: Mapping[str, Any], map: Map = ()) -> Report:
+    """Return what a map makes of the arrays of a file; see `Report`."""
+    to = targets(arrays, params, map)
+    made = arranged(arrays, params, map)
+    report = Report()
+    report.missing = [name for name in params if name not in made]
+    for theirs, target in to.items():
+        names = target.names if isinstance(target, Split) else [target if isinstance(target, str) else target.name]
+        if not any(name in params for name in names):
+            report.extra.append(theirs)
+            continue
+        wrong = [n for n in names if n in params and not _fits(params[n].shape, made[n].shape)]
+        for name in wrong:
+            report.mismatched[name] = (made[name].shape, tuple(params[name].shape))
+        if not wrong:
+            report.by_name[theirs] = target
+    shapes = {name: np.shape(arrays[name]) for name in report.extra}
+    report.by_shape = aligned({name: params[name].shape for name in report.missing}, shapes)
+    return report
+
+
+def suggest(params: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Target]:
+    """Return a map that gives each array of a file a place by its name, or else by its order and shape."""
+    report = match(params, arrays)
+    return {**report.by_name, **report.by_shape}
+
+
+def _kind(name: str) -> str:
+    leaf = name.rpartition(".")[2]
+    return _LEAVES.get(leaf, leaf)
+
+
+def aligned(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, str]:
+    """Return which of their names is which of ours, so that as many as can be are paired without changing the order.
+
+    Pairs have the same last word (gamma is weight, beta is bias) and shapes that agree; of equal alignments the one
+    whose names share more words.
+    """
+    a, b = list(theirs), list(ours)
+    words = {name: set(name.split(".")) for name in (*a, *b)}
+    best = np.zeros((len(a) + 1, len(b) + 1))
+    value = np.zeros((len(a), len(b)))
+    for i in range(len(a) - 1, -1, -1):
+        for j in range(len(b) - 1, -1, -1):
+            if _kind(a[i]) == _kind(b[j]) and _fits(ours[b[j]], theirs[a[i]]):
+                shared = len(words[a[i]] & words[b[j]]) / len(words[a[i]] | words[b[j]])
+                value[i, j] = 1 + shared / (1 + len(a) + len(b))
+            best[i, j] = max(best[i + 1, j], best[i, j + 1], value[i, j] and best[i + 1, j + 1] + value[i, j])
+    pairs, i, j = {}, 0, 0
+    while i < len(a) and j < len(b):
+        if value[i, j] and best[i, j] == best[i + 1, j + 1] + value[i, j]:
+            pairs[a[i]], i, j = b[j], i + 1, j + 1
+        elif best[i, j] == best[i + 1, j]:
+            i += 1
+        else:
+            j += 1
+    return pairs

@@ -1,0 +1,121 @@
+"""A word to who waits: what is compiled, while a compilation takes long.
+
+After two seconds a terminal shows one line, and a notebook a bar, which says what is compiled for which line of the
+user's code, and for how long already; it goes away when the program is there. Where the standard error is no terminal
+(a log file, a test, a pipe) nothing is ever written. ``GLUONX_PROGRESS=0`` is silent everywhere.
+
+A thread writes, since the one that compiles is busy; it lives for as long as one compilation.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import importlib
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TextIO
+
+from gluonx.deferred import source_location
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
+
+__all__ = ["Bar", "Terminal", "told"]
+
+AFTER = 2.0  # seconds of silence
+EVERY = 0.5  # seconds between two looks at the clock
+
+
+class Terminal:
+    """One line at the end of what a terminal shows, written over until it goes away."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def show(self, text: str) -> None:
+        """Write the line, cut where the terminal ends."""
+        self.stream.write(f"\r\x1b[K{text[: max(20, shutil.get_terminal_size().columns - 1)]}")
+        self.stream.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        self.stream.write("\r\x1b[K")
+        self.stream.flush()
+
+
+class Bar:
+    """A bar without an end in the output of a notebook's cell."""
+
+    def __init__(self) -> None:
+        self.display: Any = importlib.import_module("IPython.display")
+        self.place: Any = None
+
+    def show(self, text: str) -> None:
+        """Draw the bar, or draw over it."""
+        drawn = self.display.HTML(f"<progress></progress> <small>{html.escape(text)}</small>")
+        if self.place is None:
+            self.place = self.display.display(drawn, display_id=True)
+        else:
+            self.place.update(drawn)
+
+    def clear(self) -> None:
+        """Leave nothing in its place."""
+        if self.place is not None:
+            self.place.update(self.display.HTML(""))
+
+
+def _where_to_tell() -> Terminal | Bar | None:
+    if os.environ.get("GLUONX_PROGRESS", "") == "0" or os.environ.get("GLUONX_DISPLAY", "").lower() == "plain":
+        return None
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None and hasattr(shell, "kernel"):
+        return Bar()
+    stream = sys.stderr
+    if stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb":
+        return Terminal(stream)
+    return None
+
+
+def _tell(shown: Terminal | Bar, what: str, done: threading.Event) -> None:
+    begin = time.monotonic()
+    if done.wait(AFTER):
+        return
+    try:
+        while True:
+            shown.show(f"gluonx: compiling {what}, {time.monotonic() - begin:.0f} s")
+            if done.wait(EVERY):
+                break
+        shown.clear()
+    except (OSError, ValueError):  # the terminal is gone, or the stream closed
+        pass
+
+
+_More = ParamSpec("_More")
+
+
+def told(compiles: Callable[Concatenate[Graph, _More], None]) -> Callable[Concatenate[Graph, _More], None]:
+    """Have a function that compiles a program of a graph, its first argument, told of while it takes long."""
+
+    @functools.wraps(compiles)
+    def tells(graph: Graph, *args: _More.args, **options: _More.kwargs) -> None:
+        shown = _where_to_tell()
+        if shown is None:
+            return compiles(graph, *args, **options)
+        what = f"{len(graph.path())} operations of {source_location.user_line()}"
+        done = threading.Event()
+        teller = threading.Thread(target=_tell, args=(shown, what, done), name="gluonx-notice", daemon=True)
+        teller.start()
+        try:
+            compiles(graph, *args, **options)
+        finally:
+            done.set()
+            teller.join()
+        return None
+
+    return tells

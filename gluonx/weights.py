@@ -1,0 +1,176 @@
+r"""Weights from elsewhere: safetensors and PyTorch's files, under the names of another library.
+
+Nothing in a file is executed, and PyTorch need not be installed. A *map* leads from their names to ours:
+
+>>> from gluonx import nn, weights
+>>> import numpy
+>>> net = nn.HybridSequential()
+>>> net.add(nn.Dense(3, in_units=2), nn.LayerNorm(in_channels=3))
+>>> theirs = {
+...     "proj.weight": numpy.ones((3, 2), "float32"),
+...     "proj.bias": numpy.zeros(3, "float32"),
+...     "norm.weight": numpy.ones(3, "float32"),
+...     "norm.bias": numpy.zeros(3, "float32"),
+... }
+>>> print(weights.match(net, theirs))
+0 arrays match by name
+  proj.weight -> 0.weight: by shape only, not loaded
+  proj.bias -> 0.bias: by shape only, not loaded
+  norm.weight -> 1.gamma: by shape only, not loaded
+  norm.bias -> 1.beta: by shape only, not loaded
+>>> report = weights.load(net, theirs, [(r"proj\.(.*)", r"0.\1"), (r"norm\.(.*)", r"1.\1")])
+>>> report.complete
+True
+
+`suggest` proposes such a map, `save` writes the parameters under their names again, and `torchvision` has the maps of
+the model zoo.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gluonx import files
+from gluonx._frames import door
+from gluonx.block import naming
+from gluonx.block.naming import Map, Part, Report, Split, Target, Turned
+from gluonx.errors import FormatError
+from gluonx.model_zoo.torchvision import names_of as torchvision
+
+__all__ = ["Part", "Report", "Split", "Turned", "load", "match", "read", "save", "suggest", "torchvision"]
+
+_INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+_SINGLE = ("model.safetensors", "pytorch_model.bin", "model.pt")
+
+
+@door
+def read(place: files.Place) -> dict[str, np.ndarray]:
+    """Return the arrays of a file, or of a folder as the Hugging Face Hub has them.
+
+    Parameters
+    ----------
+    place : str, path or file object
+        A file: safetensors, a zip archive of ``torch.save``, or one of gluonx's. Or a folder with
+        ``model.safetensors`` or ``pytorch_model.bin``, or with the index of several such files.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged, or the folder has no such file.
+    """
+    if not isinstance(place, str | os.PathLike) or not os.path.isdir(place):
+        return files.load_arrays(place)
+    for index in _INDICES:
+        path = os.path.join(place, index)
+        if os.path.exists(path):
+            return _of_index(path)
+    for name in _SINGLE:
+        path = os.path.join(place, name)
+        if os.path.exists(path):
+            return files.load_arrays(path)
+    raise FormatError(f"the folder {os.fspath(place)!r} has none of {', '.join(_INDICES + _SINGLE)}")
+
+
+def _of_index(path: str) -> dict[str, np.ndarray]:
+    with open(path, encoding="utf-8") as file:
+        try:
+            where = json.load(file)["weight_map"]
+            good = isinstance(where, dict) and all(
+                isinstance(n, str) and n == os.path.basename(n) for n in where.values()
+            )
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise FormatError(f"{path!r} is no index of weights: {error!r}") from error
+    if not good:
+        raise FormatError(f"{path!r} is no index of weights: its weight_map must have names of files beside it")
+    found: dict[str, np.ndarray] = {}
+    for name in dict.fromkeys(where.values()):
+        found.update(files.load_arrays(os.path.join(os.path.dirname(path), name)))
+    missing = [name for name in where if name not in found]
+    if missing:
+        raise FormatError(f"the files of {path!r} lack {', '.join(missing[:10])}")
+    return {name: found[name] for name in where}
+
+
+def _arrays(source: Any) -> Mapping[str, Any]:
+    return source if isinstance(source, Mapping) else read(source)
+
+
+@door
+def match(net: Any, source: Any, map: Map = ()) -> Report:
+    """Return what of a file belongs where, by a map; nothing is loaded.
+
+    Parameters
+    ----------
+    net : Block
+    source : file, folder, or mapping of str to array
+    map : mapping or list of rules
+        From their names to ours; see :mod:`gluonx.weights`.
+    """
+    return naming.match(net.collect_params(), _arrays(source), map)
+
+
+@door
+def suggest(net: Any, source: Any) -> dict[str, Target]:
+    """Return a map that places what has a place by its name, and the rest by its order and shape: read it before use.
+
+    Parameters
+    ----------
+    net : Block
+    source : file, folder, or mapping of str to array
+    """
+    return naming.suggest(net.collect_params(), _arrays(source))
+
+
+@door
+def load(net: Any, source: Any, map: Map = (), **options: Any) -> Report:
+    """Set the parameters from a file under other names: all of them, or, if anything does not fit, none.
+
+    Parameters
+    ----------
+    net : Block
+    source : file, folder, or mapping of str to array
+        Tensors of PyTorch are arrays too.
+    map : mapping or list of rules
+        From their names to ours; see :mod:`gluonx.weights`.
+    **options
+        As for :meth:`~gluonx.gluon.Block.load_dict`: ``allow_missing``, ``ignore_extra``, ``cast_dtype`` and so on.
+
+    Raises
+    ------
+    FormatError
+        If something does not fit. The message lists it all, and the block has not changed.
+    """
+    arrays = _arrays(source)
+    map = map if isinstance(map, Mapping) else list(map)
+    params = net.collect_params()
+    report = naming.match(params, arrays, map)
+    net.load_dict(naming.arranged(arrays, params, map), **options)
+    return report
+
+
+@door
+def save(net: Any, place: files.Place, map: Mapping[str, Target] | Report, format: str | None = None) -> None:
+    """Write the parameters under their names: the way back of `load`.
+
+    Parameters
+    ----------
+    net : Block
+    place : str, path or file object
+    map : mapping of str to target, or Report
+        What `load` returned, or a map from their names to ours.
+    format : str, optional
+        As for :func:`gluonx.files.save_arrays`: safetensors where the name ends so, which PyTorch's users read.
+
+    Raises
+    ------
+    FormatError
+        If a parameter has no name in the map.
+    """
+    map = map.by_name if isinstance(map, Report) else map
+    arrays = {name: param.data().asnumpy() for name, param in net.collect_params().items()}
+    files.save_arrays(place, naming.returned(arrays, map), format)

@@ -1,0 +1,195 @@
+"""Layers, losses and models compile for a GPU, forward and backward, and what it would run is looked at; without a GPU.
+
+Needs the extra ``gpu-plan``; ``make test-gpu`` installs it, and compiles all of these, models in bfloat16 as well. Any
+other run takes a sample.
+"""
+
+import os
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+import pytest
+
+import gluonx
+from gluonx import init, loss, nn, parallel, rnn
+from gluonx.errors import DeviceError
+from gluonx.model_zoo.vision import get_model
+from gluonx.ops import recurrence
+from gluonx.ops.recurrence import Form
+from gluonx.parallel import hlo, planning, topologies
+from lib.contract import LAYERS, LOSSES
+from lib.golden import load_cases
+from lib.meshes import on
+from lib.sweep import build
+
+
+def _is_there():
+    try:
+        topologies.single("h100")
+    except DeviceError:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.slow
+MODELS = load_cases("model_zoo").MODELS
+SAMPLE = ("mobilenet0.25", "resnet18_v1")
+everything = os.environ.get("GLUONX_TEST_GPU") == "all"
+beyond = pytest.mark.skipif(not everything, reason="make test-gpu compiles all of them")
+HOST = re.compile(r"callback|host_compute|SendToHost|infeed|outfeed")
+
+
+@pytest.fixture(scope="module")
+def chip():
+    if not _is_there():
+        pytest.skip("the extra gpu-plan is not installed")
+    return topologies.single("h100")
+
+
+def compile_for(chip, fn, *args):
+    structs = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=chip), args)
+    lowered = jax.jit(fn).lower(*structs)
+    with topologies.quietly():
+        text = lowered.compile().as_text()
+    assert not HOST.search(text)
+    assert "f64[" not in text
+    return text
+
+
+def gradient(block, arrays, chip, dtype="float32"):
+    """Compile the sum of squares of a block's outputs in training with its gradient, and return the program's text."""
+    arrays = [onp.asarray(a) for a in arrays]
+    arrays = [a.astype(jnp.dtype(dtype)) if a.dtype == "float32" else a for a in arrays]
+    pure = gluonx.functional(block)
+
+    def value(params, inputs, state, key, rest):
+        given = [inputs.get(i, x) for i, x in enumerate(rest)]
+        out, new = pure.apply(params, state, key, *given, train=True)
+        leaves = [x for x in jax.tree.leaves(out) if jnp.issubdtype(x.dtype, jnp.floating)]
+        return sum((x.astype(jnp.float32) ** 2).sum() for x in leaves), new
+
+    given = {i: a for i, a in enumerate(arrays) if jnp.issubdtype(a.dtype, jnp.floating)}
+    fn = jax.value_and_grad(value, argnums=(0, 1), has_aux=True)
+    return compile_for(chip, fn, pure.params, given, pure.state, jax.random.key(0), arrays)
+
+
+def in_sample(rows):
+    return [pytest.param(row, id=row.key, marks=() if i % 12 == 0 else beyond) for i, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("row", in_sample(LAYERS))
+def test_layers(row, chip):
+    gradient(build(row, nn), row.inputs(), chip)
+
+
+@pytest.mark.parametrize("row", in_sample(LOSSES))
+def test_losses(row, chip):
+    gradient(build(row, gluonx.loss), row.inputs(), chip)
+
+
+@pytest.mark.parametrize("name", ["DeformableConvolution", "ModulatedDeformableConvolution"])
+@pytest.mark.parametrize("filters", [4, 64])
+def test_deformable_convolutions(name, filters, chip):
+    """Their gradient with few filters is one for which XLA found no tiles."""
+    layer = getattr(nn, name)(filters, kernel_size=(3, 3), in_channels=4)
+    layer.initialize()
+    gradient(layer, [onp.zeros((2, 4, 8, 8), "float32")], chip)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_recurrent_layers(kind, chip):
+    """The whole of the time is one loop forward and one backward, which tell how often they run."""
+    layer = getattr(rnn, kind)(16, 1, layout="NTC", input_size=8)
+    layer.initialize()
+    found = hlo.read(gradient(layer, [onp.zeros((4, 7, 8), "float32")], chip), on(1, data=1))
+    assert found.loops == 2 and found.unknown == 0
+
+
+def test_a_planned_recurrent_layer_has_no_form_of_cpus(chip, monkeypatch):
+    """On a CPU states of such a batch lie as columns; a plan for a GPU leaves their layout to XLA."""
+    asked = []
+    monkeypatch.setattr(recurrence, "Form", lambda columns: asked.append(columns) or Form(columns))
+    layer = rnn.GRU(64, 1, layout="NTC", input_size=8)
+    layer.hybridize()
+    struct = jax.ShapeDtypeStruct
+    parallel.plan(
+        layer, struct((8, 5, 8), "float32"), loss.L2Loss(), labels=struct((8, 5, 64), "float32"), mesh="h100:1"
+    )
+    assert asked and not any(asked)
+    assert Form is not recurrence.Form and recurrence.form_of(8, 64).columns
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_convolutions_are_those_of_cudnn(dtype, layout, chip):
+    """Forward and both gradients: none is a loop, or one of the forms that gluonx has for CPUs."""
+    layer = nn.Conv2D(64, 3, padding=1, in_channels=64, layout=layout, use_bias=False)
+    layer.initialize()
+    layer.cast(dtype)
+    shape = (8, 64, 28, 28) if layout == "NCHW" else (8, 28, 28, 64)
+    found = hlo.read(gradient(layer, [onp.zeros(shape, "float32")], chip, dtype), on(1, data=1))
+    assert sum(n for name, n in found.calls.items() if "cudnn$conv" in name) == 3
+    assert found.loops == 0
+    assert found.flops == 3 * 2 * 8 * 64 * 64 * (3 * 28 - 2) ** 2  # what meets padding is not computed
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_products_of_16_bits_are_computed_in_16_bits(dtype, chip):
+    """Their operands stay as narrow as they came; only the sums are wide."""
+    layer = nn.Dense(256, in_units=512, use_bias=False, dtype=dtype)
+    layer.initialize()
+    text = gradient(layer, [onp.zeros((128, 512), "float32")], chip, dtype)
+    short = {"bfloat16": "bf16", "float16": "f16"}[dtype]
+    kinds = {line.name: line.shape for lines in hlo._computations(text)[0].values() for line in lines}
+    products = [
+        line
+        for lines in hlo._computations(text)[0].values()
+        for line in lines
+        if line.op == "dot" or "cublas$" in line.rest
+    ]
+    assert len(products) == 3
+    for product in products:
+        assert all(kinds[name].startswith(f"{short}[") for name in hlo._operands(product)[:2]), product
+
+
+def test_the_random_bits_of_dropout_are_in_the_program(chip):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(64, in_units=32), nn.Dropout(0.5), nn.Dense(8, in_units=64))
+    net.initialize()
+    gradient(net, [onp.zeros((16, 32), "float32")], chip)  # nothing of it is on the host
+
+
+@pytest.mark.parametrize("mesh", ["h100:1", "h100:2", "a100-80:1"])
+def test_a_step_is_one_program(mesh, chip):
+    """Statistics, update and the next step's numbers are in it; weights and states are written in place."""
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(8, 3), nn.BatchNorm(), nn.Activation("relu"), nn.Dropout(0.3), nn.Dense(10))
+    net.hybridize()
+    struct = jax.ShapeDtypeStruct
+    given = (net, struct((4, 3, 16, 16), "float32"), loss.SoftmaxCrossEntropyLoss(), "adam", None)
+    recorded = planning._recorded(*given, struct((4,), "int32"), mesh, None, (), False)
+    compiled = recorded.compile()
+    assert not HOST.search(compiled.as_text())
+    stats = compiled.memory_analysis()
+    kept = recorded.base["weights"] + recorded.base["states"]
+    assert kept * 0.9 < stats.alias_size_in_bytes <= kept * 1.1
+    made = parallel.plan(*given, labels=struct((4,), "int32"), mesh=mesh)
+    own = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes
+    assert made.fits and made.needed == own + stats.temp_size_in_bytes + stats.generated_code_size_in_bytes
+    assert any(c["kind"] == "all-reduce" for c in made.collectives) == (mesh == "h100:2")
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [pytest.param(*row, marks=() if row[0] in SAMPLE else beyond, id=row[0]) for row in MODELS.items()],
+)
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=beyond)])
+def test_models(name, size, dtype, chip):
+    net = get_model(name, classes=10)
+    net.initialize(init.Zero())  # no number is looked at
+    net.infer_shape(gluonx.np.zeros((1, 3, size, size)))
+    net.cast(dtype)
+    text = gradient(net, [onp.zeros((2, 3, size, size), "float32")], chip, dtype)
+    assert "__cudnn$conv" in text
