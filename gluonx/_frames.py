@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -114,7 +114,10 @@ def shorten(error: BaseException) -> None:
         _shorten(error, set())
 
 
-def door(fn: Callable[..., Any]) -> Any:
+_Fn = TypeVar("_Fn", bound=Callable[..., Any])
+
+
+def door(fn: _Fn) -> _Fn:
     """Make `fn` one of the functions that take gluonx's frames out of an error; where a tenth of a microsecond counts,
     a function has the ``except`` clause itself.
     """
@@ -127,7 +130,7 @@ def door(fn: Callable[..., Any]) -> Any:
             shorten(error)
             raise
 
-    return call
+    return call  # type: ignore[return-value]
 
 
 def _shorten(error: BaseException, seen: set[int]) -> None:

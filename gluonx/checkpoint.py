@@ -185,7 +185,7 @@ class Checkpoints:
         return None
 
     def wait(self) -> None:
-        """Return when what was saved is on the disk; raise what went wrong."""
+        """Wait until what was saved is on the disk; raise what went wrong."""
         self._manager.wait_until_finished()
 
     def close(self) -> None:

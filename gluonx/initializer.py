@@ -24,7 +24,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -346,6 +346,10 @@ def create(initializer: Any, *args: Any, **kwargs: Any) -> Initializer:
     if klass is None:
         raise ArgumentError(f"No initializer is called {initializer!r}; there are {', '.join(sorted(_REGISTRY))}.")
     return klass(*args, **kwargs)
+
+
+InitLike: TypeAlias = "Initializer | str | Mapping[str, Any] | Callable[..., Any] | None"
+"""What a layer takes for an initializer: one, its name or JSON, its settings, a function; None is the net's own."""
 
 
 @alias("zeros")

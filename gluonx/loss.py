@@ -11,6 +11,7 @@ from typing import Any
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
+from gluonx.np import ndarray
 from gluonx.ops import losses as ops
 
 __all__ = [
@@ -77,7 +78,7 @@ class Loss(HybridBlock):
 class _PairLoss(Loss):
     """A loss of a prediction and a label."""
 
-    def forward(self, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def forward(self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None) -> ndarray:
         """Compute the loss of each sample.
 
         Parameters
@@ -158,7 +159,9 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         self._from_sigmoid = from_sigmoid
         self._bind(ops.sigmoid_bce_loss, from_sigmoid=from_sigmoid, **_ignoring(ignore_label))
 
-    def forward(self, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None) -> Any:
+    def forward(
+        self, pred: ndarray, label: ndarray, sample_weight: ndarray | None = None, pos_weight: ndarray | None = None
+    ) -> ndarray:
         """Get the loss of each sample.
 
         ``pos_weight`` multiplies the part of positive labels and broadcasts to ``pred``.
@@ -310,7 +313,9 @@ class TripletLoss(Loss):
         self._margin = margin
         self._bind(ops.triplet_loss, margin=margin)
 
-    def forward(self, pred: Any, positive: Any, negative: Any, sample_weight: Any = None) -> Any:
+    def forward(
+        self, pred: ndarray, positive: ndarray, negative: ndarray, sample_weight: ndarray | None = None
+    ) -> ndarray:
         """Return the loss of each sample: how much nearer ``positive`` is than ``negative``."""
         return invoke(self._op, (pred, positive, negative, sample_weight))
 
@@ -339,7 +344,9 @@ class PoissonNLLLoss(Loss):
         self._from_logits, self._compute_full = from_logits, compute_full
         self._bind(ops.poisson_nll_loss, from_logits=from_logits, compute_full=compute_full)
 
-    def forward(self, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-8) -> Any:
+    def forward(
+        self, pred: ndarray, target: ndarray, sample_weight: ndarray | None = None, epsilon: float = 1e-8
+    ) -> ndarray:
         """Return the loss of each sample; ``epsilon`` keeps the logarithm of a rate finite."""
         op = self._op
         if epsilon != op.attrs["epsilon"]:
@@ -355,7 +362,9 @@ class CosineEmbeddingLoss(Loss):
         self._margin = margin
         self._bind(ops.cosine_embedding_loss, margin=margin)
 
-    def forward(self, input1: Any, input2: Any, label: Any, sample_weight: Any = None) -> Any:
+    def forward(
+        self, input1: ndarray, input2: ndarray, label: ndarray, sample_weight: ndarray | None = None
+    ) -> ndarray:
         """Return the loss of each pair of rows."""
         if type(self)._cosine_similarity is CosineEmbeddingLoss._cosine_similarity:
             return invoke(self._op, (input1, input2, label, sample_weight))
@@ -392,7 +401,7 @@ class SDMLLoss(Loss):
         self.smoothing_parameter = smoothing_parameter
         self._op = ops.sdml_loss.bind(smoothing_parameter=smoothing_parameter)
 
-    def forward(self, x1: Any, x2: Any) -> Any:
+    def forward(self, x1: ndarray, x2: ndarray) -> ndarray:
         """Return the loss of each row."""
         cls = type(self)
         if cls._compute_distances is _DISTANCES and cls._compute_labels is _LABELS:
@@ -448,12 +457,12 @@ class CTCLoss(Loss):
 
     def forward(
         self,
-        pred: Any,
-        label: Any,
-        pred_lengths: Any = None,
-        label_lengths: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
+        pred: ndarray,
+        label: ndarray,
+        pred_lengths: ndarray | None = None,
+        label_lengths: ndarray | None = None,
+        sample_weight: ndarray | None = None,
+    ) -> ndarray:
         """Compute the loss of each sample. Without ``label_lengths`` a label ends before its first negative number."""
         return invoke(self._op, (pred, label, pred_lengths, label_lengths, sample_weight))
 

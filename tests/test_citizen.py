@@ -10,6 +10,7 @@ import pytest
 
 from gluonx import _process
 from lib import ROOT
+from lib.sources import every_source
 
 ROOT = ROOT
 
@@ -237,7 +238,7 @@ def dotted(node):
     return node.id if isinstance(node, ast.Name) else ""
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "gluonx").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+@every_source
 def test_one_module_changes_the_process(path):
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 import jax
 
@@ -72,6 +72,16 @@ _OTHER_TYPE = (
     "Attribute '{name}' of {cls} is a {old} and cannot become a {new}. "
     "Delete it first, del block.{name}, if that is what you want."
 )
+
+
+_Given = ParamSpec("_Given")
+_Gives = TypeVar("_Gives", covariant=True)
+
+
+class _Forwards(Protocol[_Given, _Gives]):
+    """What has a `forward`: type checkers read there what a block takes and gives."""
+
+    def forward(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Gives: ...
 
 
 class Block(Checked):
@@ -225,31 +235,37 @@ class Block(Checked):
 
     # ---------------------------------------------------------------- the call
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward``, between the hooks if there are any."""
-        if Replicas.on and (device := device_of_call(args)) is not None:
-            with device:
-                return self(*args, **kwargs)
-        try:
-            if self._plain:
-                return self.forward(*args, **kwargs)
-            if self._direct:
-                return self._call_active(args, kwargs)  # type: ignore[attr-defined]
-            if self._whole:
-                state = current_state()
-                if state.deferring or state.trace is not None or state.naive:
+    if TYPE_CHECKING:  # a call takes what `forward` takes, and gives what it gives
+
+        def __call__(self: _Forwards[_Given, _Gives], *args: _Given.args, **kwargs: _Given.kwargs) -> _Gives: ...  # noqa: D102
+
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Run ``forward``, between the hooks if there are any."""
+            if Replicas.on and (device := device_of_call(args)) is not None:
+                with device:
+                    return self(*args, **kwargs)
+            try:
+                if self._plain:
                     return self.forward(*args, **kwargs)
-                return self._calls.run(self.forward, args, kwargs, state)  # it may become one program
-            return self._call_guarded(args, kwargs)
-        except Exception as error:
-            call = foreign_call(args, kwargs)
-            if call is not None:
-                return call(self, args)
-            if not (args or kwargs) and NAMES["gluonx.Block.itself"](self):
-                return self
-            locate(error, self)
-            shorten(error)
-            raise
+                if self._direct:
+                    return self._call_active(args, kwargs)  # type: ignore[attr-defined]
+                if self._whole:
+                    state = current_state()
+                    if state.deferring or state.trace is not None or state.naive:
+                        return self.forward(*args, **kwargs)
+                    return self._calls.run(self.forward, args, kwargs, state)  # it may become one program
+                return self._call_guarded(args, kwargs)
+            except Exception as error:
+                call = foreign_call(args, kwargs)
+                if call is not None:
+                    return call(self, args)
+                if not (args or kwargs) and NAMES["gluonx.Block.itself"](self):
+                    return self
+                locate(error, self)
+                shorten(error)
+                raise
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the block's output. Every subclass defines it."""
@@ -651,7 +667,7 @@ class Block(Checked):
         Parameters
         ----------
         *rules : Strategy or dict of str to spec
-            A strategy, such as ``parallel.fsdp()``, or several, of which each splits what those before it left whole.
+            A strategy, such as ``parallel.fsdp()``, or several; each splits what those before it left whole.
             A dict says it for all parameters whose structured name a regular expression matches in full; it goes before
             strategies. A name of a fused parameter stands for its pieces, which are kept apart where they are split.
             Without rules every parameter is whole on every device.

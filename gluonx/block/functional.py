@@ -49,7 +49,7 @@ class PureForward:
     handles : dict of str to Handle
         The parameters' arrays by name; what they hold plays no part.
     exports : bool
-        Whether hooks are left out, since nobody asks for values.
+        Whether hooks are left out, since no values are computed.
     """
 
     def __init__(self, net: Block, handles: dict[str, Handle], exports: bool = False) -> None:
@@ -177,7 +177,7 @@ class Functional:
             self.__dict__.update(jax.tree.map(lambda x: jnp.array(x) if isinstance(x, np.ndarray) else x, state))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Functional:
-        """Return a copy, of which each array lies where this one's does."""
+        """Return a copy; each of its arrays lies where this one's does."""
         return _functional_of(*copy.deepcopy((self._forward, self.params, self.state), memo))
 
     def __repr__(self) -> str:

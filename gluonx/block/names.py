@@ -39,7 +39,7 @@ class Names:
         return block._reg_params
 
     def collected(self, block: Any, select: str | None) -> Any:
-        """Return what ``block.collect_params(select)`` gives; None for the structured names."""
+        """Return the result of ``block.collect_params(select)``, or None (as here) if it has the structured names."""
         del block, select
 
     def shared(self, block: Any, params: Any) -> Any:

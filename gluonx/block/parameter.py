@@ -637,7 +637,7 @@ class Parameter:
 
     # ---------------------------------------------------------------- values and gradients
 
-    def data(self, device: Any = None, ctx: Any = None) -> Any:
+    def data(self, device: Any = None, ctx: Any = None) -> ndarray:
         """Return the array: the same handle for the whole life of the parameter.
 
         Parameters
@@ -708,7 +708,7 @@ class Parameter:
             raise self._deferred_error()
         return self._handle
 
-    def list_data(self) -> list[Any]:
+    def list_data(self) -> list[ndarray]:
         """Return the array, in a list: one for each device."""
         self._require_ready()
         return self._every() if self._repeated is None else [self.data(device) for device in self._repeated]
@@ -783,7 +783,7 @@ class Parameter:
         return data.to_device(self._device)
 
     @door
-    def grad(self, device: Any = None, ctx: Any = None) -> Any:
+    def grad(self, device: Any = None, ctx: Any = None) -> ndarray:
         """Return the gradient of the last backward pass, zeros before the first.
 
         Returns
@@ -824,7 +824,7 @@ class Parameter:
         """A name that no other parameter has."""
         return self.__dict__.setdefault("_own_uuid", str(uuid.uuid4()))
 
-    def list_grad(self) -> list[Any]:
+    def list_grad(self) -> list[ndarray]:
         """Return the gradient, in a list: one for each device; of one named twice, zeros but at the last place."""
         if (places := self._repeated) is not None:
             found = [self.grad(device) for device in places]

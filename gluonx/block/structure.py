@@ -59,10 +59,11 @@ _joining = threading.Lock()  # two threads could make a circle, or lose one of t
 class Structure:
     """Common state of blocks and parameters that hold each other: the version of their parts.
 
-    Blocks do not know who holds them. So a block that takes a part in joins that part's structure, and each change
-    counts for all who belong to it; taken apart they stay together, which costs no more than a look too many. A
-    version comes once in a process. That of a structure that was joined to another is 0, which nobody remembers: who
-    compares finds a difference, and goes on with the structure that it belongs to now, :meth:`whole`.
+    Blocks do not know which blocks hold them. So a block that takes in a part joins that part's structure, and each
+    change counts for all that belong to it. Blocks that are taken apart keep a common structure, which costs one
+    comparison too many. A version occurs once in a process. The version of a structure that was joined to another is
+    0, which no block remembers: a block that compares finds a difference, and goes on with the structure that it
+    belongs to now, :meth:`whole`.
 
     Examples
     --------
@@ -104,7 +105,7 @@ class Structure:
         one.changed()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Structure, ()  # of the copies of those who belong to it
+        return Structure, ()  # of the copies of the blocks that belong to it
 
 
 def as_shape(shape: int | Iterable[int | None] | None) -> Shape | None:

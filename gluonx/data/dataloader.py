@@ -17,8 +17,8 @@ from __future__ import annotations
 import concurrent.futures
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, overload
 
 from gluonx._frames import warn
 from gluonx.data import _nursery
@@ -27,6 +27,7 @@ from gluonx.data._pool import WorkerPool, process_pool, thread_pool
 from gluonx.data._shipping import CannotSendError, pack
 from gluonx.data._worker import Task, fetch_seeded
 from gluonx.data.batchify import Stack
+from gluonx.data.dataset import Batch, Dataset
 from gluonx.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from gluonx.ops.prng import get_state, host_rng, set_state
 from gluonx.parallel.batches import Share, same_epoch, same_shapes, share_of
@@ -44,7 +45,7 @@ _HUNG = (
 )
 
 
-class DataLoader:
+class DataLoader(Generic[Batch]):
     """Loads batches of a dataset, in this thread or with workers.
 
     Parameters
@@ -101,6 +102,45 @@ class DataLoader:
     [(2, 3), (2, 3), (1, 3)]
     """
 
+    @overload  # whatever `batchify_fn` makes
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Iterable[Any] | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        *,
+        batchify_fn: Callable[[Any], Batch],
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        prefetch: int | None = None,
+        thread_pool: bool = False,
+        timeout: float = 120,
+        try_nopython: bool | None = None,
+        auto_reload: bool = False,
+    ) -> None: ...
+    @overload  # what the data set says of its batches
+    def __init__(
+        self,
+        dataset: Dataset[Batch] | Sequence[Any],
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Iterable[Any] | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        batchify_fn: None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+        prefetch: int | None = None,
+        thread_pool: bool = False,
+        timeout: float = 120,
+        try_nopython: bool | None = None,
+        auto_reload: bool = False,
+    ) -> None: ...
     def __init__(
         self,
         dataset: Any,
@@ -139,7 +179,7 @@ class DataLoader:
         """Return the number of batches of an epoch."""
         return len(self._batch_sampler)  # type: ignore[arg-type]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Batch]:
         if self._num_workers == 0:
             return self._in_this_thread()
         ahead, self._ahead = self._ahead, None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -27,7 +27,11 @@ from gluonx.np.handle import ndarray
 __all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
 
 
-class Dataset:
+Batch = TypeVar("Batch")
+"""What the samples of a data set make as a batch: an ndarray, or a list of one for each element of a sample."""
+
+
+class Dataset(Generic[Batch]):
     """Interface of all datasets: subclasses have ``__getitem__`` and ``__len__``."""
 
     def __getitem__(self, idx: int) -> Any:
@@ -43,11 +47,11 @@ class Dataset:
         """Return the source of the samples, for the representation."""
         return ""
 
-    def __mx_handle__(self) -> Dataset:
+    def __mx_handle__(self) -> Dataset[Batch]:
         """Return itself: MXNet's loader in C++ asks a dataset for a handle, and here any dataset will do."""
         return self
 
-    def filter(self, fn: Callable[[Any], Any]) -> Dataset:
+    def filter(self, fn: Callable[[Any], Any]) -> Dataset[Batch]:
         """Return the samples for which `fn` is true. Every sample is looked at now.
 
         Parameters
@@ -62,7 +66,7 @@ class Dataset:
         """
         return self.sample(FilterSampler(fn, self))
 
-    def shard(self, num_shards: int, index: int) -> Dataset:
+    def shard(self, num_shards: int, index: int) -> Dataset[Batch]:
         """Part `index` of `num_shards` consecutive parts, of which the first ones may be one sample longer.
 
         Raises
@@ -81,7 +85,7 @@ class Dataset:
         start = index * size + min(index, longer)
         return self.sample(SequentialSampler(size + (index < longer), start))
 
-    def take(self, count: int | None) -> Dataset:
+    def take(self, count: int | None) -> Dataset[Batch]:
         """Return the first `count` samples, or all when `count` is None or larger than the dataset.
 
         Examples
@@ -92,7 +96,7 @@ class Dataset:
         length = len(self)
         return self.sample(SequentialSampler(length if count is None else min(count, length)))
 
-    def sample(self, sampler: Sampler) -> Dataset:
+    def sample(self, sampler: Sampler) -> Dataset[Batch]:
         """Return the samples at the indices that `sampler` yields now, in its order.
 
         Raises
@@ -109,7 +113,7 @@ class Dataset:
             raise TypeError(f"sample needs a gluonx.data.Sampler, got {type(sampler).__name__}")
         return _SampledDataset(self, sampler)
 
-    def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
+    def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset[Any]:
         """Each sample through `fn`; a sample that is a tuple is handed over as separate arguments.
 
         Parameters
@@ -127,7 +131,7 @@ class Dataset:
         lazily = _TransformedDataset(self, fn)
         return lazily if lazy else SimpleDataset([lazily[i] for i in range(len(lazily))])
 
-    def transform_first(self, fn: Callable[[Any], Any], lazy: bool = True) -> Dataset:
+    def transform_first(self, fn: Callable[[Any], Any], lazy: bool = True) -> Dataset[Batch]:
         """Return the first element of each sample through `fn`, for transforming data and not labels.
 
         Examples
@@ -138,7 +142,7 @@ class Dataset:
         return self.transform(_OnFirst(fn), lazy)
 
 
-class SimpleDataset(Dataset):
+class SimpleDataset(Dataset[Any]):
     """A dataset over a list, an array, or anything else with a length and items.
 
     Examples
@@ -164,7 +168,7 @@ class SimpleDataset(Dataset):
         return gather(self._data, indices)
 
 
-class ArrayDataset(Dataset):
+class ArrayDataset(Dataset[Batch]):
     """Arrays or lists of one length, side by side: sample `i` is the tuple of their items `i`.
 
     With a single array, the sample is the item itself.
@@ -188,6 +192,10 @@ class ArrayDataset(Dataset):
 
     gives_arrays: ClassVar[bool] = False  # whether rows of gluonx arrays are such arrays
 
+    @overload
+    def __init__(self: ArrayDataset[ndarray], array: Any, /) -> None: ...
+    @overload
+    def __init__(self: ArrayDataset[list[ndarray]], first: Any, second: Any, /, *args: Any) -> None: ...
     def __init__(self, *args: Any) -> None:
         if not args:
             raise ArgumentError("ArrayDataset needs at least one array")
@@ -225,7 +233,7 @@ class ArrayDataset(Dataset):
         return columns[0] if len(columns) == 1 else columns
 
 
-class RecordFileDataset(Dataset):
+class RecordFileDataset(Dataset[Any]):
     """A dataset over a record file: sample `i` is the bytes of the record with the key ``keys[i]`` of its index.
 
     Worker processes open the file anew, and threads take turns in reading it.
@@ -269,10 +277,10 @@ class RecordFileDataset(Dataset):
         return self._record.read_idx(self._record.keys[idx])
 
 
-class _SampledDataset(Dataset):
+class _SampledDataset(Dataset[Batch]):
     """Another dataset's samples at chosen indices."""
 
-    def __init__(self, dataset: Dataset, sampler: Iterable[Any]) -> None:
+    def __init__(self, dataset: Dataset[Batch], sampler: Iterable[Any]) -> None:
         self._dataset = dataset
         self._indices = list(sampler)
 
@@ -293,7 +301,7 @@ class _SampledDataset(Dataset):
         return chosen and chosen([self._indices[i] for i in indices])
 
 
-class _TransformedDataset(Dataset):
+class _TransformedDataset(Dataset[Any]):
     """Another dataset's samples through a function, at each access."""
 
     def __init__(self, dataset: Any, fn: Callable[..., Any]) -> None:

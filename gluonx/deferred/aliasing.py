@@ -1,10 +1,10 @@
-"""Who else holds an array: what decides whether a program may reuse its buffer.
+"""Whether anything else refers to an array, which decides whether a program may reuse its buffer.
 
 A step donates buffers of parameters and states. One that somebody else holds as well (a raw array that was taken out
 of a handle, a NumPy view) must not be donated, and Python's reference counts tell. How many references are the
 engine's own depends on the interpreter: 3.14 counts fewer of those on its stack than 3.11 does. So the numbers are not
 written down, they are measured when this module is imported, with the very functions that ask for them afterwards; and
-what was measured is trusted only if it sees one holder more as one too many, whoever that is.
+the numbers are trusted only if, by them, an array with one more reference, of any kind, counts as held.
 
 Where counts cannot be trusted (they fail that, or there is no GIL: the count of one thread's references is another
 thread's guess then), the limits are 0, which no object is below: everything counts as held by somebody. Then a step

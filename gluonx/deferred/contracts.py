@@ -1,7 +1,7 @@
 """Contracts between the parts of the engine: protocols, records, and names for types.
 
 Nothing here computes. A name in this module says once what an argument called ``op``, ``args``, ``graph`` or ``part``
-is wherever it occurs in the engine, and pyright checks that who is given as one is one.
+is wherever it occurs in the engine, and pyright checks that what is passed there has these attributes and methods.
 
 Places
 ------
@@ -142,7 +142,7 @@ def is_operator(op: Recorded) -> TypeGuard[Operator]:
     return hasattr(op, "fn")
 
 
-# -- who runs operators in place of the engine -------------------------------------------------------------------------
+# -- what runs operators in place of the engine ------------------------------------------------------------------------
 
 
 class Interpreter(Protocol):
@@ -163,7 +163,7 @@ class Interpreter(Protocol):
     of_shapes : bool
         Whether it only finds out shapes, of parameters above all.
     runs_hooks : bool or None
-        Whether hooks of blocks run; None where nobody misses them, since no values are asked for.
+        Whether hooks of blocks run; None if only shapes are found out, where hooks have nothing to look at.
     required : list or None
         Booleans of it that must hold, and what to say if not; None where none can be given out.
     taps : list or None
@@ -289,7 +289,7 @@ class StepRequest(NamedTuple):
     targets : list of Handle
         Rebound to the outputs; their dtype and shape do not change.
     owned : sequence of int
-        Which of `args` have buffers that nobody else is meant to hold: they are donated.
+        Which of `args` have buffers that nothing else should refer to: they are donated.
     release : callable, optional
         Called once all is recorded; what it releases is no output of the program.
     together : int

@@ -10,8 +10,8 @@ A :class:`Handle` is what users hold (``gluonx.np.ndarray`` is its subclass). It
 - a :class:`Placeholder`: there is no value, and using it either makes one (zeros, an inferred parameter) or raises.
 
 ``Handle.aval`` caches the interned :class:`Aval` of the value, so that recording an operator compares identities and
-hashes nothing deep. It is None when nobody has needed it yet, or when the value is a tracer or a placeholder: all of
-the rare cases leave the fast path through that one test.
+hashes nothing deep. It is None when it was not needed yet, or when the value is a tracer or a placeholder: this one
+test sends all rare cases off the fast path.
 
 A :class:`Node` is one edge of the trie: an operator applied to places. It is made once, with its output avals, when
 an operator is first met at that point of a program; every later run of the same code only walks along it. So a node

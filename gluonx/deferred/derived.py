@@ -378,7 +378,7 @@ def program_of(op: Operator) -> Any:
 
 
 def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
-    """Return the function of `op` under ``jax.jit``, of which each trace is put down as so much memory."""
+    """Return the function of `op` under ``jax.jit``; each of its traces is counted as `nbytes` of memory."""
     run = _function(op, lambda: program_cache.add(nbytes, op, programs))
     if programs and getattr(op, "composed", False) and jax.default_backend() == "cpu":
         run = _rewriting(run)

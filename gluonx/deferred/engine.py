@@ -102,7 +102,7 @@ _tape_of = attrgetter("tape")
 instead: dict[str, Callable[[Any], Any]] = {}
 
 
-def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision, of which each case returns
+def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision; each of its cases returns
     """Run the bound operator `op` on `args`.
 
     Parameters
@@ -388,7 +388,7 @@ def flush_known(why: str) -> None:
 
 
 def on_record_entry() -> None:
-    """Begin the outermost ``record()``: a backward that nobody stepped on is computed, leftovers are released."""
+    """Begin the outermost ``record()``: a backward that no step has followed is computed, leftovers are released."""
     graph = current_graph()
     if graph.cursor.parent is None:
         return

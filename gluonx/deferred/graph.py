@@ -12,10 +12,10 @@ Invariants:
 - A leaf is one (array or packed array, source) pair, in order of first use; two variables on one buffer are two leaves.
 - ``refs`` are weak: what users no longer hold is not computed for them.
 - ``journal`` holds the values of handles that were rebound to places of this graph, so that a failure puts them back.
-- ``inside`` is set while code records into the graph or computes it, and only by who holds ``lock``. The lock keeps
-  other threads waiting; it lets in whoever interrupts that code on its own thread (a signal handler, a finalizer, a
-  debugger), and these find ``inside`` set and leave the graph alone: what they record goes to a graph of its own
-  (``inner``), and what they read is computed apart (:meth:`Graph.value_apart`).
+- ``inside`` is set while code records into the graph or computes it, and only by code that holds ``lock``. The lock
+  makes other threads wait. Code that interrupts on the same thread (a signal handler, a finalizer, a debugger) gets
+  the lock, finds ``inside`` set and leaves the graph alone: what it records goes to a graph of its own
+  (``inner``), and what it reads is computed apart (:meth:`Graph.value_apart`).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Graph:
 
     def __init__(self, nested: bool = False) -> None:
         self.lock = _Lock()
-        self.nested = nested  # whether it belongs to who interrupts work on another one
+        self.nested = nested  # whether it belongs to code that interrupts work on another graph
         self.cursor: Node = ROOT
         self.closed = False
         self.inside = False
@@ -262,7 +262,7 @@ class Graph:
             node = node.parent
         if fresh:
             fresh.reverse()
-            # Each is one operation, and the same when it is done again by who comes in between.
+            # Each is one operation, and has the same result if code that interrupts here does it too.
             self.owners[node.size :] = [(n, i) for n in fresh for i in range(len(n.outs))]
             known[count:] = fresh
         return known
@@ -291,7 +291,7 @@ class Graph:
         """Return the places that somebody still holds."""
         return list(filter(None, map(call, self.refs)))
 
-    # -- who comes in between --------------------------------------------------------------------------------------
+    # -- code that interrupts work on the graph ------------------------------------------------------------------------
 
     def is_ours(self) -> bool:
         """Return whether this thread is inside the graph, so that the caller interrupts it; wait for another thread."""
@@ -301,7 +301,7 @@ class Graph:
             return self.inside
 
     def value_apart(self, place: Pending) -> Any:
-        """Return the value of a place as of now, for who interrupts this thread's work on the graph.
+        """Return the value of a place as of now, for code that interrupts this thread's work on the graph.
 
         It is computed from the graph's leaves, and nothing keeps it: graph, place and handles stay as they are.
 
@@ -354,7 +354,7 @@ _local = _Local()
 
 
 def thread_graph() -> Graph:
-    """Return the graph that this thread may record into, open: an inner one for who interrupts work on the outer."""
+    """Return the graph that this thread may record into, open: an inner one for code that interrupts the outer one."""
     graph = _local.graph
     if graph.inside and graph.is_ours():
         while graph.inside:
@@ -485,7 +485,7 @@ def _settled(handle: Handle, why: str) -> Any:
                         array = flushing.unpacked(graph, value)
         segment = graph.segment
         tape = handle.tape if segment is None else segment.outs.get(value.slot)
-        if handle.value is value:  # nobody comes in between here and the last assignment: nothing is called
+        if handle.value is value:  # from here to the last assignment nothing is called, so nothing can interrupt
             handle.aval, handle.tape, handle.value = value.aval, tape, array
         return array
     if type(value) is Packed:

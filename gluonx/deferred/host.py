@@ -248,7 +248,7 @@ def _near(array: jax.Array, known: _Known, aval: Aval | None = None) -> np.ndarr
     if aval.sharding is not None or not known.reads(aval):
         return None
     if forked.in_child() and not (Switch.near and forked.is_computed(array)):
-        return None  # its device is out of reach, or nobody will ever have computed it
+        return None  # its device is out of reach here, or the parent had not computed it when it forked
     return np.asarray(array)
 
 
@@ -274,7 +274,7 @@ class Whole:
 
 def whole(jaxpr: Any) -> Whole | None:
     """Return what runs a program that was traced to `jaxpr`; None where one of its operations has no form in NumPy."""
-    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # not for whom the forms are enough
+    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only where an operator has no form
 
     try:
         return Whole(HostProgram(jaxpr))
@@ -467,7 +467,7 @@ def _may_be_interpreted(op: Operator) -> bool:
 
 def _interpreted(op: Operator, values: list[Any]) -> Any:
     """Return what interprets `op` on such values, or None if it is to be compiled; and whether it gives one array."""
-    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # not for whom the forms are enough
+    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only where an operator has no form
 
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
     try:

@@ -210,7 +210,7 @@ def tap_of(home: RowVariable, shape: tuple[int, ...], index: Handle | np.ndarray
 
 
 def shared_zeros(shape: tuple[int, ...], like: Aval) -> jax.Array:
-    """Return zeros of `shape` with the dtype and the place of `like`, the same array for who asks again."""
+    """Return zeros of `shape` with the dtype and the place of `like`, the same array at each call."""
     key = shape, like.dtype, like.sharding
     zeros = _zeros.get(key)
     if zeros is None:

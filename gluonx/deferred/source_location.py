@@ -1,4 +1,4 @@
-"""The current place in the user's program: asked only on slow paths, never while recording what is known."""
+"""The running line of the user's program, which only slow paths look for: recording a known operator does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door from what was recorded to a symbol, which stands many floors above."""
+"""`get_symbol`: the operators that were recorded as a symbol of MXNet, which `gluonx.compat` makes."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def _gradient_node(
     Raises
     ------
     Blocked
-        If another thread, or who came in between on this one, has just computed the graph; its segment leads back.
+        If another thread, or code that interrupted this one, has just computed the graph; its segment leads back.
     """
     weighted = tuple(map(is_not, given, repeat(None)))
     weights: list[Any] = list(compress(given, weighted))

@@ -109,7 +109,7 @@ class Trace:
         self.n_random = 0
         self.recording = self.wide = False
         self.required: list[tuple[Handle, str]] | None = []  # booleans that must hold; None where none can be given out
-        # Variables of the weights that are gathered in here (see `gluonx.sharding.gathered`); None where nobody asks.
+        # Variables of the weights that are gathered in here (see `gluonx.sharding.gathered`); None: that is not asked.
         self.gathers: set[Any] | None = None
         self.taps: list[tuple[Handle, Any]] | None = None  # of look-ups, with the row numbers; None where none can be
         self.known_taps: list[Handle] = []
@@ -426,7 +426,7 @@ class Traced:
         return _code_of(fn) if gradient is None else gradient
 
     def give_up(self, within: str) -> None:
-        """Let nobody read what the traced code left in attributes and does not give out; `within` tells what it is."""
+        """Make values that the traced code left in attributes, and does not return, raise; `within` names the code."""
         for attribute in self.lost:
             attribute.give_up(within)
 

@@ -306,7 +306,7 @@ class Estimator:
         return True
 
     def _rest_of_epoch(self, train_data: Any) -> Iterator[Any]:
-        """Yield the batches of an epoch; of one that is resumed, those that were not trained on."""
+        """Return the batches of an epoch one by one, without those that a resumed epoch has trained on already."""
         progress, now = self.progress, None
         if progress.batch_in_epoch:
             now = get_random_state()

@@ -54,7 +54,7 @@ def read_one(source: Source) -> np.ndarray:
 
 
 def write_list(file: IO[bytes], arrays: Mapping[str, np.ndarray | Stored], named: bool = True) -> None:
-    """Yield the list as MXNet 1 and 2 read it: in version 2, or 3 where an array has no element or no axis.
+    """Write the list as MXNet 1 and 2 read it: in version 2, or 3 where an array has no element or no axis.
 
     Version 2 knows no arrays of rank 0 or size 0; version 3 is read by MXNet 2 and, under ``np_shape``, by 1.6 to 1.9.
     """
@@ -78,7 +78,7 @@ def write_list(file: IO[bytes], arrays: Mapping[str, np.ndarray | Stored], named
 
 
 def _write_sparse(file: IO[bytes], name: str, array: Stored, codes: dict[np.dtype, int]) -> None:
-    """Yield a record of version 2, the only one of sparse arrays."""
+    """Write a record of version 2, the only version that has sparse arrays."""
     data, shape = array.data, array.shape
     if data.dtype not in codes:
         raise FormatError(f"an NDArray list cannot hold the array {name!r} of type {data.dtype}")

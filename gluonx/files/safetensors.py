@@ -35,7 +35,7 @@ _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 def write_safetensors(file: IO[bytes], arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    """Yield the header in the order of `arrays`, then the data."""
+    """Write the header in the order of `arrays`, then the data."""
     # Wide items first keeps every array aligned, as the reference implementation does.
     order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     offsets, end = {}, 0

@@ -39,6 +39,14 @@ class NeedsKey(Exception):
     """A module drew random numbers, and there was no key."""
 
 
+class MadeOfNet:
+    """A module of Flax that was made of a net of Gluon, which `from_linen` and `from_nnx` give back."""
+
+    def as_net(self, variables: Any) -> Any:
+        """Return the net with the arrays of `variables`; a module that holds its arrays itself takes None."""
+        raise NotImplementedError
+
+
 class FlaxBlock(HybridBlock):
     """A module of Flax as a block. Its parameters have the paths of the module's variables as names."""
 

@@ -18,12 +18,12 @@ from flax import linen
 from flax.errors import InvalidRngError
 
 from gluonx import initializer
-from gluonx.block.abstract import filled, put
+from gluonx.block.abstract import put
 from gluonx.block.block import Block
 from gluonx.block.parameter import Parameter
 from gluonx.deferred.tracing import is_handle
 from gluonx.errors import ArgumentError
-from gluonx.flax.block import FlaxBlock, NeedsKey, parameter_for
+from gluonx.flax.block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
 from gluonx.flax.names import flat
 from gluonx.ops import prng
 
@@ -228,11 +228,9 @@ def from_linen(
     >>> net.collect_params()
     {'bias': Parameter (shape=(2,), dtype=float32), 'kernel': Parameter (shape=(3, 2), dtype=float32)}
     """
-    from gluonx.flax.to_linen import GluonLinen  # builds on this module
-
     if not isinstance(module, linen.Module):
         hint = "For a module of flax.nnx there is from_nnx(module)." if hasattr(module, "iter_modules") else ""
         raise ArgumentError(_NO_MODULE.format(kind=type(module).__name__, hint=hint).rstrip())
-    if isinstance(module, GluonLinen):
-        return filled(module.template.net, module.template.by_name(variables))
+    if isinstance(module, MadeOfNet):
+        return module.as_net(variables)
     return LinenBlock(module, variables, state, rngs)

@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from gluonx.block.abstract import filled, put
+from gluonx.block.abstract import put
 from gluonx.block.block import Block
 from gluonx.deferred.core import Tracer
 from gluonx.errors import ArgumentError, TracedValueError
-from gluonx.flax.block import FlaxBlock, NeedsKey, parameter_for
+from gluonx.flax.block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
 
 Path = tuple[Any, ...]
 
@@ -193,12 +193,9 @@ def from_nnx(module: nnx.Module) -> Block:
     >>> net(np.ones((4, 3))).shape
     (4, 2)
     """
-    from gluonx.flax.to_nnx import GluonModule  # builds on this module
-
     if not isinstance(module, nnx.Module):
         hint = _LINEN if type(module).__module__.startswith("flax.linen") or hasattr(module, "init") else ""
         raise ArgumentError(_NO_MODULE.format(kind=type(module).__name__, hint=hint).rstrip())
-    if isinstance(module, GluonModule):
-        values = {name: module.variable(name).get_raw_value() for name in module.forward.handles}
-        return filled(module.forward.net, values)
+    if isinstance(module, MadeOfNet):
+        return module.as_net(None)
     return NNXBlock(module)

@@ -11,10 +11,11 @@ from typing import Any
 
 from flax import linen
 
-from gluonx.block.abstract import abstract, ready_params
+from gluonx.block.abstract import abstract, filled, ready_params
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
 from gluonx.errors import ArgumentError
+from gluonx.flax.block import MadeOfNet
 from gluonx.flax.from_linen import LinenBlock
 from gluonx.flax.names import COLLECTIONS, flat, kind_of, nested, steps
 
@@ -49,10 +50,15 @@ class _Template:
         return self
 
 
-class GluonLinen(linen.Module):
+class GluonLinen(MadeOfNet, linen.Module):
     """A Gluon net as a ``flax.linen.Module``. Made by :func:`to_linen`."""
 
     template: Any
+
+    @linen.nowrap
+    def as_net(self, variables: Any) -> Any:
+        """Return the net with the arrays of `variables`."""
+        return filled(self.template.net, self.template.by_name(variables))
 
     @linen.compact
     def __call__(self, *args: Any, train: bool = False, **kwargs: Any) -> Any:

@@ -12,11 +12,12 @@ from typing import Any
 
 from flax import nnx
 
-from gluonx.block.abstract import abstract, ready_params
+from gluonx.block.abstract import abstract, filled, ready_params
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
 from gluonx.block.parameter import Parameter
 from gluonx.errors import ArgumentError, UninitializedError
+from gluonx.flax.block import MadeOfNet
 from gluonx.flax.from_nnx import NNXBlock
 from gluonx.flax.names import kind_of, steps
 
@@ -39,7 +40,7 @@ class _Scope(nnx.Module):
     """Holds variables that a block of Gluon has under a path, as those of a module of Flax do."""
 
 
-class GluonModule(nnx.Module):
+class GluonModule(MadeOfNet, nnx.Module):
     """A block of Gluon as an ``nnx.Module``. Made by :func:`to_nnx`; its children are the block's.
 
     Attributes
@@ -64,6 +65,12 @@ class GluonModule(nnx.Module):
             self._add(home, last, make(param), block)
         for name, child in block._children.items():
             self._add(self, name, GluonModule(child, make), block)
+
+    def as_net(self, variables: Any = None) -> Block:
+        """Return the net with the arrays that this module holds."""
+        del variables
+        values = {name: self.variable(name).get_raw_value() for name in self.forward.handles}
+        return filled(self.forward.net, values)
 
     @staticmethod
     def _add(home: Any, name: str, part: Any, block: Block) -> None:

@@ -9,13 +9,15 @@ from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.initializer import InitLike
+from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.ops.elementwise import ACTIVATIONS
 
 __all__ = ["Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish"]
 
 
-def activation_op(name: Any) -> Any:
+def activation_op(name: str) -> Any:
     """Return the bound operator of an activation by its name; ``'gelu'`` is `GELU`.
 
     Raises
@@ -36,7 +38,7 @@ class _Unary(HybridBlock):
 
     _op: Any
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Apply the function to each element."""
         return invoke(self._op, (x,))
 
@@ -103,12 +105,12 @@ class PReLU(HybridBlock):
         1 for one slope, or the size of axis 1 for one a channel.
     """
 
-    def __init__(self, alpha_initializer: Any = initializer.Constant(0.25), in_channels: int = 1) -> None:  # noqa: B008
+    def __init__(self, alpha_initializer: InitLike = initializer.Constant(0.25), in_channels: int = 1) -> None:  # noqa: B008
         super().__init__()
         self._op = get("leaky_relu").bind(act_type="prelu")
         self.alpha = Parameter("alpha", shape=(in_channels,), init=alpha_initializer)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Apply the function to each element."""
         return invoke(self._op, (x, self.alpha.data()))
 

@@ -13,13 +13,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import DTypeLike
+
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ShapeError
+from gluonx.initializer import InitLike
 from gluonx.nn.basic import Dense
+from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = [
@@ -31,7 +35,7 @@ __all__ = [
 Cache = tuple[Any, Any, Any]
 
 
-def gen_self_attn_mask(data: Any, valid_length: Any = None, attn_type: str = "full") -> Any:
+def gen_self_attn_mask(data: ndarray, valid_length: ndarray | None = None, attn_type: str = "full") -> ndarray:
     """Return the mask of self attention: which token may look at which.
 
     Parameters
@@ -69,7 +73,9 @@ def gen_self_attn_mask(data: Any, valid_length: Any = None, attn_type: str = "fu
     return np.logical_and(mask, np.logical_and(inside.expand_dims(1), inside.expand_dims(2)))
 
 
-def gen_mem_attn_mask(mem: Any, mem_valid_length: Any, data: Any, data_valid_length: Any = None) -> Any:
+def gen_mem_attn_mask(
+    mem: ndarray, mem_valid_length: ndarray, data: ndarray, data_valid_length: ndarray | None = None
+) -> ndarray:
     """Return the mask of attention to a memory: which token of `data` may look at which of `mem`.
 
     Parameters
@@ -150,9 +156,9 @@ class MultiHeadAttention(HybridBlock):
         in_units: int = 0,
         memory_units: int = 0,
         fuse: bool = True,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike = None,
+        bias_initializer: InitLike = "zeros",
     ) -> None:
         super().__init__()
         if num_heads < 1 or units % num_heads:
@@ -188,11 +194,11 @@ class MultiHeadAttention(HybridBlock):
 
     def forward(
         self,
-        query: Any,
-        key: Any = None,
-        value: Any = None,
-        mask: Any = None,
-        valid_length: Any = None,
+        query: ndarray,
+        key: ndarray | None = None,
+        value: ndarray | None = None,
+        mask: ndarray | None = None,
+        valid_length: ndarray | None = None,
         cache: Cache | None = None,
     ) -> Any:
         """Attend.
@@ -231,7 +237,9 @@ class MultiHeadAttention(HybridBlock):
         out = self.proj(invoke(self._merge, (out,)))
         return out if cache is None else (out, tuple(cache))
 
-    def _projected(self, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+    def _projected(
+        self, query: ndarray, key: ndarray | None, value: ndarray | None
+    ) -> tuple[ndarray, ndarray, ndarray]:
         if self._cross and key is None:
             raise ShapeError("MultiHeadAttention(cross=True) attends to a memory: call it with layer(query, memory).")
         one = self._split_one
@@ -245,18 +253,20 @@ class MultiHeadAttention(HybridBlock):
             return (q, *invoke(self._split, (self._fused(key),)))
         return q, invoke(one, (self.key(key),)), invoke(one, (self.value(key if value is None else value),))
 
-    def _fused(self, x: Any) -> Any:
+    def _fused(self, x: ndarray) -> ndarray:
         weight = self.weights_of(f"{self._name}_weight")
         bias = self.weights_of(f"{self._name}_bias") if self._bias else None
         return invoke(self._project, (x, weight) if bias is None else (x, weight, bias))
 
-    def infer_shape(self, query: Any, key: Any = None, value: Any = None, *args: Any, **kwargs: Any) -> None:
+    def infer_shape(
+        self, query: ndarray, key: ndarray | None = None, value: ndarray | None = None, *args: Any, **kwargs: Any
+    ) -> None:
         """Learn the sizes of input and memory."""
         key = query if key is None else key
         for layer, x in ((self.query, query), (self.key, key), (self.value, key if value is None else value)):
             layer.weight.shape = (self._units, x.shape[-1])
 
-    def init_cache(self, batch_size: int, length: int, dtype: Any = None) -> Cache:
+    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
         """Return an empty cache for decoding.
 
         Parameters

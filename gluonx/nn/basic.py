@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from numpy.typing import DTypeLike
+
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.initializer import InitLike
 from gluonx.nn.activations import Activation
+from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = ["Dense", "Dropout", "Embedding", "Flatten"]
@@ -53,9 +57,9 @@ class Dense(HybridBlock):
         activation: str | None = None,
         use_bias: bool = True,
         flatten: bool = True,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike = None,
+        bias_initializer: InitLike = "zeros",
         in_units: int = 0,
     ) -> None:
         super().__init__()
@@ -69,7 +73,7 @@ class Dense(HybridBlock):
             self.bias = Parameter("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True)
         self.act = None if activation is None else Activation(activation)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Map an array of shape (batch, in_units), or (batch, ..., in_units) without flattening."""
         bias = self.bias
         if bias is None:
@@ -78,7 +82,7 @@ class Dense(HybridBlock):
             y = invoke(self._op, (x, self.weight.data(), bias.data()))
         return y if self.act is None else self.act(y)
 
-    def infer_shape(self, x: Any, *args: Any) -> None:
+    def infer_shape(self, x: ndarray, *args: Any) -> None:
         """Learn ``in_units`` from an input."""
         self.weight.shape = (self._units, math.prod(x.shape[1:]) if self._flatten else x.shape[-1])
 
@@ -120,7 +124,7 @@ class Dropout(HybridBlock):
         op = get("dropout")
         self._ops = tuple(op.bind(p=float(rate), axes=axes, training=training) for training in (False, True))
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Drop, or outside training copy."""
         return invoke(self._ops[is_training()], (x,))
 
@@ -158,8 +162,8 @@ class Embedding(HybridBlock):
         self,
         input_dim: int,
         output_dim: int,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike = None,
         sparse_grad: bool = False,
     ) -> None:
         super().__init__()
@@ -174,7 +178,7 @@ class Embedding(HybridBlock):
             grad_stype="row_sparse" if sparse_grad else "default",
         )
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Return the vectors of the numbers: shape ``x.shape + (output_dim,)``."""
         return invoke(self._op, (x, self.weight.data()))
 
@@ -197,7 +201,7 @@ class Flatten(HybridBlock):
         super().__init__()
         self._op = get("batch_flatten").bind()
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Flatten."""
         return invoke(self._op, (x,))
 

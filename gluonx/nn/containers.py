@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from typing import Any, Self
 
 from gluonx import np, npx
 from gluonx._frames import warn
@@ -13,6 +13,7 @@ from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.extensions import LAMBDAS
+from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = [
@@ -35,7 +36,7 @@ class _Stack:
 
     _children: Any
 
-    def add(self, *blocks: Any) -> None:
+    def add(self, *blocks: Block) -> None:
         """Append blocks.
 
         Raises
@@ -48,17 +49,17 @@ class _Stack:
         for block in blocks:
             self.register_child(block)  # type: ignore[attr-defined]
 
-    def append(self, block: Any) -> Any:
+    def append(self, block: Block) -> Self:
         """Append a block; the container itself comes back, so that calls can be chained."""
         self.add(block)
         return self
 
-    def extend(self, blocks: Iterable[Any]) -> Any:
+    def extend(self, blocks: Iterable[Block]) -> Self:
         """Append all blocks of a list or of another container; the container itself comes back."""
         self.add(*blocks)
         return self
 
-    def _like(self) -> Any:
+    def _like(self) -> Self:
         """Return an empty container of this kind."""
         return type(self)()
 
@@ -77,7 +78,7 @@ class _Stack:
     def __iter__(self) -> Iterator[Any]:
         return iter(list(self._children.values()))
 
-    def _chain(self, x: Any, args: Any) -> Any:
+    def _chain(self, x: Any, args: Sequence[Any]) -> Any:
         """Give the output of each block to the next; several outputs become several arguments."""
         for block in self._children.values():
             x = block(x, *args)
@@ -99,7 +100,7 @@ class Sequential(_Stack, Block):
     (2, Lambda(tanh))
     """
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: Any, *args: Any) -> ndarray:
         """Run all blocks."""
         return self._chain(x, args)
 
@@ -131,7 +132,7 @@ class HybridSequential(_Stack, HybridBlock):
     )
     """
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: Any, *args: Any) -> ndarray:
         """Run all blocks."""
         plain = not self._scan and self._remat is None
         return self._chain(x, args) if args or plain else self.chained(self, x)
@@ -145,10 +146,10 @@ class _Branches(_Stack):
         self.axis = axis
         self._op = get("concatenate").bind(axis=axis)
 
-    def _like(self) -> Any:
+    def _like(self) -> Self:
         return type(self)(self.axis)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Run all blocks on ``x`` and concatenate what they give."""
         return invoke(self._op, tuple([block(x) for block in self._children.values()]))
 
@@ -215,7 +216,7 @@ class _List(_Held, _Stack):
         except IndexError:
             raise IndexError(f"{type(self).__name__} has {len(self)} blocks, none at {index}.") from None
 
-    def __setitem__(self, index: int, block: Any) -> None:
+    def __setitem__(self, index: int, block: Block) -> None:
         self.register_child(block, str(self._place(index)))  # type: ignore[attr-defined]
 
     def __delitem__(self, index: int | slice) -> None:
@@ -223,7 +224,7 @@ class _List(_Held, _Stack):
         del blocks[index if isinstance(index, slice) else self._place(index)]
         self._renamed({str(i): block for i, block in enumerate(blocks)})
 
-    def insert(self, index: int, block: Any) -> None:
+    def insert(self, index: int, block: Block) -> None:
         """Insert a block before that at `index`, as ``list.insert``; those behind it move on, and their names too."""
         blocks = list(self)
         blocks.insert(index, block)
@@ -235,7 +236,7 @@ class _List(_Held, _Stack):
         del self[index]
         return block
 
-    def __contains__(self, block: Any) -> bool:
+    def __contains__(self, block: object) -> bool:
         return any(block is own for own in self)
 
 
@@ -285,7 +286,7 @@ class _Dict(_Held):
             there = ", ".join(map(repr, self._children)) or "none"
             raise KeyError(f"{type(self).__name__} has no block {name!r}; there are {there}.") from None
 
-    def __setitem__(self, name: str, block: Any) -> None:
+    def __setitem__(self, name: str, block: Block) -> None:
         if not isinstance(name, str) or not name or "." in name:
             raise ArgumentError(
                 f"A name in {type(self).__name__} must be a text without dots, for it becomes a part of the names of "
@@ -306,15 +307,15 @@ class _Dict(_Held):
     def __contains__(self, name: object) -> bool:
         return name in self._children
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """Return the names, in the order in which they came."""
         return self._children.keys()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Any]:
         """Return the blocks."""
         return self._children.values()
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Any]:
         """Pairs of name and block."""
         return self._children.items()
 
@@ -361,7 +362,7 @@ class HybridBlockDict(_Dict, HybridBlock):
 class Identity(HybridBlock):
     """Gives back its input. For a place in a net where a block may or may not be."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Return the input."""
         return x
 
@@ -417,7 +418,7 @@ class Lambda(Block):
         super().__init__()
         self._func_impl, self._func_name = _find(function)
 
-    def forward(self, *args: Any) -> Any:
+    def forward(self, *args: Any) -> ndarray:
         """Call the function."""
         return self._func_impl(*args)
 
@@ -433,7 +434,7 @@ class HybridLambda(HybridBlock):
         super().__init__()
         self._func, self._func_name = _find(function)
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: Any, *args: Any) -> ndarray:
         """Call the function."""
         return self._func(x, *args)
 

@@ -16,7 +16,9 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, ShapeError
+from gluonx.initializer import InitLike
 from gluonx.nn.activations import Activation
+from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
@@ -39,8 +41,8 @@ class _Conv(HybridBlock):
         layout: str,
         activation: str | None,
         use_bias: bool,
-        weight_initializer: Any,
-        bias_initializer: Any,
+        weight_initializer: InitLike,
+        bias_initializer: InitLike,
         in_channels: int,
         output_padding: Size = 0,
     ) -> None:
@@ -96,7 +98,7 @@ class _Conv(HybridBlock):
             return (first, second, *self._kernel_size)
         return (first, *self._kernel_size, second)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Convolve a batch in the layer's layout."""
         bias = self.bias
         if bias is None:
@@ -105,7 +107,7 @@ class _Conv(HybridBlock):
             y = invoke(self._op, (x, self.weight.data(), bias.data()))
         return y if self.act is None else self.act(y)
 
-    def infer_shape(self, x: Any, *args: Any) -> None:
+    def infer_shape(self, x: ndarray, *args: Any) -> None:
         """Learn ``in_channels`` from an input."""
         if len(x.shape) == len(self._layout):  # otherwise the operator says what is wrong
             channels = x.shape[self._layout.index("C")]

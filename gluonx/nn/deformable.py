@@ -16,7 +16,9 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ShapeError
+from gluonx.initializer import InitLike
 from gluonx.nn.activations import Activation
+from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
@@ -41,13 +43,13 @@ class _Deformable(HybridBlock):
         use_bias: bool,
         in_channels: int,
         activation: str | None,
-        weight_initializer: Any,
-        bias_initializer: Any,
-        offset_weight_initializer: Any,
-        offset_bias_initializer: Any,
+        weight_initializer: InitLike,
+        bias_initializer: InitLike,
+        offset_weight_initializer: InitLike,
+        offset_bias_initializer: InitLike,
         offset_use_bias: bool,
         op_name: str,
-        adj: Any,
+        adj: int | tuple[int, ...],
     ) -> None:
         super().__init__()
         if layout != "NCHW":
@@ -100,11 +102,11 @@ class _Deformable(HybridBlock):
         self._check_groups(channels, "the input's number of channels", self._num_group, error)
         self._check_groups(channels, "the input's number of channels", self._num_deformable_group, error)
 
-    def _arguments(self, x: Any, said: Any) -> tuple[Any, ...]:
+    def _arguments(self, x: ndarray, said: ndarray) -> tuple[Any, ...]:
         """Return the operator's arguments before its weight."""
         return x, said
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Convolve a batch of shape (batch, channels, height, width)."""
         offset = () if self.offset_bias is None else (self.offset_bias.data(),)
         said = invoke(self._offset_op, (x, self.offset_weight.data(), *offset))
@@ -112,7 +114,7 @@ class _Deformable(HybridBlock):
         y = invoke(self._op, (*self._arguments(x, said), self.deformable_conv_weight.data(), *bias))
         return y if self.act is None else self.act(y)
 
-    def infer_shape(self, x: Any, *args: Any) -> None:
+    def infer_shape(self, x: ndarray, *args: Any) -> None:
         """Learn ``in_channels`` from an input."""
         if len(x.shape) == 4:  # otherwise the operator says what is wrong
             self._check_input(x.shape[1], ShapeError)
@@ -220,6 +222,6 @@ class ModulatedDeformableConvolution(_Declared):
 
     op_name: InitVar[str] = "ModulatedDeformableConvolution"
 
-    def _arguments(self, x: Any, said: Any) -> tuple[Any, ...]:
+    def _arguments(self, x: ndarray, said: ndarray) -> tuple[Any, ...]:
         offset, mask = said[:, : self._moved], said[:, self._moved :]
         return x, offset, invoke(get("sigmoid").bind(), (mask,)) * 2

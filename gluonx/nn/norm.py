@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+from numpy.typing import DTypeLike
 
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
@@ -17,8 +18,10 @@ from gluonx.block.tools import unfailing
 from gluonx.deferred import DerivedOp, invoke, program_cache
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
+from gluonx.initializer import InitLike
+from gluonx.np import ndarray
 from gluonx.npx.synchronized import over_devices
-from gluonx.ops import get
+from gluonx.ops import BoundOp, get
 from gluonx.sharding import parts_of_batch
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
@@ -35,15 +38,15 @@ class _Norm(HybridBlock):
         in_channels: int,
         scale: bool,
         center: bool,
-        gamma_initializer: Any,
-        beta_initializer: Any,
+        gamma_initializer: InitLike,
+        beta_initializer: InitLike,
         final: bool = False,
     ) -> None:
         """Make gamma and beta; with ``final`` what is not trained cannot be made trainable later."""
         self.gamma = self._vector("gamma", in_channels, gamma_initializer, scale, scale or not final)
         self.beta = self._vector("beta", in_channels, beta_initializer, center, center or not final)
 
-    def _vector(self, name: str, size: int, init: Any, trained: bool, differentiable: bool) -> Parameter:
+    def _vector(self, name: str, size: int, init: InitLike, trained: bool, differentiable: bool) -> Parameter:
         return Parameter(
             name,
             grad_req="write" if trained else "null",
@@ -53,7 +56,7 @@ class _Norm(HybridBlock):
             differentiable=differentiable,
         )
 
-    def infer_shape(self, x: Any, *args: Any) -> None:
+    def infer_shape(self, x: ndarray, *args: Any) -> None:
         """Learn the number of channels from an input."""
         axis = self._channel_axis
         if not -len(x.shape) <= axis < len(x.shape):
@@ -123,10 +126,10 @@ class BatchNorm(_Norm):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
+        beta_initializer: InitLike = "zeros",
+        gamma_initializer: InitLike = "ones",
+        running_mean_initializer: InitLike = "zeros",
+        running_variance_initializer: InitLike = "ones",
         in_channels: int = 0,
     ) -> None:
         super().__init__()
@@ -149,7 +152,7 @@ class BatchNorm(_Norm):
         self._frozen = use_global_stats
         self._relu = get("activation").bind(act_type="relu")
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Normalize; in training, move the averages."""
         mean, var = self.running_mean.data(), self.running_var.data()
         args = (x, self.gamma.data(), self.beta.data(), mean, var)
@@ -161,7 +164,7 @@ class BatchNorm(_Norm):
             y = invoke(self._predict, args)
         return invoke(self._relu, (y,)) if self._fuse_relu else y
 
-    def _training_op(self, x: Any) -> Any:
+    def _training_op(self, x: ndarray) -> Any:
         """Return the operator that normalizes by the statistics of the batch: of all of it, or of its parts."""
         replicas = self.running_mean._replicas
         if self._synchronized and replicas is not None:
@@ -170,16 +173,16 @@ class BatchNorm(_Norm):
         parts = 1 if self._synchronized else parts_of_batch(x.shape[0])
         return self._train if parts == 1 else _in_parts(self._train, parts)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of the parameters; a half type leaves them in float32, as statistics need it."""
         super().cast("float32" if canonical(dtype).itemsize < 4 else dtype)
 
 
 @program_cache.once
-def _in_parts(op: Any, parts: int) -> DerivedOp:
+def _in_parts(op: BoundOp, parts: int) -> DerivedOp:
     """Batch normalization in training of each part of a batch by itself; the averages move by the mean of the parts."""
 
-    def run(x: Any, *vectors: Any) -> Any:
+    def run(x: jax.Array, *vectors: jax.Array) -> Any:
         apart = jax.vmap(op.fn, in_axes=(0, *[None] * len(vectors)))
         y, mean, var = apart(x.reshape(parts, x.shape[0] // parts, *x.shape[1:]), *vectors)
         return y.reshape(x.shape), mean.mean(0), var.mean(0)
@@ -236,10 +239,10 @@ class SyncBatchNorm(BatchNorm):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
+        beta_initializer: InitLike = "zeros",
+        gamma_initializer: InitLike = "ones",
+        running_mean_initializer: InitLike = "zeros",
+        running_variance_initializer: InitLike = "ones",
     ) -> None:
         super().__init__(
             1,
@@ -293,8 +296,8 @@ class LayerNorm(_Norm):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitLike = "zeros",
+        gamma_initializer: InitLike = "ones",
         in_channels: int = 0,
     ) -> None:
         super().__init__()
@@ -304,7 +307,7 @@ class LayerNorm(_Norm):
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
         self._op = get("layer_norm").bind(axis=axis, eps=epsilon)
 
-    def forward(self, data: Any) -> Any:
+    def forward(self, data: ndarray) -> ndarray:
         """Normalize."""
         return invoke(self._op, (data, self.gamma.data(), self.beta.data()))
 
@@ -326,8 +329,8 @@ class GroupNorm(_Norm):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitLike = "zeros",
+        gamma_initializer: InitLike = "ones",
         in_channels: int = 0,
     ) -> None:
         super().__init__()
@@ -336,7 +339,7 @@ class GroupNorm(_Norm):
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
         self._op = get("group_norm").bind(num_groups=num_groups, eps=epsilon)
 
-    def forward(self, data: Any) -> Any:
+    def forward(self, data: ndarray) -> ndarray:
         """Normalize an array of shape (batch, channel, ...)."""
         return invoke(self._op, (data, self.gamma.data(), self.beta.data()))
 
@@ -358,8 +361,8 @@ class InstanceNorm(_Norm):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitLike = "zeros",
+        gamma_initializer: InitLike = "ones",
         in_channels: int = 0,
     ) -> None:
         super().__init__()
@@ -369,7 +372,7 @@ class InstanceNorm(_Norm):
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
         self._op = get("instance_norm").bind(eps=epsilon)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Normalize."""
         if self._axis == 1:
             return invoke(self._op, (x, self.gamma.data(), self.beta.data()))

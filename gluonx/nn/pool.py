@@ -11,6 +11,7 @@ from gluonx.block.declared import declared
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
+from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = [
@@ -65,7 +66,7 @@ class _Pooling(HybridBlock):
             self._kwargs["count_include_pad"] = count_include_pad
         self._op = get("pooling").bind(**self._kwargs)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Pool a batch in the layer's layout."""
         return invoke(self._op, (x,))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gluonx.arguments import Size, as_tuple
 from gluonx.block.block import HybridBlock
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = ["PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D", "ReflectionPad2D"]
@@ -39,7 +38,7 @@ class ReflectionPad2D(HybridBlock):
         self._padding = as_tuple(sides, 8, "padding", 0)
         self._op = get("pad").bind(pad_width=tuple(zip(sides[::2], sides[1::2])), mode="reflect")
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Pad."""
         return invoke(self._op, (x,))
 
@@ -54,7 +53,7 @@ class _PixelShuffle(HybridBlock):
         self._factors = as_tuple(factor, self._ndim, "factor")
         self._op = get("pixel_shuffle").bind(factors=self._factors)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Shuffle."""
         return invoke(self._op, (x,))
 

@@ -7,14 +7,19 @@ used, see :mod:`gluonx.nn.attention`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gluonx.block.block import HybridBlock
+from numpy.typing import DTypeLike
+
+from gluonx.block.block import Block, HybridBlock
+from gluonx.initializer import InitLike
 from gluonx.nn.activations import GELU, Activation
 from gluonx.nn.attention import Cache, MultiHeadAttention
 from gluonx.nn.basic import Dense, Dropout
 from gluonx.nn.containers import HybridSequential
 from gluonx.nn.norm import LayerNorm
+from gluonx.np import ndarray
 
 __all__ = [
     "PositionwiseFFN",
@@ -60,12 +65,12 @@ class PositionwiseFFN(HybridBlock):
         hidden_size: int = 2048,
         activation_dropout: float = 0.0,
         dropout: float = 0.1,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        weight_initializer: InitLike = None,
+        bias_initializer: InitLike = "zeros",
         activation: str = "relu",
         layer_norm_eps: float = 1e-5,
         pre_norm: bool = False,
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
     ) -> None:
         super().__init__()
         self._pre_norm = pre_norm
@@ -77,7 +82,7 @@ class PositionwiseFFN(HybridBlock):
         self.dropout_layer = Dropout(dropout)
         self.layer_norm = _norm(units, layer_norm_eps, dtype)
 
-    def forward(self, data: Any) -> Any:
+    def forward(self, data: ndarray) -> ndarray:
         """Map an array of shape (batch, length, units) to one like it."""
         x = self.layer_norm(data) if self._pre_norm else data
         x = self.ffn_2(self.activation_dropout_layer(self.activation(self.ffn_1(x))))
@@ -85,7 +90,7 @@ class PositionwiseFFN(HybridBlock):
         return x if self._pre_norm else self.layer_norm(x)
 
 
-def _norm(units: int, epsilon: float, dtype: Any) -> LayerNorm:
+def _norm(units: int, epsilon: float, dtype: DTypeLike) -> LayerNorm:
     layer = LayerNorm(epsilon=epsilon, in_channels=units)
     layer.cast(dtype)
     return layer
@@ -105,10 +110,10 @@ class _TransformerLayer(HybridBlock):
         layer_norm_eps: float = 1e-12,
         pre_norm: bool = False,
         use_qkv_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        weight_initializer: InitLike = None,
+        bias_initializer: InitLike = "zeros",
         activation: str = "relu",
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         fuse: bool = True,
         *,
         causal: bool = False,
@@ -141,7 +146,7 @@ class _TransformerLayer(HybridBlock):
             **self._more,
         )
 
-    def _around(self, norm: Any, data: Any, attend: Any) -> Any:
+    def _around(self, norm: Block, data: ndarray, attend: Callable[[ndarray], ndarray]) -> ndarray:
         """Return an attention with its normalization and the residual connection."""
         out = self.dropout_layer(attend(norm(data) if self._pre_norm else data)) + data
         return out if self._pre_norm else norm(out)
@@ -182,7 +187,7 @@ class TransformerEncoderLayer(_TransformerLayer):
     (3, 5, 8)
     """
 
-    def forward(self, data: Any, valid_length: Any = None, attn_mask: Any = None) -> Any:
+    def forward(self, data: ndarray, valid_length: ndarray | None = None, attn_mask: ndarray | None = None) -> ndarray:
         """Encode.
 
         Parameters
@@ -230,8 +235,13 @@ class TransformerDecoderLayer(_TransformerLayer):
         self.mem_layer_norm = _norm(self._units, self._eps, self._dtype)
 
     def forward(
-        self, data: Any, mem: Any, mem_valid_length: Any = None, attn_mask: Any = None, mem_mask: Any = None
-    ) -> Any:
+        self,
+        data: ndarray,
+        mem: ndarray,
+        mem_valid_length: ndarray | None = None,
+        attn_mask: ndarray | None = None,
+        mem_mask: ndarray | None = None,
+    ) -> ndarray:
         """Decode all tokens at once, as in training.
 
         Parameters
@@ -249,14 +259,16 @@ class TransformerDecoderLayer(_TransformerLayer):
         out = self._around(self.layer_norm, data, lambda x: self.self_attention(x, None, None, attn_mask, None, None))
         return self._after(out, mem, mem_valid_length, mem_mask)
 
-    def _after(self, data: Any, mem: Any, mem_valid_length: Any, mem_mask: Any) -> Any:
+    def _after(
+        self, data: ndarray, mem: ndarray, mem_valid_length: ndarray | None, mem_mask: ndarray | None
+    ) -> ndarray:
         return self.ffn(
             self._around(
                 self.mem_layer_norm, data, lambda x: self.mem_attention(x, mem, None, mem_mask, mem_valid_length, None)
             )
         )
 
-    def init_states(self, batch_size: int, length: int, dtype: Any = None) -> Cache:
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
         """Return the empty states of decoding; see :meth:`MultiHeadAttention.init_cache`."""
         return self.self_attention.init_cache(batch_size, length, dtype)
 
@@ -280,7 +292,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         """
         kept: list[Cache] = []
 
-        def attend(x: Any) -> Any:
+        def attend(x: ndarray) -> Any:
             out, cache = self.self_attention(x, None, None, None, None, states)
             kept.append(cache)
             return out
@@ -304,7 +316,7 @@ class _Stack(HybridBlock):
         first = self.layers[0]
         self.layer_norm = _norm(units, first._eps, first._dtype) if first._pre_norm else None
 
-    def _last(self, x: Any) -> Any:
+    def _last(self, x: ndarray) -> ndarray:
         return x if self.layer_norm is None else self.layer_norm(x)
 
 
@@ -329,7 +341,7 @@ class TransformerEncoder(_Stack):
 
     _layer = TransformerEncoderLayer
 
-    def forward(self, data: Any, valid_length: Any = None, attn_mask: Any = None) -> Any:
+    def forward(self, data: ndarray, valid_length: ndarray | None = None, attn_mask: ndarray | None = None) -> ndarray:
         """Encode; arguments as of the layer."""
         return self._last(self.chained(self.layers, data, valid_length, attn_mask))
 
@@ -357,12 +369,17 @@ class TransformerDecoder(_Stack):
     _layer = TransformerDecoderLayer
 
     def forward(
-        self, data: Any, mem: Any, mem_valid_length: Any = None, attn_mask: Any = None, mem_mask: Any = None
-    ) -> Any:
+        self,
+        data: ndarray,
+        mem: ndarray,
+        mem_valid_length: ndarray | None = None,
+        attn_mask: ndarray | None = None,
+        mem_mask: ndarray | None = None,
+    ) -> ndarray:
         """Decode all tokens at once; arguments as of the layer."""
         return self._last(self.chained(self.layers, data, mem, mem_valid_length, attn_mask, mem_mask))
 
-    def init_states(self, batch_size: int, length: int, dtype: Any = None) -> list[Cache]:
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> list[Cache]:
         """Return the empty states of decoding, one of each layer."""
         return [layer.init_states(batch_size, length, dtype) for layer in self.layers]
 

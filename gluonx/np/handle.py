@@ -685,7 +685,7 @@ class ndarray(Arithmetic, Handle, Methods):
         return new_handle(Unknown(param))
 
     @door
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> ndarray:
         region = indexing.basic(key, self.shape)
         if region is not None:
             return _view(self, region)

@@ -187,7 +187,7 @@ class Member:
         threading.Thread(target=self._listen, name="gluonx-roll-answers", daemon=True).start()
 
     def call(self, mark: str, told: str) -> None:
-        """Return when every process has called with this mark.
+        """Wait until every process has called with this mark.
 
         Raises
         ------
@@ -265,7 +265,7 @@ def joined() -> bool:
 
 
 def agree(mark: Any, told: str) -> None:
-    """Return when every process has come here with the same mark; at once where there is but one process.
+    """Wait until every process has come here with the same mark; a single process does not wait.
 
     Raises
     ------

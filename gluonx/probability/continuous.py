@@ -235,12 +235,12 @@ class Cauchy(Distribution):
 
     @property
     def mean(self) -> Any:
-        """NaN: there is none."""
+        """NaN everywhere: a Cauchy distribution has no mean."""
         return self._full(math.nan)
 
     @property
     def variance(self) -> Any:
-        """NaN: there is none."""
+        """NaN everywhere: a Cauchy distribution has no variance."""
         return self._full(math.nan)
 
     def entropy(self) -> Any:

@@ -15,7 +15,7 @@ Some modifiers also keep something from step to step that is no state (a dropout
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -25,6 +25,7 @@ from gluonx.block.block import Block, HybridBlock
 from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.tracing import infer
 from gluonx.errors import GluonxError, ShapeError
+from gluonx.np import ndarray
 
 _MODIFIED = (
     "This {cls} was given to a modifier (ResidualCell, ZoneoutCell, ...) and cannot be called alone any more. Call the "
@@ -88,7 +89,9 @@ class RecurrentCell(Block):
         """Return the shape and layout of each state."""
         raise NotImplementedError(f"{type(self).__name__} does not define state_info().")
 
-    def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: Any
+    ) -> list[ndarray]:
         """Return the states before the first step.
 
         Parameters
@@ -315,7 +318,7 @@ class RecurrentCell(Block):
         outs, (states, _) = npx.foreach(body, [seq[done:] if done else seq, times], [states, kept])
         return (np.concatenate([*first, outs], axis=0) if first else outs), list(states)
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step: the output, and the new states."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
@@ -341,6 +344,6 @@ class _Unroller(HybridBlock):
         self.cell = cell
         self._set_active(True)
 
-    def forward(self, seq: Any, states: Any, lengths: Any) -> Any:
+    def forward(self, seq: ndarray, states: list[ndarray], lengths: ndarray) -> tuple[ndarray, list[ndarray]]:
         """Walk."""
         return self.cell._sequence(seq, list(states), lengths)

@@ -9,7 +9,9 @@ from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_op
+from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
 
@@ -95,10 +97,10 @@ class _Gated(_Cell):
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike = None,
+        h2h_weight_initializer: InitLike = None,
+        i2h_bias_initializer: InitLike = "zeros",
+        h2h_bias_initializer: InitLike = "zeros",
         input_size: int = 0,
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
@@ -135,10 +137,10 @@ class RNNCell(_Cell):
         self,
         hidden_size: int,
         activation: Any = "tanh",
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike = None,
+        h2h_weight_initializer: InitLike = None,
+        i2h_bias_initializer: InitLike = "zeros",
+        h2h_bias_initializer: InitLike = "zeros",
         input_size: int = 0,
     ) -> None:
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
@@ -148,7 +150,7 @@ class RNNCell(_Cell):
     def _more(self) -> str:
         return f", {self._activation}"
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step on (batch, input_size); the output is the new state."""
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
@@ -187,7 +189,7 @@ class LSTMCell(_Gated):
         """Return the shape and layout of each state: the output, and the cell."""
         return super().state_info(batch_size) * 2
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step on (batch, input_size)."""
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
@@ -221,11 +223,11 @@ class LSTMPCell(_Cell):
         self,
         hidden_size: int,
         projection_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        h2r_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike = None,
+        h2h_weight_initializer: InitLike = None,
+        h2r_weight_initializer: InitLike = None,
+        i2h_bias_initializer: InitLike = "zeros",
+        h2h_bias_initializer: InitLike = "zeros",
         input_size: int = 0,
     ) -> None:
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
@@ -240,7 +242,7 @@ class LSTMPCell(_Cell):
     def _more(self) -> str:
         return f" -> {self._projection_size}"
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step on (batch, input_size)."""
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
@@ -272,7 +274,7 @@ class GRUCell(_Gated):
 
     _gates = 3
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step on (batch, input_size); the output is the new state."""
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gluonx import np, npx
 from gluonx.block.tools import unfailing
 from gluonx.errors import GluonxError
+from gluonx.np import ndarray
 from gluonx.rnn.base import HybridRecurrentCell, RecurrentCell, joined, listed, masked
 
 __all__ = ["BidirectionalCell", "HybridSequentialRNNCell", "SequentialRNNCell"]
@@ -23,7 +24,9 @@ class _Several(RecurrentCell):
         """Return the shape and layout of each state, cell by cell."""
         return [info for cell in self._parts() for info in cell.state_info(batch_size)]
 
-    def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: Any
+    ) -> list[ndarray]:
         """Return the states before the first step, cell by cell; see `RecurrentCell.begin_state`."""
         if self._modified:
             return super().begin_state(batch_size, func, **kwargs)
@@ -72,7 +75,7 @@ class _Sequence(_Several):
     def _steps(self) -> bool:
         return all(cell._steps() for cell in self._parts())
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step of each cell."""
         after: list[Any] = []
         for cell, own in self._dealt(states):
@@ -153,7 +156,7 @@ class BidirectionalCell(_Several, HybridRecurrentCell):
     def _steps(self) -> bool:
         return False
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """Raise: there is no single step."""
         raise GluonxError(
             "A BidirectionalCell cannot be called for one step, for it needs the whole sequence: unroll it."

@@ -14,6 +14,8 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
+from gluonx.initializer import InitLike
+from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
 from gluonx.rnn.cells import activated, gru_step, known_activation, lstm_step
@@ -49,10 +51,10 @@ class _ConvCell(HybridRecurrentCell):
         i2h_pad: Any,
         i2h_dilate: Any,
         h2h_dilate: Any,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
+        i2h_weight_initializer: InitLike,
+        h2h_weight_initializer: InitLike,
+        i2h_bias_initializer: InitLike,
+        h2h_bias_initializer: InitLike,
         conv_layout: str,
         activation: Any,
     ) -> None:
@@ -115,7 +117,7 @@ class _ConvCell(HybridRecurrentCell):
         inputs = shape[1 if self._conv_layout[1] == "C" else -1]
         return f"{type(self).__name__}({inputs} -> {shape[0]}, {self._activation}, {self._conv_layout})"
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step on a batch in the cell's layout."""
         states = self._states_of(states)
         own, (to_input, to_state) = self._reg_params, self._convs

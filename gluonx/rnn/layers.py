@@ -7,8 +7,11 @@ that MXNet 2 has, in files too. Files of MXNet 1, and safetensors, hold the sing
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, InitVar
 from typing import Any
+
+from numpy.typing import DTypeLike
 
 from gluonx import np
 from gluonx.block.block import HybridBlock
@@ -18,6 +21,7 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, FusionError, ShapeError
+from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.ops.rnn import input_size_of, packing
 
@@ -42,7 +46,7 @@ class _RNNLayer(HybridBlock):
         dropout: float,
         bidirectional: bool,
         input_size: int,
-        dtype: Any,
+        dtype: DTypeLike,
         use_sequence_length: bool,
         activation: str = "tanh",
         projection_size: int | None = None,
@@ -128,7 +132,9 @@ class _RNNLayer(HybridBlock):
         sizes = (out, self._hidden_size) if self._mode == "lstm" else (out,)
         return [{"shape": (count, batch_size, n), "__layout__": "LNC", "dtype": self._dtype} for n in sizes]
 
-    def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: Any
+    ) -> list[ndarray]:
         """Return the states before the first step.
 
         Parameters
@@ -147,18 +153,18 @@ class _RNNLayer(HybridBlock):
         infos = self.state_info(batch_size)
         return [make(**{"shape": info["shape"], "dtype": info["dtype"], **kwargs}) for info in infos]
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of parameters and of default states."""
         super().cast(dtype)
         self._dtype = dtype
 
-    def infer_shape(self, inputs: Any, *args: Any, **kwargs: Any) -> None:
+    def infer_shape(self, inputs: ndarray, *args: Any, **kwargs: Any) -> None:
         """Learn ``input_size`` from an input."""
         if len(inputs.shape) == 3:  # otherwise forward says what is wrong
             for piece, shape in self._pieces(inputs.shape[2]):
                 self._reg_params[piece].shape = shape
 
-    def forward(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:
+    def forward(self, inputs: ndarray, states: Any = None, sequence_length: ndarray | None = None) -> Any:
         """Walk over a batch of sequences.
 
         Parameters

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 from gluonx import np
 from gluonx.autograd import is_training
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell, RecurrentCell, joined, masked
 
@@ -46,7 +48,9 @@ class ModifierCell(HybridRecurrentCell):
         """Return the shape and layout of each state of the base cell."""
         return self.base_cell.state_info(batch_size)
 
-    def begin_state(self, batch_size: int = 0, func: Any = None, **kwargs: Any) -> list[Any]:
+    def begin_state(
+        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: Any
+    ) -> list[ndarray]:
         """Return the states before the first step; see `RecurrentCell.begin_state`."""
         if self._modified:
             return super().begin_state(batch_size, func, **kwargs)
@@ -75,7 +79,7 @@ class ResidualCell(ModifierCell):
     ResidualCell(GRUCell(4 -> 12))
     """
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step."""
         output, states = self.base_cell(inputs, states)
         return output + inputs, states
@@ -118,7 +122,7 @@ class DropoutCell(HybridRecurrentCell):
         """Return an empty list."""
         return []
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step."""
         return _dropped(inputs, self._rate, self._axes), states
 
@@ -186,7 +190,7 @@ class VariationalDropoutCell(ModifierCell):
             self._kept[what] = _dropped(np.ones_like(x), rate)
         return x * self._kept[what]
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step."""
         inputs = self._masked(inputs, self.drop_inputs, "inputs")
         if self.drop_states:
@@ -253,7 +257,7 @@ class ZoneoutCell(ModifierCell):
     def _keeps(self) -> bool:
         return self.zoneout_outputs > 0 and not self.consistent
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: ndarray, states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """One step."""
         output, new = self.base_cell(inputs, states)
         if self.consistent:

@@ -14,6 +14,7 @@ from gluonx import autograd, engine, gluon, np, npx
 from gluonx.deferred import source_location
 from gluonx.gluon import nn
 from lib import ROOT
+from lib.sources import every_source
 
 ROOT = ROOT
 BIG = onp.array([1e300, 1.0, 1.0])
@@ -202,7 +203,7 @@ def test_a_line_is_told_once_by_default():
     assert len(told) == 1
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "gluonx").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+@every_source
 def test_nothing_else_warns(path):
     """All warnings go through gluonx._frames, which finds the line."""
     if path.name == "_frames.py":

@@ -177,7 +177,7 @@ class NDArray(ndarray, metaclass=_Kind):
 
     __str__ = __repr__
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> NDArray:
         return as_nd(super().__getitem__(_legacy_key(key, self.shape)))
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -49,7 +49,7 @@ def _rule(via: str, words: Sequence[str], step: Callable[..., Any] = _step) -> C
 
 
 def _rows(name: str, states: str, attrs: str, halves: str = "") -> None:
-    """Yield an operator, and the one for half precision where there is one."""
+    """Enter an update in the table and, if `halves` names one, its twin for half precision with float32 weights."""
     words = [part.split(":")[0].strip() for part in attrs.split(",")]
     numbers = [word for word in words if word != "lazy_update"]
     row(f"{name}(weight, grad{states}; {attrs})", _rule(name, numbers), via=name)

@@ -71,7 +71,10 @@ class Emit:
         return (node, 0) if nout is None else [(node, i) for i in range(nout)]
 
     def _name(self, inputs: Sequence[Entry]) -> str:
-        """Return a layer's main operator is called after its weight, ``dense0_fwd``, so that a net can be cut there."""
+        """Return the name of a new node.
+
+        A layer's main operator is called after its weight, such as ``dense0_fwd``, so that a net can be cut there.
+        """
         for source, _ in inputs:
             stem = source.name.removesuffix("weight").removesuffix("gamma")
             name = f"{stem[:-1].replace('.', '_')}_fwd"

@@ -31,6 +31,7 @@ from gluonx.data.recordio import numbered_lines, unpack_of
 from gluonx.data.vision.functional import decode
 from gluonx.errors import ArgumentError, FormatError, GluonxError
 from gluonx.files.atomic import PathLike, atomic_write
+from gluonx.np.handle import ndarray
 from gluonx.utils import check_sha1, download, repo_file_url
 
 _MOST_DEFLATED = 1032  # bytes that one can stand for
@@ -48,7 +49,7 @@ __all__ = [
 _File = tuple[str, str]  # its name and its SHA-1
 
 
-class _ImageDataset(Dataset):
+class _ImageDataset(Dataset[list[ndarray]]):
     """Samples of an image and its label: subclasses read one on the host, the image marked as an ndarray to be."""
 
     _transform: Callable[..., Any] | None = None
