@@ -933,8 +933,12 @@ class Block(Checked):
         self.load_dict(found, device, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def save_params(self, filename: str | PathLike[str]) -> None:
-        """Do :meth:`save_parameters`, by its older name."""
-        self.save_parameters(filename)
+        """Do :meth:`save_parameters` by its older name; where all parameters have the block's prefix, without it."""
+        named: Any = self.collect_params()
+        if hasattr(named, "save") and all(name.startswith(self.prefix) for name in named):
+            named.save(filename, strip_prefix=self.prefix)
+        else:
+            self.save_parameters(filename)
 
     def load_params(self, filename: str | PathLike[str], ctx: Any = None, **kwargs: Any) -> None:
         """Do :meth:`load_parameters`, by its older name."""

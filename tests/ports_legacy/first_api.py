@@ -105,3 +105,30 @@ names = text.embedding.get_pretrained_file_names()
 print(len(names["glove"]), len(names["fasttext"]))
 print(text.embedding.get_pretrained_file_names("glove"))
 print(sorted(names["fasttext"]))
+
+
+# -- files by names, before save_parameters
+class Scaled(mx.gluon.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.dense = mx.gluon.nn.Dense(2, in_units=3)
+            self.w = self.params.get("own_weights", shape=(2,))
+
+    def hybrid_forward(self, F, x, w):
+        return self.dense(x) * w
+
+
+stack = mx.gluon.nn.Sequential(prefix="top_")
+with stack.name_scope():
+    stack.add(mx.gluon.nn.Dense(2, in_units=3), mx.gluon.nn.BatchNorm(in_channels=2))
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "net.params")
+    for net, twin in ((Scaled(), Scaled()), (stack, stack), (mx.gluon.nn.Dense(2, in_units=3),) * 2):
+        net.initialize(mx.init.One())
+        net.save_params(path)
+        print(sorted(nd.load(path)))
+        twin.load_params(path)
+        show("again", twin(nd.ones((1, 3))))
+        net.save_parameters(path)
+        print(sorted(nd.load(path)))
