@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -156,6 +157,8 @@ class Block(Checked):
             shorten(error)
             raise
         object.__setattr__(self, name, value)
+        if name in BLOCK_METHODS and name != "forward":  # another way to compute, for this one block
+            object.__setattr__(self, "forward", partial(BLOCK_METHODS["forward"], self))
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
