@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
@@ -166,6 +167,8 @@ class Block(Checked):
             shorten(error)
             raise
         object.__setattr__(self, name, value)
+        if name in BLOCK_METHODS and name != "forward":  # another way to compute, for this one block
+            object.__setattr__(self, "forward", partial(BLOCK_METHODS["forward"], self))
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
@@ -959,8 +962,12 @@ class Block(Checked):
         self.load_dict(found, device, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def save_params(self, filename: str | PathLike[str]) -> None:
-        """Do :meth:`save_parameters`, by its older name."""
-        self.save_parameters(filename)
+        """Do :meth:`save_parameters` by its older name; where all parameters have the block's prefix, without it."""
+        named: Any = self.collect_params()
+        if hasattr(named, "save") and all(name.startswith(self.prefix) for name in named):
+            named.save(filename, strip_prefix=self.prefix)
+        else:
+            self.save_parameters(filename)
 
     def load_params(self, filename: str | PathLike[str], ctx: Any = None, **kwargs: Any) -> None:
         """Do :meth:`load_parameters`, by its older name."""

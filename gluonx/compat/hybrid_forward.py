@@ -40,7 +40,7 @@ def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def forward_of_super(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Run the ``hybrid_forward`` of a class for its own ``super().forward(x)``; NotImplementedError without one."""
-    if getattr(type(self), "_has_hybrid_forward", False):
+    if getattr(type(self), "_has_hybrid_forward", False) or "hybrid_forward" in vars(self):
         return forward(self, *args, **kwargs)
     raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 

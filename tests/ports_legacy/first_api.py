@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import types
 
 import mxnet as mx
 import numpy as np
@@ -105,3 +106,58 @@ names = text.embedding.get_pretrained_file_names()
 print(len(names["glove"]), len(names["fasttext"]))
 print(text.embedding.get_pretrained_file_names("glove"))
 print(sorted(names["fasttext"]))
+
+
+# -- files by names, before save_parameters
+class Scaled(mx.gluon.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.dense = mx.gluon.nn.Dense(2, in_units=3)
+            self.w = self.params.get("own_weights", shape=(2,))
+
+    def hybrid_forward(self, F, x, w):
+        return self.dense(x) * w
+
+
+stack = mx.gluon.nn.Sequential(prefix="top_")
+with stack.name_scope():
+    stack.add(mx.gluon.nn.Dense(2, in_units=3), mx.gluon.nn.BatchNorm(in_channels=2))
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "net.params")
+    for net, twin in ((Scaled(), Scaled()), (stack, stack), (mx.gluon.nn.Dense(2, in_units=3),) * 2):
+        net.initialize(mx.init.One())
+        net.save_params(path)
+        print(sorted(nd.load(path)))
+        twin.load_params(path)
+        show("again", twin(nd.ones((1, 3))))
+        net.save_parameters(path)
+        print(sorted(nd.load(path)))
+
+
+# -- a layer of the library that is given another hybrid_forward, as tools for quantization do
+def coarse(self, F, x, weight, bias=None, reach=None):
+    self.seen = F.max(F.abs(x)).asscalar()
+    return self.before(F, F.round(x * 4) / 4, F.round(weight * 8) / 8, bias) + reach
+
+
+def patch(layer):
+    layer.reach = layer.params.get("reach", shape=(1,), init="ones", differentiable=False)
+    layer.before, layer.hybrid_forward = layer.hybrid_forward, types.MethodType(coarse, layer)
+
+
+net = mx.gluon.nn.HybridSequential(prefix="n_")
+with net.name_scope():
+    net.add(mx.gluon.nn.Dense(2, in_units=3, activation="relu"), mx.gluon.nn.Dense(1, in_units=2))
+net.initialize()
+for i, (_, parameter) in enumerate(sorted(net.collect_params().items())):
+    parameter.set_data(nd.array(np.linspace(-0.3, 0.9, parameter.data().size).reshape(parameter.shape) + i / 7))
+inputs = nd.array([[0.3, 0.7, 1.1], [1.4, 0.1, 0.6]])
+show("plain", net(inputs))
+for layer in net:
+    patch(layer)
+for parameter in net.collect_params(".*reach").values():
+    parameter.initialize()
+print(sorted(net.collect_params()))
+show("patched", net(inputs))
+print([round(float(layer.seen), 4) for layer in net])

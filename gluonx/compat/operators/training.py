@@ -7,6 +7,7 @@ While a program runs on `gluonx.compat` and has not called ``set_np()``, these s
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import Any
 
 import jax.numpy as jnp
@@ -143,6 +144,9 @@ class _AdaDelta(optimizer.AdaDelta):
 @_clips_decay
 class _RMSProp(optimizer.RMSProp):
     """RMSProp by its former keywords, `epsilon` under the root."""
+
+    gamma1 = property(attrgetter("rho"), doc="How much of the average of squares stays.")
+    gamma2 = property(attrgetter("momentum"), doc="The momentum, where it is centered.")
 
     def __init__(self, learning_rate: float = 0.001, gamma1: float = 0.9, gamma2: float = 0.9, **kwargs: Any) -> None:
         super().__init__(learning_rate=learning_rate, **{"rho": gamma1, "momentum": gamma2, **kwargs})
