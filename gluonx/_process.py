@@ -19,6 +19,9 @@ What the user says elsewhere wins: a folder or a threshold given to JAX, flags o
 environment variables ``GLUONX_CACHE_DIR`` and ``GLUONX_X64`` ask for one thing each; they act without :func:`tune`.
 :func:`gluonx.random.deterministic` sets one more flag of XLA, for GPUs. While `gluonx.compat` stands for MXNet, JAX's
 loggers are quiet.
+
+What is changed unasked lasts for one call of a program and is put back: the collector in Python 3.11
+(`pause_collector`), and the number of BLAS's threads (:func:`one_blas_thread`).
 """
 
 from __future__ import annotations
@@ -28,14 +31,16 @@ import gc
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, ClassVar
 
 __all__ = ["DETERMINISTIC", "LIMIT", "OPTION", "choose", "compilation_cache", "default_folder",
            "deterministic_operations", "hush_jax", "prune", "set_x64", "collects_in_calls", "pause_collector",
-           "resume_collector", "start", "tune", "uncollected"]  # fmt: skip
+           "one_blas_thread", "resume_collector", "start", "tune", "uncollected"]  # fmt: skip
 
 LIMIT = 4 << 30
 OPTION = "--xla_backend_extra_options=xla_cpu_disable_tiled_emitter"
@@ -299,3 +304,48 @@ def uncollected() -> Generator[None]:
 # there yet, so that call is made with the collector paused, as it is in Python 3.12 and later by themselves.
 collects_in_calls: Callable[[], bool] = gc.isenabled if sys.version_info < (3, 12) else bool
 pause_collector, resume_collector = gc.disable, gc.enable
+
+
+# ----------------------------------------------------------------- BLAS's threads
+
+
+class _Blas:
+    """The libraries of BLAS in this process, and how many threads each had before the first who asked for one."""
+
+    lock = threading.Lock()
+    asked = 0
+    libraries: ClassVar[list[Any] | None] = None
+    before: ClassVar[list[int]] = []
+
+
+@contextmanager
+def one_blas_thread() -> Generator[None]:
+    """Have NumPy's matrix products run on the caller's thread alone, as small ones run fastest.
+
+    OpenBLAS gives products of some thousand elements to all its threads, which spend more time on waiting for each
+    other than the product takes, the longer the busier the machine is; what they wait counts as processor time. The
+    number of threads is the process's, so NumPy in another thread has one as well meanwhile.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    with _Blas.lock:
+        if _Blas.libraries is None:
+            from threadpoolctl import ThreadpoolController  # looks through the process's libraries: milliseconds
+
+            _Blas.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        if _Blas.asked == 0:
+            _Blas.before = [library.get_num_threads() for library in _Blas.libraries]
+            for library in _Blas.libraries:
+                library.set_num_threads(1)
+        _Blas.asked += 1
+    try:
+        yield
+    finally:
+        with _Blas.lock:
+            _Blas.asked -= 1
+            if _Blas.asked == 0:
+                for library, threads in zip(_Blas.libraries, _Blas.before, strict=True):
+                    library.set_num_threads(threads)

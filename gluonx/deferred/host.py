@@ -38,6 +38,7 @@ import jax
 import numpy as np
 
 from gluonx import forked
+from gluonx._process import one_blas_thread
 from gluonx.deferred import growth, linalg_checks, policy, vectors
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
@@ -269,7 +270,9 @@ class Whole:
     def __call__(self, args: list[Any]) -> list[jax.Array]:
         """Run it; the arguments stay whole, also those that XLA's program would take the buffers of."""
         given = [*map(np.asarray, args), *[None] * (self.program.takes - len(args))]  # buffers to reuse are not read
-        return _put(self.program(*given))
+        with one_blas_thread():
+            outs = self.program(*given)
+        return _put(outs)
 
 
 def whole(jaxpr: Any) -> Whole | None:

@@ -1,14 +1,18 @@
 """The first runs of a program are NumPy's, and nobody notices but the clock; then it is compiled."""
 
+import contextlib
 import copy
+import threading
 
 import jax
 import jax.numpy as jnp
 import numpy as onp
 import pytest
+from threadpoolctl import threadpool_info
 
 import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
+from gluonx._process import one_blas_thread
 from gluonx.deferred import flushing, host, policy, program, repeats
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss
@@ -417,3 +421,39 @@ def test_a_mask_is_the_same_in_both_tiers():
     with engine.host(False):
         y.backward()
         onp.testing.assert_array_equal(kept, x.grad.asnumpy())
+
+
+def _blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_a_step_by_numpy_has_one_thread_of_blas_and_gives_the_others_back(monkeypatch):
+    before, seen, run = _blas_threads(), [], jaxprs.HostProgram.__call__
+
+    def watched(self, *args):
+        seen.append(_blas_threads())
+        return run(self, *args)
+
+    monkeypatch.setattr(jaxprs.HostProgram, "__call__", watched)
+    _step(*_dense(23))
+    assert seen
+    assert all(set(counts) == {1} for counts in seen)
+    assert _blas_threads() == before
+
+
+def test_threads_of_blas_come_back_when_the_last_of_several_is_done():
+    before, gate = _blas_threads(), threading.Barrier(2)
+
+    def work():
+        with one_blas_thread():
+            gate.wait()
+        gate.wait()
+        with contextlib.suppress(KeyError), one_blas_thread():
+            raise KeyError
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert _blas_threads() == before
