@@ -16,7 +16,7 @@ import numpy as np
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import ShapeError
 from gluonx.export import serve
-from gluonx.export.stablehlo import Artifact, Signature
+from gluonx.export.stablehlo import Artifact
 
 BUCKETS = (1, 2, 4, 8, 16, 32)
 """The batch sizes of a predictor that is not told any."""
@@ -53,7 +53,7 @@ class Predictor:
 
     def __init__(self, artifact: Artifact, params: dict[str, Any], buckets: Sequence[int] = BUCKETS) -> None:
         self.artifact, self.signature = artifact, artifact.signature
-        self.name = _batch_name(self.signature)
+        self.name = _batch_name(artifact)
         low, high = self.signature.dimensions[self.name]
         self.buckets = tuple(sorted({int(b) for b in buckets}))
         bad = [b for b in self.buckets if b < low or (high is not None and b > high)]
@@ -159,12 +159,13 @@ class Predictor:
         return f"Predictor({self.signature}, buckets={list(self.buckets)})"
 
 
-def _batch_name(signature: Signature) -> str:
+def _batch_name(artifact: Artifact) -> str:
+    signature = artifact.signature
     firsts = {(list(spec.shape) or [None])[0] for spec in (*signature.inputs, *signature.outputs)}
     name = firsts.pop() if len(firsts) == 1 else None
     if not isinstance(name, str) or name not in signature.dimensions:
         raise ShapeError(
-            f"a predictor needs a symbolic batch as the first dimension of every input and output, but the artifact is "
-            f"{signature}; export with dynamic_batch=True"
+            "a predictor needs a symbolic batch as the first dimension of every input and output, but the artifact "
+            f"{artifact.path} is {signature}; export with dynamic_batch=True"
         )
     return name
