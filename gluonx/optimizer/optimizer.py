@@ -18,7 +18,6 @@ import functools
 import inspect
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
@@ -881,7 +880,6 @@ _OWN_RATE = (
     "The learning rate of this optimizer is inside the optax transformation. To set it from outside, leave it out of "
     "the transformation and give it here: from_optax(optax.scale_by_adam(), learning_rate=1e-3)."
 )
-_LACKS = re.compile(r"required keyword-only arguments?: '(\w+)'|^(\w+) must be provided")
 _NEEDS = (
     "This optax transformation needs '{name}', which a step that knows gradients alone cannot give. With `value`, the "
     "loss, it is trainer.step(batch_size, value=loss); with all else, which follows from the loss as a function, "
@@ -981,44 +979,74 @@ class OptaxOptimizer(Optimizer):
         return f"OptaxOptimizer(learning_rate={self.lr if self._outer_rate else 'inside the transformation'})"
 
 
+_EXTRAS = ("value", "grad", "value_fn", "obj_fn", "grad_fn")  # what a transformation may ask for, in this order
+
+
+class _NotGiven:
+    """Stands where a step cannot give what a transformation may ask for, and says so as soon as it is used."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _used(self, *_: Any, **__: Any) -> Any:
+        raise ArgumentError(_NEEDS.format(name=self.name))
+
+    __call__ = __jax_array__ = __array__ = __float__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _used
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
+
+
+def _asking(
+    update: Callable[..., Any], known: Any, extra: dict[str, Any], more: dict[str, Any], *args: Any
+) -> tuple[Any, Any]:
+    """Call a transformation with what it asks for: if it does not do with `extra`, with one more at a time of `more`.
+
+    Not with all at once: a line search takes nothing that its function does not take. `known` are the names that it
+    takes, or True. What goes wrong whatever it is given is raised as it was.
+    """
+    import optax
+
+    def taken(given: dict[str, Any]) -> dict[str, Any]:
+        return given if known is True else {name: value for name, value in given.items() if name in known}
+
+    given = taken(extra)
+    try:
+        return update(*args, **given)
+    except AttributeError as error:
+        if error.name in optax.LookaheadParams._fields and error.obj is args[-1]:
+            raise ArgumentError(_LOOKAHEAD) from error
+        raise
+    except (TypeError, ValueError) as error:
+        for name, value in taken({name: value for name, value in more.items() if name not in extra}).items():
+            given[name] = value
+            try:
+                return update(*args, **given)
+            except ArgumentError as missing:
+                raise missing from error
+            except (TypeError, ValueError):
+                continue
+        raise
+
+
 def _scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTransformationExtraArgs:
     """Rescale gradients on the way in and multiply changes with the (signed) learning rates on the way out."""
     import optax
 
     inner = optax.with_extra_args_support(tx)
     taken = inspect.signature(inner.update).parameters.values()
-    names = None if any(p.kind is p.VAR_KEYWORD for p in taken) else {p.name for p in taken}
+    known = any(p.kind is p.VAR_KEYWORD for p in taken) or {p.name for p in taken}
 
     def update(
         updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any, **extra: Any
     ) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
+        more: dict[str, Any] = {name: _NotGiven(name) for name in _EXTRAS} | {"grad": grads}
         if "value" in extra:  # the loss is scaled as its gradient is
             extra.update(value=extra["value"] * rescale, grad=grads)
-        more: dict[
-            str, Any
-        ] = {}  # given only where it is asked for: a line search hands all that it gets on to value_fn
         if "value_fn" in extra:  # a step with a closure
             loss = extra["value_fn"]
             scaled = extra["value_fn"] = more["obj_fn"] = lambda moving: loss(moving) * rescale
             more["grad_fn"] = lambda moving, _=0: jax.grad(scaled)(moving)
-        while True:
-            given = {name: value for name, value in extra.items() if names is None or name in names}
-            try:
-                updates, state = inner.update(grads, state, params, **given)
-                break
-            except (TypeError, ValueError) as error:
-                missing = _LACKS.search(str(error))
-                name = missing and (missing[1] or missing[2])
-                if name is None or name in extra:
-                    raise
-                if name not in more:
-                    raise ArgumentError(_NEEDS.format(name=name)) from error
-                extra[name] = more.pop(name)
-            except AttributeError as error:
-                if "'fast'" in str(error):
-                    raise ArgumentError(_LOOKAHEAD) from error
-                raise
+        updates, state = _asking(inner.update, known, extra, more, grads, state, params)
         leaves, treedef = jax.tree.flatten(updates)
         rates = [lr if jnp.ndim(lr) == 0 else lr[i] for i in range(len(leaves))]
         leaves = [(sign * rate * u).astype(u.dtype) for rate, u in zip(rates, leaves, strict=True)]
