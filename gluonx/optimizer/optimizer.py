@@ -34,6 +34,7 @@ from gluonx.optimizer.byhand import ByHand
 from gluonx.optimizer.rules import (
     At,
     FlatRule,
+    Rates,
     Step,
     StepNumbers,
     per_parameter,
@@ -265,6 +266,7 @@ class Optimizer(_Keywords):
             0,
         )  # counts that are all equal: of whom, and what
         self._ordered: tuple[Any, list[Any]] = (None, [])
+        self._steady: tuple[Any, Any] = (None, None)  # what the rates of the last step were made of, and these
         self.set_lr_mult({})
         self.set_wd_mult({})
 
@@ -531,29 +533,39 @@ class Optimizer(_Keywords):
         self._uniform, self._decays = False, self._decays or any(decays.values())
         counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
         wanted = [rates[i] for i in indices], [decays[i] for i in indices]
-        return StepNumbers(*wanted, counts, self.rescale_grad, False, self._decays)
+        return StepNumbers(counts, Rates(*wanted, self.rescale_grad, False, self._decays))
 
     def step_numbers(self, indices: Sequence[Any]) -> StepNumbers:
         """Give what `hyper` puts into its vector."""
-        common, same, count = self._in_step
-        if common is self._index_update_count and same == indices:
-            counts = [count]
-        else:
-            counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
+        common, moved, count = self._in_step
+        together = common is self._index_update_count and moved == indices
         same, ordered = self._ordered
         if same is indices:
-            lr, wd = list(map(_lr_mult, ordered)), list(map(_wd_mult, ordered))
+            mults = list(map(_both_mults, ordered))
         else:
-            lr, wd = self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult")
-        self._uniform = self._uniform and _all_equal(counts, lr, wd)
-        rate = self._rate()
-        self._decays = self._decays or self.wd != 0
+            mults = list(zip(self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult"), strict=True))
+        made_of = (self._rate(), self.wd, self.rescale_grad, mults, self._uniform, self._decays)
+        before, rates = self._steady
+        if together and made_of == before:  # but for the count nothing has changed since the last step
+            return StepNumbers([count], rates)
+        counts = [count] if together else [self._index_update_count.get(i, self.begin_num_update) for i in indices]
+        return self._numbers_of(counts, *made_of[:3], [m for m, _ in mults], [m for _, m in mults])
+
+    def _numbers_of(
+        self, counts: list[int], rate: Any, decay: Any, rescale: Any, lr: list[Any], wd: list[Any]
+    ) -> StepNumbers:
+        """Give the numbers of a step, and keep in mind what the rates are made of, if that cannot change in place."""
+        self._uniform = self._uniform and all(values.count(values[0]) == len(values) for values in (counts, lr, wd))
+        self._decays = self._decays or decay != 0
         if self._uniform:
-            return StepNumbers([rate * lr[0]], [self.wd * wd[0]], counts[:1], self.rescale_grad, True, self._decays)
-        if len(counts) < len(lr):
-            counts = counts * len(lr)
-        rates, decays = [rate * m for m in lr], [self.wd * m for m in wd]
-        return StepNumbers(rates, decays, counts, self.rescale_grad, False, self._decays)
+            counts, mults = counts[:1], (lr[:1], wd[:1])
+        else:
+            counts, mults = counts * (len(lr) // len(counts)), (lr, wd)
+        rates = Rates([rate * m for m in mults[0]], [decay * m for m in mults[1]], rescale, self._uniform, self._decays)
+        fixed = all(isinstance(x, (int, float, np.generic)) for x in (rate, decay, rescale, *lr, *wd))
+        made_of = (rate, decay, rescale, list(zip(lr, wd, strict=True)), self._uniform, self._decays)
+        self._steady = (made_of, rates) if fixed else (None, None)
+        return StepNumbers(counts, rates)
 
     # ------------------------------------------------------------- imperative use, as in MXNet
 
@@ -642,11 +654,11 @@ class Optimizer(_Keywords):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the parameters, which are not the optimizer's, and the rules, which are made again."""
-        derived = {"_rules": {}, "_in_step": (None, None, 0), "_ordered": (None, [])}
+        derived = {"_rules": {}, "_in_step": (None, None, 0), "_ordered": (None, []), "_steady": (None, None)}
         return {**self.__dict__, "param_dict": {}, **derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"_steady": (None, None), **state})
 
     def __repr__(self) -> str:
         rate = f"lr_scheduler={self.lr_scheduler!r}" if self.lr_scheduler is not None else f"learning_rate={self.lr}"
@@ -691,15 +703,7 @@ _OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step")  # setting
 _OF_ALL = frozenset(inspect.signature(Optimizer).parameters) - {"unknown"}
 
 
-_lr_mult, _wd_mult = attrgetter("lr_mult"), attrgetter("wd_mult")
-
-
-def _all_equal(*lists: list[Any]) -> bool:
-    """Return whether each of `lists` holds one value only."""
-    for values in lists:  # noqa: SIM110 - a loop is faster than a generator, and this runs each step
-        if values.count(values[0]) != len(values):
-            return False
-    return True
+_both_mults = attrgetter("lr_mult", "wd_mult")
 
 
 register = Optimizer.register
