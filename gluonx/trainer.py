@@ -156,11 +156,13 @@ class _Plan:
         "leaves",
         "marks",
         "op",
+        "optimizer",
         "owned",
         "params",
+        "settings",
+        "settings_then",
         "state",
         "targets",
-        "tx",
         "units",
         "update",
         "variables",
@@ -171,7 +173,7 @@ class _Plan:
 
     def __init__(
         self,
-        tx: Any,
+        optimizer: Optimizer,
         op: DerivedOp,
         rule: PackedRule | CutRule,
         params: list[Parameter],
@@ -184,7 +186,11 @@ class _Plan:
         units = held.units
         self.held = held
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
-        self.tx, self.op, self.update = tx, op, rule
+        self.optimizer = optimizer
+        own_rule = type(optimizer).rule is not Optimizer.rule  # of a user's class, which knows when it is another
+        self.settings = functools.partial(optimizer.rule, held.active) if own_rule else optimizer._settings
+        self.settings_then = self.settings()
+        self.op, self.update = op, rule
         self.params = list(dict.fromkeys(p._whole for p in params))
         self.latest = Attached.latest  # before the marks: what changes beside them is then looked at again
         self.marks = _marks(self.params)
@@ -229,12 +235,12 @@ class _Plan:
             for handle, value in zip((*weights, *states), values, strict=True):
                 handle.value, handle.aval, handle.tape = on_device(value, handle._read().sharding), None, None
 
-    def fits(self, tx: Any) -> bool:
-        """Return whether nothing was exchanged since: the rule, or the variable of a parameter's gradient.
+    def fits(self, optimizer: Optimizer) -> bool:
+        """Return whether nothing was exchanged since: what the rule is made of, or the variable of a gradient.
 
         As long as no array of the process got another variable, no parameter is looked at.
         """
-        if tx is not self.tx:
+        if optimizer is not self.optimizer or self.settings() != self.settings_then:
             return False
         latest = Attached.latest
         if latest is not self.latest:
@@ -888,7 +894,7 @@ class Trainer(Checked):
     def _whole_plan(self, ignore_waiting: bool) -> _Plan | None:
         """Return the plan of all parameters that are trained, a new one if it fits no more; None if all are frozen."""
         plan = self._plans.get(None)
-        if plan is None or not plan.fits(self._optimizer.own_rule(self._held.active)):
+        if plan is None or not plan.fits(self._optimizer):
             self._plans.clear()
             active, waiting = self._trained(ignore_waiting)
             if not active:
@@ -907,7 +913,7 @@ class Trainer(Checked):
         """Return what a step does to the parameters at these positions, of which some are `fresh`."""
         optimizer, units = self._optimizer, Units([self._params[i] for i in active])
         weights, replicas = [p._handle for p in units.params], _replicas_of(units)
-        tx, rule = optimizer.own_rule(active), units.flat_rule(optimizer, weights, active)
+        rule = units.flat_rule(optimizer, weights, active)
         keys = units.leaf_keys(rule, [self._names[i] for i in active])
         leaves, resting = self._state_leaves(rule, weights, units, keys)
         packed, update = units.packed(optimizer, rule, leaves, fresh or (True,) * len(weights), weights)
@@ -925,7 +931,9 @@ class Trainer(Checked):
             else:
                 self._scaler.lay_out(replicated(weights[0]._placed()) if place is _MIXED else place)
             arrays = [*arrays, *self._scaler.arrays]
-        return _Plan(tx, op, update, self._params, held, arrays, self._vector if advances else None, waiting, copies)
+        return _Plan(
+            optimizer, op, update, self._params, held, arrays, self._vector if advances else None, waiting, copies
+        )
 
     def _update_op(
         self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool, replicas: int

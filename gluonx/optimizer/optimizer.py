@@ -18,7 +18,6 @@ import functools
 import inspect
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
@@ -35,6 +34,7 @@ from gluonx.optimizer.byhand import ByHand
 from gluonx.optimizer.rules import (
     At,
     FlatRule,
+    Rates,
     Rule,
     Step,
     StepNumbers,
@@ -267,6 +267,7 @@ class Optimizer(_Keywords):
             0,
         )  # counts that are all equal: of whom, and what
         self._ordered: tuple[Any, list[Any]] = (None, [])
+        self._steady: tuple[Any, Any] = (None, None)  # what the rates of the last step were made of, and these
         self.set_lr_mult({})
         self.set_wd_mult({})
 
@@ -546,29 +547,39 @@ class Optimizer(_Keywords):
         self._uniform, self._decays = False, self._decays or any(decays.values())
         counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
         wanted = [rates[i] for i in indices], [decays[i] for i in indices]
-        return StepNumbers(*wanted, counts, self.rescale_grad, False, self._decays)
+        return StepNumbers(counts, Rates(*wanted, self.rescale_grad, False, self._decays))
 
     def step_numbers(self, indices: Sequence[Any]) -> StepNumbers:
         """Give what `hyper` puts into its vector."""
-        common, same, count = self._in_step
-        if common is self._index_update_count and same == indices:
-            counts = [count]
-        else:
-            counts = [self._index_update_count.get(i, self.begin_num_update) for i in indices]
+        common, moved, count = self._in_step
+        together = common is self._index_update_count and moved == indices
         same, ordered = self._ordered
         if same is indices:
-            lr, wd = list(map(_lr_mult, ordered)), list(map(_wd_mult, ordered))
+            mults = list(map(_both_mults, ordered))
         else:
-            lr, wd = self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult")
-        self._uniform = self._uniform and _all_equal(counts, lr, wd)
-        rate = self._rate()
-        self._decays = self._decays or self.wd != 0
+            mults = list(zip(self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult"), strict=True))
+        made_of = (self._rate(), self.wd, self.rescale_grad, mults, self._uniform, self._decays)
+        before, rates = self._steady
+        if together and made_of == before:  # but for the count nothing has changed since the last step
+            return StepNumbers([count], rates)
+        counts = [count] if together else [self._index_update_count.get(i, self.begin_num_update) for i in indices]
+        return self._numbers_of(counts, *made_of[:3], [m for m, _ in mults], [m for _, m in mults])
+
+    def _numbers_of(
+        self, counts: list[int], rate: Any, decay: Any, rescale: Any, lr: list[Any], wd: list[Any]
+    ) -> StepNumbers:
+        """Give the numbers of a step, and keep in mind what the rates are made of, if that cannot change in place."""
+        self._uniform = self._uniform and all(values.count(values[0]) == len(values) for values in (counts, lr, wd))
+        self._decays = self._decays or decay != 0
         if self._uniform:
-            return StepNumbers([rate * lr[0]], [self.wd * wd[0]], counts[:1], self.rescale_grad, True, self._decays)
-        if len(counts) < len(lr):
-            counts = counts * len(lr)
-        rates, decays = [rate * m for m in lr], [self.wd * m for m in wd]
-        return StepNumbers(rates, decays, counts, self.rescale_grad, False, self._decays)
+            counts, mults = counts[:1], (lr[:1], wd[:1])
+        else:
+            counts, mults = counts * (len(lr) // len(counts)), (lr, wd)
+        rates = Rates([rate * m for m in mults[0]], [decay * m for m in mults[1]], rescale, self._uniform, self._decays)
+        fixed = all(isinstance(x, (int, float, np.generic)) for x in (rate, decay, rescale, *lr, *wd))
+        made_of = (rate, decay, rescale, list(zip(lr, wd, strict=True)), self._uniform, self._decays)
+        self._steady = (made_of, rates) if fixed else (None, None)
+        return StepNumbers(counts, rates)
 
     # ------------------------------------------------------------- imperative use, as in MXNet
 
@@ -657,11 +668,11 @@ class Optimizer(_Keywords):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the parameters, which are not the optimizer's, and the rules, which are made again."""
-        derived = {"_rules": {}, "_in_step": (None, None, 0), "_ordered": (None, [])}
+        derived = {"_rules": {}, "_in_step": (None, None, 0), "_ordered": (None, []), "_steady": (None, None)}
         return {**self.__dict__, "param_dict": {}, **derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"_steady": (None, None), **state})
 
     def __repr__(self) -> str:
         rate = f"lr_scheduler={self.lr_scheduler!r}" if self.lr_scheduler is not None else f"learning_rate={self.lr}"
@@ -706,15 +717,7 @@ _OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step")  # setting
 _OF_ALL = frozenset(inspect.signature(Optimizer).parameters) - {"unknown"}
 
 
-_lr_mult, _wd_mult = attrgetter("lr_mult"), attrgetter("wd_mult")
-
-
-def _all_equal(*lists: list[Any]) -> bool:
-    """Return whether each of `lists` holds one value only."""
-    for values in lists:  # noqa: SIM110 - a loop is faster than a generator, and this runs each step
-        if values.count(values[0]) != len(values):
-            return False
-    return True
+_both_mults = attrgetter("lr_mult", "wd_mult")
 
 
 register = Optimizer.register
@@ -895,7 +898,6 @@ _OWN_RATE = (
     "The learning rate of this optimizer is inside the optax transformation. To set it from outside, leave it out of "
     "the transformation and give it here: from_optax(optax.scale_by_adam(), learning_rate=1e-3)."
 )
-_LACKS = re.compile(r"required keyword-only arguments?: '(\w+)'|^(\w+) must be provided")
 _NEEDS = (
     "This optax transformation needs '{name}', which a step that knows gradients alone cannot give. With `value`, the "
     "loss, it is trainer.step(batch_size, value=loss); with all else, which follows from the loss as a function, "
@@ -995,44 +997,74 @@ class OptaxOptimizer(Optimizer):
         return f"OptaxOptimizer(learning_rate={self.lr if self._outer_rate else 'inside the transformation'})"
 
 
+_EXTRAS = ("value", "grad", "value_fn", "obj_fn", "grad_fn")  # what a transformation may ask for, in this order
+
+
+class _NotGiven:
+    """Stands where a step cannot give what a transformation may ask for, and says so as soon as it is used."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _used(self, *_: Any, **__: Any) -> Any:
+        raise ArgumentError(_NEEDS.format(name=self.name))
+
+    __call__ = __jax_array__ = __array__ = __float__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _used
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
+
+
+def _asking(
+    update: Callable[..., Any], known: Any, extra: dict[str, Any], more: dict[str, Any], *args: Any
+) -> tuple[Any, Any]:
+    """Call a transformation with what it asks for: if it does not do with `extra`, with one more at a time of `more`.
+
+    Not with all at once: a line search takes nothing that its function does not take. `known` are the names that it
+    takes, or True. What goes wrong whatever it is given is raised as it was.
+    """
+    import optax
+
+    def taken(given: dict[str, Any]) -> dict[str, Any]:
+        return given if known is True else {name: value for name, value in given.items() if name in known}
+
+    given = taken(extra)
+    try:
+        return update(*args, **given)
+    except AttributeError as error:
+        if error.name in optax.LookaheadParams._fields and error.obj is args[-1]:
+            raise ArgumentError(_LOOKAHEAD) from error
+        raise
+    except (TypeError, ValueError) as error:
+        for name, value in taken({name: value for name, value in more.items() if name not in extra}).items():
+            given[name] = value
+            try:
+                return update(*args, **given)
+            except ArgumentError as missing:
+                raise missing from error
+            except (TypeError, ValueError):
+                continue
+        raise
+
+
 def _scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTransformationExtraArgs:
     """Rescale gradients on the way in and multiply changes with the (signed) learning rates on the way out."""
     import optax
 
     inner = optax.with_extra_args_support(tx)
     taken = inspect.signature(inner.update).parameters.values()
-    names = None if any(p.kind is p.VAR_KEYWORD for p in taken) else {p.name for p in taken}
+    known = any(p.kind is p.VAR_KEYWORD for p in taken) or {p.name for p in taken}
 
     def update(
         updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any, **extra: Any
     ) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
+        more: dict[str, Any] = {name: _NotGiven(name) for name in _EXTRAS} | {"grad": grads}
         if "value" in extra:  # the loss is scaled as its gradient is
             extra.update(value=extra["value"] * rescale, grad=grads)
-        more: dict[
-            str, Any
-        ] = {}  # given only where it is asked for: a line search hands all that it gets on to value_fn
         if "value_fn" in extra:  # a step with a closure
             loss = extra["value_fn"]
             scaled = extra["value_fn"] = more["obj_fn"] = lambda moving: loss(moving) * rescale
             more["grad_fn"] = lambda moving, _=0: jax.grad(scaled)(moving)
-        while True:
-            given = {name: value for name, value in extra.items() if names is None or name in names}
-            try:
-                updates, state = inner.update(grads, state, params, **given)
-                break
-            except (TypeError, ValueError) as error:
-                missing = _LACKS.search(str(error))
-                name = missing and (missing[1] or missing[2])
-                if name is None or name in extra:
-                    raise
-                if name not in more:
-                    raise ArgumentError(_NEEDS.format(name=name)) from error
-                extra[name] = more.pop(name)
-            except AttributeError as error:
-                if "'fast'" in str(error):
-                    raise ArgumentError(_LOOKAHEAD) from error
-                raise
+        updates, state = _asking(inner.update, known, extra, more, grads, state, params)
         leaves, treedef = jax.tree.flatten(updates)
         rates = [lr if jnp.ndim(lr) == 0 else lr[i] for i in range(len(leaves))]
         leaves = [(sign * rate * u).astype(u.dtype) for rate, u in zip(rates, leaves, strict=True)]

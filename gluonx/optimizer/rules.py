@@ -114,33 +114,35 @@ def pack(
         return np.array((rescale, *t, *lr, *wd), np.float32)
 
 
-class StepNumbers(NamedTuple):
-    """The numbers of a step on the host, as `pack` takes them."""
+class Rates(NamedTuple):
+    """The numbers of a step that mostly stay from one to the next, as `pack` takes them."""
 
     lr: list[float]
     wd: list[float]
-    t: list[int]
     rescale: float
     uniform: bool
     decays: bool
 
+
+class StepNumbers(NamedTuple):
+    """The numbers of a step on the host: the counts, which move on, and the rates."""
+
+    t: list[int]
+    rates: Rates
+
     def vector(self) -> np.ndarray:
         """Return the vector of `pack`."""
-        return pack(*self)
+        lr, wd, rescale, uniform, decays = self.rates
+        return pack(lr, wd, self.t, rescale, uniform, decays)
 
     def follows(self, before: StepNumbers) -> bool:
         """Return whether nothing but the counts differs from the step `before`, and these by one: see `advanced`."""
-        lr, wd, t, *rest = self
-        lr_before, wd_before, t_before, *rest_before = before
-        return (
-            lr == lr_before
-            and wd == wd_before
-            and rest == rest_before
-            and (t[0] == t_before[0] + 1 if len(t) == 1 else t == [n + 1 for n in t_before])
-            and max(t) < _EXACT
-        )
+        t, rates = self
+        t_before, rates_before = before
+        return rates == rates_before and t == list(map(_one_more, t_before)) and max(t) < _EXACT
 
 
+_one_more = (1).__add__
 _EXACT = 1 << 24  # float32 has no odd numbers beyond
 
 

@@ -1,5 +1,7 @@
 """Transformations of optax that need more than gradients, against optax by itself; their states and hyperparameters."""
 
+import contextlib
+
 import jax
 import jax.numpy as jnp
 import numpy as onp
@@ -254,3 +256,33 @@ def test_injected_hyperparameters_are_set_and_nothing_compiles():
         trainer.set_hyperparams(rate=1.0)
     plain = gluonx.Trainer(net.collect_params(), "sgd")
     assert plain.hyperparams() == {}
+
+
+def asking(look):
+    """Return a transformation whose `update` calls `look` with the further arguments that it gets."""
+
+    def update(updates, state, params=None, **extra):
+        look(extra)
+        return updates, state
+
+    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
+
+
+def test_only_what_is_used_is_asked_for():
+    def fail(extra):
+        raise ValueError("an error of the transformation's own")
+
+    seen = []
+    late = optax.inject_hyperparams(optax.polyak_sgd)(max_learning_rate=1.0)  # makes the asking one when it is called
+    for tx, error, text in [
+        (asking(fail), ValueError, "an error of the transformation's own"),
+        (late, ArgumentError, "needs 'value'"),
+        (asking(lambda extra: seen.append(dict(extra))), None, None),
+    ]:
+        net = make()
+        trainer = gluonx.Trainer(net.collect_params(), optax.chain(tx, optax.sgd(0.1)))
+        recorded(net)
+        with contextlib.nullcontext() if error is None else pytest.raises(error, match=text):
+            trainer.step(8)
+    assert seen
+    assert not any(seen)

@@ -117,7 +117,7 @@ def test_an_exchange_is_seen(name, tmp_path):
     plan, latest = trainer._plans[None], Attached.latest
     EXCHANGES[name](net, tmp_path)
     assert Attached.latest is not latest
-    assert not plan.fits(plan.tx)
+    assert not plan.fits(plan.optimizer)
 
 
 class Pair(HybridBlock):
@@ -142,10 +142,10 @@ def test_fusing_is_seen():
         for each, trainer in zip((net, alone), trainers, strict=True):
             train(each, trainer)
         plan = trainers[0]._plans[None]
-        assert plan.fits(plan.tx)
+        assert plan.fits(plan.optimizer)
         change()
         alone.a.grad_req = net.a.grad_req
-        assert not plan.fits(plan.tx)
+        assert not plan.fits(plan.optimizer)
         for each, trainer in zip((net, alone), trainers, strict=True):
             train(each, trainer)
         for name in "ab":
@@ -196,3 +196,49 @@ def test_a_stale_gradient_is_seen_in_a_plan_that_stays():
     trainer.step(1, ignore_stale_grad=True)
     assert onp.array_equal(net[1].weight.data().asnumpy(), before[0])
     assert not onp.array_equal(net[0].weight.data().asnumpy(), before[1])
+
+
+def test_a_number_that_is_written_in_place_counts_at_the_next_step():
+    net = nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize()
+    rate = onp.array(0.5, "float32")
+    trainer = gluonx.Trainer(net.collect_params(), "sgd", {"learning_rate": rate, "wd": 0.0})
+
+    def step():
+        before = net.weight.data().asnumpy()
+        with autograd.record():
+            loss = net(np.ones((1, 2))).sum()
+        loss.backward()
+        trainer.step(1)
+        return (before - net.weight.data().asnumpy()).mean()
+
+    assert [round(float(step()), 4) for _ in range(3)] == [0.5] * 3
+    rate[...] = 0.25
+    assert [round(float(step()), 4) for _ in range(2)] == [0.25] * 2
+    net.weight.lr_mult = mult = onp.array(2.0)
+    assert [round(float(step()), 4) for _ in range(2)] == [0.5] * 2
+    mult[...] = 4.0
+    assert round(float(step()), 4) == 1.0
+    trainer.optimizer.lr, net.weight.lr_mult = 0.125, 1.0
+    assert [round(float(step()), 4) for _ in range(3)] == [0.125] * 3
+
+
+def test_a_rule_of_the_users_own_is_asked_at_each_step():
+    asked = []
+
+    @gluonx.optimizer.register
+    class Asked(gluonx.optimizer.SGD):
+        def rule(self, indices=None):
+            asked.append(indices)
+            return super().rule(indices)
+
+    net = nn.Dense(1, in_units=2)
+    net.initialize()
+    trainer = gluonx.Trainer(net.collect_params(), Asked(learning_rate=0.1))
+    for _ in range(3):
+        with autograd.record():
+            loss = net(np.ones((1, 2))).sum()
+        loss.backward()
+        before = len(asked)
+        trainer.step(1)
+        assert len(asked) > before
