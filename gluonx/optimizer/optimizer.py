@@ -561,7 +561,7 @@ class Optimizer(_Keywords):
         made_of = (self._rate(), self.wd, self.rescale_grad, mults, self._uniform, self._decays)
         before, rates = self._steady
         if together and made_of == before:  # but for the count nothing has changed since the last step
-            return StepNumbers([count], rates)
+            return StepNumbers([count] * len(rates.lr), rates)
         counts = [count] if together else [self._index_update_count.get(i, self.begin_num_update) for i in indices]
         return self._numbers_of(counts, *made_of[:3], [m for m, _ in mults], [m for _, m in mults])
 
