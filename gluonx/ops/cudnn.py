@@ -10,8 +10,8 @@ and no ``vmap``, which the scan has, and computes in TF32 unless ``jax_default_m
 
 Attention is the default where `attends` says so. The gradient of its gradient is XLA's, and ``vmap`` makes one larger
 batch; only forward-mode differentiation of the value itself is not to be had, as of all that has a gradient of its own
-(`jax.custom_vjp`). The backward pass asks for the forward again, which XLA takes from the forward pass where both are in
-one program; the scores are never kept.
+(`jax.custom_vjp`). The backward pass asks for the forward again, which XLA takes from the forward pass where both are
+in one program; the scores are never kept.
 """
 
 from __future__ import annotations
