@@ -13,6 +13,7 @@
 #   make bench-first  operators and loops on shapes that are new, against jax.numpy and MXNet
 #   make bench-cold   first step, ten steps and new lengths of a fresh process, against MXNet
 #   make bench-parallel   a step on eight fake devices, over the same by hand
+#   make bench-gpu-plan   kernels, products and bytes of compiled steps for a GPU, over the same by hand; without one
 #   make bench-data   images a second of the loaders against the other frameworks'; ARGS='--train 20' for a ResNet's wait
 #   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
 #   make bench-serve  requests a second of a served model, over onnxruntime and PyTorch in the same server
@@ -35,7 +36,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 SAY = echo 'installing gluonx and what "$(@F:.%=%)" needs into $(VENV): half a minute to some minutes, by the network'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-room test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo test test-room test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-gpu-plan bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -79,6 +80,9 @@ bench-models: $(VENV)/.flax
 
 bench-parallel: $(VENV)/.core
 	$(PY) -m benchmarks.parallel $(ARGS)
+
+bench-gpu-plan: .venv-gpu/.done
+	.venv-gpu/bin/python -m benchmarks.gpu_plan
 
 bench-venvs: .venv-torch/.done .venv-mxnet/.done
 

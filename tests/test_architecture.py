@@ -289,6 +289,7 @@ CACHED = {
     "files/npz.py _crc32": FACT,
     "np/building.py _signature": FACT,
     "ops/cpu/threefry.py implementation": FACT,
+    "ops/cudnn.py _has_attention": FACT,
     "ops/cudnn.py _is_there": FACT,
     "ops/host/forms.py _promoted_dtype": FACT,
     "optimizer/optimizer.py _first_parameter": FACT,

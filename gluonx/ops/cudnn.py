@@ -1,25 +1,30 @@
-"""LSTM layers by cuDNN, through ``jax.experimental.rnn``.
+"""LSTM layers and attention by cuDNN, through ``jax.experimental.rnn`` and ``jax.nn.dot_product_attention``.
 
-The flat vector of parameters is laid out as cuDNN's, gates in cuDNN's order, so it goes in as it is: nothing is packed.
+Which of two forms computes is decided when a program is lowered, by `lax.platform_dependent`; the program of a CPU has
+XLA's whatever else the machine has. Tracing asks cuDNN itself, so a machine without CUDA never sees the other branch.
+``GLUONX_CUDNN=0`` leaves both to XLA.
 
-Which of the two computes is decided when a program is lowered, by `lax.platform_dependent`; the program of a CPU has
-the scan whatever else the machine has. Tracing asks cuDNN itself for the size of its workspace, so a machine without
-CUDA never sees the other branch.
+An LSTM's flat vector of parameters is laid out as cuDNN's, gates in cuDNN's order, so it goes in as it is: nothing is
+packed. It is asked for by ``GLUONX_CUDNN=1`` and not the default, for cuDNN's operator has no gradient of its gradient
+and no ``vmap``, which the scan has, and computes in TF32 unless ``jax_default_matmul_precision`` says otherwise.
 
-It is asked for by ``GLUONX_CUDNN=1`` and not the default, for cuDNN's operator has no gradient of its gradient and no
-``vmap``, which the scan has, and computes in TF32 unless ``jax_default_matmul_precision`` says otherwise.
+Attention is the default where `attends` says so. The gradient of its gradient is XLA's, and ``vmap`` makes one larger
+batch; only forward-mode differentiation of the value itself is not to be had, as of all that has a gradient of its own
+(`jax.custom_vjp`). The backward pass asks for the forward again, which XLA takes from the forward pass where both are
+in one program; the scores are never kept.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
+from jax.custom_batching import custom_vmap
 
 from gluonx.ops.cpu.convolution import native_only
 
@@ -76,3 +81,161 @@ def lstm(
     some = (lengths > 0)[:, None]  # cuDNN has no empty sequences
     inside = jnp.arange(time)[:, None, None] < lengths[None, :, None]
     return jnp.where(inside, y, 0), jnp.where(some, last_h, h), jnp.where(some, last_c, c)
+
+
+_WIDEST_HEAD = 128
+_LEAST_GPU = 8.0  # the compute capability of the first GPUs that have cuDNN's fused attention
+
+
+@functools.cache
+def _has_attention() -> bool:
+    """Return whether JAX can trace cuDNN's attention, and all GPUs that are here can run it."""
+    array = jax.ShapeDtypeStruct((1, 2, 1, 8), jnp.bfloat16)
+    try:
+        jax.eval_shape(functools.partial(jax.nn.dot_product_attention, implementation="cudnn"), array, array, array)
+    except (RuntimeError, NotImplementedError):  # there is no cuDNN
+        return False
+    try:
+        found = jax.devices("cuda")
+    except RuntimeError:  # programs can be made for GPUs, but none is here
+        return True
+    return all(float(device.compute_capability) >= _LEAST_GPU for device in found)
+
+
+def attends(query: Array, key: Array, mask: Array | None, causal: bool) -> bool:
+    """Return whether cuDNN's fused attention is there and computes this, forward and backward.
+
+    Artifacts keep XLA's form: cuDNN's call is bound to the version of the library that it was made with.
+
+    Parameters
+    ----------
+    query : array, shape (batch, queries, heads, width)
+    key : array, shape (batch, keys, key_heads, width)
+    mask : array or None
+    causal : bool
+    """
+    sizes = (*query.shape, *key.shape)
+    if query.dtype not in (jnp.bfloat16, jnp.float16) or key.dtype != query.dtype:
+        return False
+    if not all(isinstance(n, int) and n > 0 for n in sizes):
+        return False
+    queries, width = query.shape[1], query.shape[3]
+    if width > _WIDEST_HEAD or width % 8:
+        return False
+    if mask is not None and (queries % 2 or key.shape[1] % 2):
+        return False
+    if causal and queries != key.shape[1]:  # cuDNN counts from the first key, gluonx from the last
+        return False
+    return os.environ.get("GLUONX_CUDNN", "") != "0" and not native_only() and _has_attention()
+
+
+def attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    lengths: Array | None,
+    *,
+    causal: bool,
+    scale: float | None,
+    usual: Callable[[Array, Array, Array, Array | None, Array | None], Array],
+) -> Array:
+    """Attention by cuDNN in programs for CUDA, by `usual` elsewhere, in shapes of which `attends` is true.
+
+    Parameters
+    ----------
+    query, key, value : array
+    mask : bool array, shape (batch or 1, heads or 1, queries or 1, keys or 1), or None
+    lengths : integer array, shape (batch,), or None
+    causal : bool
+    scale : float or None
+    usual : callable
+        The same of query, key, value, mask and lengths in operations of JAX, of which derivatives of derivatives are
+        taken.
+
+    Returns
+    -------
+    array of the shape of `query`
+        Of no meaning where a query may look at nothing.
+    """
+    # What may look at nothing shall be finite, for its gradient to be zero times something finite.
+    valid = None if lengths is None else jnp.clip(lengths.astype(jnp.int32), 1, key.shape[1])
+    places = (query.shape[1], key.shape[1])
+    hidden = None if mask is None else jnp.broadcast_to(mask, (*mask.shape[:2], *places))
+    beside = [a for a in (hidden, valid) if a is not None]
+
+    def split(beside: tuple[Array, ...]) -> tuple[Array | None, Array | None]:
+        return (beside[0] if mask is not None else None, beside[-1] if lengths is not None else None)
+
+    def forward(query: Array, key: Array, value: Array, *beside: Array) -> Array:
+        hidden, valid = split(beside)
+        out, _ = jax.nn.dot_product_attention(
+            query,
+            key,
+            value,
+            mask=hidden,
+            key_value_seq_lengths=valid,
+            scale=scale,
+            is_causal=causal,
+            implementation="cudnn",
+            return_residual=True,  # so that forward and backward ask for the same, and XLA computes it once
+        )
+        return out
+
+    def plain(query: Array, key: Array, value: Array, *beside: Array) -> Array:
+        return usual(query, key, value, *split(beside))
+
+    def backward(fn: Callable[..., Array]) -> Callable[..., Any]:
+        def slopes(query: Array, key: Array, value: Array, slope: Array, *beside: Array) -> Any:
+            return jax.vjp(lambda *arrays: fn(*arrays, *beside), query, key, value)[1](slope)
+
+        return slopes
+
+    attend, slopes = _either(forward, plain), _either(backward(forward), backward(plain))
+
+    @jax.custom_vjp
+    def attended(query: Array, key: Array, value: Array, *beside: Array) -> Array:
+        return attend(query, key, value, *beside)
+
+    def keep(*arrays: Array) -> tuple[Array, tuple[Array, ...]]:
+        return attend(*arrays), arrays
+
+    def back(kept: tuple[Array, ...], slope: Array) -> tuple[Any, ...]:
+        return (*slopes(*kept[:3], slope, *kept[3:]), *[None] * len(kept[3:]))
+
+    attended.defvjp(keep, back)
+    return attended(query, key, value, *beside)
+
+
+def _either(by_cudnn: Callable[..., Any], usual: Callable[..., Any]) -> Callable[..., Any]:
+    """Give what `by_cudnn` does on CUDA and `usual` elsewhere; it is differentiated as `usual` everywhere."""
+
+    @jax.custom_jvp
+    def found(*arrays: Array) -> Any:
+        return lax.platform_dependent(*arrays, cuda=_folding(by_cudnn), default=usual)
+
+    @found.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return jax.jvp(usual, primals, tangents)
+
+    return found
+
+
+def _folding(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Give `fn`, of arrays whose first axis is the batch, so that ``vmap`` makes a larger batch of it."""
+    folding = custom_vmap(fn)
+
+    @folding.def_vmap
+    def _(size: int, batched: list[bool], *arrays: Array) -> Any:
+        batch = arrays[0].shape[1] if batched[0] else arrays[0].shape[0]
+
+        def folded(x: Array, has: bool) -> Array:
+            x = x if has else x[None]
+            whole = (size, batch, *x.shape[2:])
+            return jnp.broadcast_to(x, whole).reshape(size * batch, *x.shape[2:])
+
+        out = folding(*[folded(x, has) for x, has in zip(arrays, batched, strict=True)])
+        apart = jax.tree.map(lambda x: x.reshape(size, x.shape[0] // size, *x.shape[1:]), out)
+        return apart, jax.tree.map(lambda _: True, out)
+
+    return folding

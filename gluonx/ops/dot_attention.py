@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
+from gluonx.ops import cudnn
 from gluonx.ops.cpu.reductions import softmax
 from gluonx.ops.registry import register
 
@@ -103,6 +104,20 @@ def _attend(
     """`causal` alone, without a mask, is left to the kernel."""
     if drop is not None or query.dtype == jnp.float64:  # jax.nn's takes the softmax of 64 bits in 32
         return _attend_by_hand(query, key, value, allowed, scale, drop)
+    return _zeroed(_by_kernel(query, key, value, allowed, causal, scale), allowed)
+
+
+def _zeroed(out: Array, allowed: Array | None) -> Array:
+    """Zero what a query that may look at nothing was given."""
+    if allowed is None:
+        return out
+    some = jnp.swapaxes(allowed.any(-1, keepdims=True), 1, 2)  # (batch, queries, heads, 1)
+    return jnp.where(some, out, jnp.zeros((), out.dtype))
+
+
+def _by_kernel(
+    query: Array, key: Array, value: Array, allowed: Array | None, causal: bool, scale: float | None
+) -> Array:
     causal = causal and allowed is None
 
     def kernel(*arrays: Array) -> Array:
@@ -112,13 +127,8 @@ def _attend(
         return kernel(*[a.astype(jnp.float32) for a in arrays]).astype(query.dtype)
 
     if query.dtype == jnp.float16:  # XLA's CPU backend lacks the product that the kernel asks for
-        out = lax.platform_dependent(query, key, value, cpu=wide, default=kernel)
-    else:
-        out = kernel(query, key, value)
-    if allowed is None:
-        return out
-    some = jnp.swapaxes(allowed.any(-1, keepdims=True), 1, 2)  # (batch, queries, heads, 1)
-    return jnp.where(some, out, jnp.zeros((), out.dtype))
+        return lax.platform_dependent(query, key, value, cpu=wide, default=kernel)
+    return kernel(query, key, value)
 
 
 def _attend_by_hand(
@@ -211,6 +221,15 @@ def dot_product_attention(
     by_kernel = drop is None and query.dtype != jnp.float64
     plain = by_kernel and mask is None and valid_length is None and (square or not causal)
     allowed = None if plain else _allowed(name, query, keys, mask, valid_length, causal)
+    if drop is None and cudnn.attends(query, keys, mask, causal):
+
+        def usual(query: Array, keys: Array, values: Array, mask: Array | None, valid: Array | None) -> Array:
+            hidden = None if plain else _allowed(name, query, keys, mask, valid, causal)
+            return _by_kernel(query, keys, values, hidden, causal, scale)
+
+        full = None if mask is None else _full_mask(name, mask, query, keys)
+        out = cudnn.attention(query, keys, values, full, valid_length, causal=causal, scale=scale, usual=usual)
+        return _zeroed(out, allowed)
     return _attend(query, keys, values, allowed, causal, scale, drop)
 
 
