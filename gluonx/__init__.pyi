@@ -49,6 +49,8 @@ from gluonx import files as files
 from gluonx import flax as flax
 from gluonx.block.functional import from_jax as from_jax
 from gluonx.block.functional import functional as functional
+from gluonx.generation import generate as generate
+from gluonx import generation as generation
 from gluonx import gluon as gluon
 from gluonx.device import gpu as gpu
 from gluonx import image as image
@@ -105,6 +107,7 @@ from gluonx import rnn as rnn
 from gluonx.compat import runtime as runtime
 from gluonx.compat.util import set_np_shape as set_np_shape
 from gluonx import sparse as sparse
+from gluonx.generation import stream as stream
 from gluonx.compat import symbol as _sym
 sym = _sym
 from gluonx.compat import symbol as symbol

@@ -44,6 +44,8 @@ from gluonx import export as export
 from gluonx import files as files
 from gluonx import from_jax as from_jax
 from gluonx import functional as functional
+from gluonx import generate as generate
+from gluonx import generation as generation
 from gluonx import gpu as gpu
 from gluonx import image as image
 from gluonx import img as img
@@ -92,6 +94,7 @@ from gluonx import rnn as rnn
 from gluonx import runtime as runtime
 from gluonx import set_np_shape as set_np_shape
 from gluonx import sparse as sparse
+from gluonx import stream as stream
 from gluonx import sym as sym
 from gluonx import symbol as symbol
 from gluonx import test_utils as test_utils
