@@ -68,6 +68,7 @@ kv = _kv
 from gluonx.compat import kvstore as kvstore
 from gluonx.block.artifact import load as load
 from gluonx.compat import log as log
+from gluonx import lora as lora
 from gluonx import loss as loss
 from gluonx import lr_scheduler as lr_scheduler
 from gluonx import metric as metric

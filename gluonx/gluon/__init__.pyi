@@ -59,6 +59,7 @@ from gluonx import kv as kv
 from gluonx import kvstore as kvstore
 from gluonx import load as load
 from gluonx import log as log
+from gluonx import lora as lora
 from gluonx import loss as loss
 from gluonx import lr_scheduler as lr_scheduler
 from gluonx import metric as metric
