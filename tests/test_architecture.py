@@ -24,8 +24,8 @@ ROOMS = [
     "host", "aliases", "html", "files", "thresholds", "packing",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block", "importing",
-    "nn", "generation", "lora", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel",
-    "data", "checkpoint", "image", "estimator", "model_zoo", "weights", "probability", "profiler", "amp",
+    "nn", "generation", "lora", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "ema", "utils",
+    "parallel", "data", "checkpoint", "image", "estimator", "model_zoo", "weights", "probability", "profiler", "amp",
     "quantization", "flax",
     ("compat", "__init__", "gluon", "_names"),
 ]  # fmt: skip

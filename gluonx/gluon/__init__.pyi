@@ -36,6 +36,7 @@ from gluonx import current_device as current_device
 from gluonx import data as data
 from gluonx import device as device
 from gluonx import dtype as dtype
+from gluonx import ema as ema
 from gluonx import engine as engine
 from gluonx import error as error
 from gluonx import errors as errors
