@@ -62,8 +62,8 @@ _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 _OWN = (
     "__version__", "amp", "autograd", "block", "checkpoint", "compat", "data", "device", "dtype", "ema", "engine",
     "errors", "estimator", "export", "files", "generation", "gluon", "image", "initializer", "lora", "loss",
-    "lr_scheduler", "metric", "model_zoo", "nn", "np", "npx", "ops", "optimizer", "parallel", "probability", "quantization",
-    "random", "rnn", "sparse", "trainer", "utils", "weights",
+    "lr_scheduler", "metric", "model_zoo", "nn", "np", "npx", "ops", "optimizer", "parallel", "probability",
+    "quantization", "random", "rnn", "sparse", "trainer", "utils", "weights",
 )  # fmt: skip
 _UNSHOWN = {"ndarray", "serialize", "symbol_block"}  # modules by names of MXNet that nobody needs to complete
 
