@@ -27,6 +27,7 @@ _NAMES = {
     "gluonx.compat.symbol_block": ("SymbolBlock",),
     "gluonx.trainer": ("Trainer",),
     "gluonx.block.functional": ("from_jax", "functional"),
+    "gluonx.generation": ("generate", "stream"),
     "gluonx.device": (
         "Context",
         "Device",
@@ -59,10 +60,10 @@ _EXTRAS = ("flax",)  # modules that need an extra: no part of `import *`
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
 _OWN = (
-    "__version__", "amp", "autograd", "block", "checkpoint", "compat", "data", "device", "dtype", "engine", "errors",
-    "estimator", "export", "files", "gluon", "image", "initializer", "loss", "lr_scheduler", "metric", "model_zoo",
-    "nn", "np", "npx", "ops", "optimizer", "parallel", "probability", "quantization", "random", "rnn", "sparse",
-    "trainer", "utils", "weights",
+    "__version__", "amp", "autograd", "block", "checkpoint", "compat", "data", "device", "dtype", "ema", "engine",
+    "errors", "estimator", "export", "files", "generation", "gluon", "image", "initializer", "lora", "loss",
+    "lr_scheduler", "metric", "model_zoo", "nn", "np", "npx", "ops", "optimizer", "parallel", "probability",
+    "quantization", "random", "rnn", "sparse", "trainer", "utils", "weights",
 )  # fmt: skip
 _UNSHOWN = {"ndarray", "serialize", "symbol_block"}  # modules by names of MXNet that nobody needs to complete
 

@@ -39,6 +39,7 @@ from gluonx.device import current_device as current_device
 from gluonx import data as data
 from gluonx import device as device
 from gluonx import dtype as dtype
+from gluonx import ema as ema
 from gluonx import engine as engine
 from gluonx import errors as _error
 error = _error
@@ -49,6 +50,8 @@ from gluonx import files as files
 from gluonx import flax as flax
 from gluonx.block.functional import from_jax as from_jax
 from gluonx.block.functional import functional as functional
+from gluonx.generation import generate as generate
+from gluonx import generation as generation
 from gluonx import gluon as gluon
 from gluonx.device import gpu as gpu
 from gluonx import image as image
@@ -66,6 +69,7 @@ kv = _kv
 from gluonx.compat import kvstore as kvstore
 from gluonx.block.artifact import load as load
 from gluonx.compat import log as log
+from gluonx import lora as lora
 from gluonx import loss as loss
 from gluonx import lr_scheduler as lr_scheduler
 from gluonx import metric as metric
@@ -105,6 +109,7 @@ from gluonx import rnn as rnn
 from gluonx.compat import runtime as runtime
 from gluonx.compat.util import set_np_shape as set_np_shape
 from gluonx import sparse as sparse
+from gluonx.generation import stream as stream
 from gluonx.compat import symbol as _sym
 sym = _sym
 from gluonx.compat import symbol as symbol

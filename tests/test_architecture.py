@@ -25,8 +25,9 @@ ROOMS = [
     "host", "aliases", "html", "files", "thresholds", "packing",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block", "importing",
-    "nn", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "utils", "parallel", "data", "checkpoint",
-    "image", "estimator", "model_zoo", "weights", "probability", "profiler", "amp", "quantization", "flax",
+    "nn", "generation", "lora", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "ema", "utils",
+    "parallel", "data", "checkpoint", "image", "estimator", "model_zoo", "weights", "probability", "profiler", "amp",
+    "quantization", "flax",
     ("compat", "__init__", "gluon", "_names"),
 ]  # fmt: skip
 FLOOR_OF = {room: floor for floor, row in enumerate(ROOMS) for room in ((row,) if isinstance(row, str) else row)}

@@ -560,12 +560,55 @@ class Block(Checked):
         """Return the same by name."""
         return planned_apart(self.collect_params())
 
-    def apply(self, fn: Callable[[Block], Any]) -> Block:
-        """Call `fn` with every block below this one, children first, and with this one; return the block itself."""
+    def apply(self, fn: Callable[[Block], Any], select: str | None = None) -> Block:
+        """Call `fn` with every block below this one, children first, and with this one; return the block itself.
+
+        Parameters
+        ----------
+        fn : callable
+        select : str, optional
+            A regular expression: only blocks whose whole path (``'layers.0.ffn'``; ``''`` is this block) it matches.
+        """
+        if select is not None:
+            wanted = re.compile(select)
+            for prefix, block in reversed(list(self._walk())):
+                if wanted.fullmatch(prefix[:-1]):
+                    fn(block)
+            return self
         for child in self._children.values():
             child.apply(fn)
         fn(self)
         return self
+
+    def freeze(self, select: str | None = None) -> list[str]:
+        """Stop training parameters (``grad_req = 'null'``), and return their names.
+
+        Moving averages of a batch normalization still move in training, as those of a net that is trained.
+
+        Parameters
+        ----------
+        select : str, optional
+            As of :meth:`collect_params`, a regular expression; all parameters by default.
+
+        Raises
+        ------
+        ArgumentError
+            If no parameter has such a name.
+
+        Examples
+        --------
+        >>> from gluonx import nn
+        >>> net = nn.HybridSequential()
+        >>> net.add(nn.Dense(4), nn.Dense(2))
+        >>> net.freeze("0[.].*")
+        ['0.weight', '0.bias']
+        """
+        found = self.collect_params(select)
+        if select is not None and not found:
+            raise ArgumentError(f"{type(self).__name__} has no parameter whose name matches {select!r}.")
+        for param in dict.fromkeys(found.values()):
+            param.grad_req = "null"
+        return list(found)
 
     @door
     def initialize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -325,8 +326,14 @@ class SymbolBlock(HybridBlock):
             return _export_symbol(self, path, epoch)
         return super().export(path, epoch, *args, format=format, **kwargs)
 
-    def __deepcopy__(self, memo: Any) -> SymbolBlock:
-        raise TypeError("a SymbolBlock cannot be copied; make another one of the same symbol and parameters")
+    def __deepcopy__(self, memo: dict[int, Any]) -> SymbolBlock:
+        """Return a block of the same graph, which never changes, with copies of the parameters."""
+        own = self.__dict__
+        memo.update({id(own[part]): own[part] for part in ("_symbol", "_input_nodes", "_order")})
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return twin
 
 
 def _shown(tree: Mapping[str, Any], depth: int) -> list[str]:

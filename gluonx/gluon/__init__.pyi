@@ -36,6 +36,7 @@ from gluonx import current_device as current_device
 from gluonx import data as data
 from gluonx import device as device
 from gluonx import dtype as dtype
+from gluonx import ema as ema
 from gluonx import engine as engine
 from gluonx import error as error
 from gluonx import errors as errors
@@ -44,6 +45,8 @@ from gluonx import export as export
 from gluonx import files as files
 from gluonx import from_jax as from_jax
 from gluonx import functional as functional
+from gluonx import generate as generate
+from gluonx import generation as generation
 from gluonx import gpu as gpu
 from gluonx import image as image
 from gluonx import img as img
@@ -57,6 +60,7 @@ from gluonx import kv as kv
 from gluonx import kvstore as kvstore
 from gluonx import load as load
 from gluonx import log as log
+from gluonx import lora as lora
 from gluonx import loss as loss
 from gluonx import lr_scheduler as lr_scheduler
 from gluonx import metric as metric
@@ -92,6 +96,7 @@ from gluonx import rnn as rnn
 from gluonx import runtime as runtime
 from gluonx import set_np_shape as set_np_shape
 from gluonx import sparse as sparse
+from gluonx import stream as stream
 from gluonx import sym as sym
 from gluonx import symbol as symbol
 from gluonx import test_utils as test_utils

@@ -9,12 +9,25 @@ from typing import Any as _Any
 from gluonx import extensions as _extensions
 from gluonx.block.block import Block as Block
 from gluonx.block.block import HybridBlock as HybridBlock
-from gluonx.nn import activations, attention, basic, containers, conv, deformable, norm, pool, spatial, transformer
+from gluonx.nn import (
+    activations,
+    attention,
+    basic,
+    containers,
+    conv,
+    decoder,
+    deformable,
+    norm,
+    pool,
+    spatial,
+    transformer,
+)
 from gluonx.nn.activations import *  # noqa: F403
 from gluonx.nn.attention import *  # noqa: F403
 from gluonx.nn.basic import *  # noqa: F403
 from gluonx.nn.containers import *  # noqa: F403
 from gluonx.nn.conv import *  # noqa: F403
+from gluonx.nn.decoder import *  # noqa: F403
 from gluonx.nn.deformable import *  # noqa: F403
 from gluonx.nn.norm import *  # noqa: F403
 from gluonx.nn.pool import *  # noqa: F403
@@ -27,6 +40,7 @@ __all__ += attention.__all__
 __all__ += basic.__all__
 __all__ += containers.__all__
 __all__ += conv.__all__
+__all__ += decoder.__all__
 __all__ += deformable.__all__
 __all__ += norm.__all__
 __all__ += pool.__all__

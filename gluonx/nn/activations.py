@@ -17,8 +17,20 @@ from gluonx.ops.elementwise import ACTIVATIONS
 __all__ = ["Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish"]
 
 
-def activation_op(name: str) -> Any:
-    """Return the bound operator of an activation by its name; ``'gelu'`` is `GELU`.
+_OTHERS = {
+    "elu": ("leaky_relu", {"act_type": "elu", "slope": 1.0}),
+    "gelu": ("leaky_relu", {"act_type": "gelu"}),
+    "hard_sigmoid": ("hard_sigmoid", {}),
+    "hard_swish": ("hard_swish", {}),
+    "leaky": ("leaky_relu", {"act_type": "leaky", "slope": 0.25}),
+    "selu": ("leaky_relu", {"act_type": "selu"}),
+    "swish": ("silu", {}),
+}
+"""The operators, with their defaults, of names that `activation` does not know."""
+
+
+def activation_op(name: Any) -> Any:
+    """Return the bound operator of an activation by its name; ``'gelu'`` is `GELU`, ``'elu'`` is `ELU`, and so on.
 
     Raises
     ------
@@ -27,9 +39,10 @@ def activation_op(name: str) -> Any:
     """
     if isinstance(name, str) and name in ACTIVATIONS:
         return get("activation").bind(act_type=name)
-    if name == "gelu":
-        return get("leaky_relu").bind(act_type="gelu")
-    known = ", ".join(repr(known) for known in sorted([*ACTIVATIONS, "gelu"]))
+    if isinstance(name, str) and name in _OTHERS:
+        operator, settings = _OTHERS[name]
+        return get(operator).bind(**settings)
+    known = ", ".join(repr(known) for known in sorted([*ACTIVATIONS, *_OTHERS]))
     raise ValueError(f"There is no activation {name!r}; the names are {known}.")
 
 
@@ -49,7 +62,9 @@ class Activation(_Unary):
     Parameters
     ----------
     activation : str
-        'relu', 'sigmoid', 'log_sigmoid', 'mish', 'tanh', 'softrelu', 'softsign', 'silu', or 'gelu' as `GELU`.
+        'relu', 'sigmoid', 'log_sigmoid', 'mish', 'tanh', 'softrelu', 'softsign', 'silu'; or as the layers of
+        these names with their defaults, 'elu', 'gelu', 'selu' and 'swish'; 'leaky' with the slope 0.25;
+        'hard_sigmoid' and 'hard_swish'.
 
     Raises
     ------

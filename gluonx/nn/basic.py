@@ -17,7 +17,7 @@ from gluonx.nn.activations import Activation
 from gluonx.np import ndarray
 from gluonx.ops import get
 
-__all__ = ["Dense", "Dropout", "Embedding", "Flatten"]
+__all__ = ["Dense", "DropPath", "Dropout", "Embedding", "Flatten"]
 
 
 class Dense(HybridBlock):
@@ -131,6 +131,44 @@ class Dropout(HybridBlock):
     @unfailing
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
+
+class DropPath(HybridBlock):
+    """Sets whole samples to zero at random while training (stochastic depth), and scales up the others.
+
+    It stands at the end of a residual branch: ``x + drop_path(branch(x))``.
+
+    Parameters
+    ----------
+    rate : float
+        The share of samples that is dropped.
+
+    Raises
+    ------
+    ValueError
+        If the rate is not in [0, 1].
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> DropPath(0.5)(np.ones((1, 3))).tolist()
+    [[1.0, 1.0, 1.0]]
+    """
+
+    def __init__(self, rate: float = 0.0) -> None:
+        super().__init__()
+        if not 0 <= rate <= 1:
+            raise ValueError(f"The rate of DropPath must be in [0, 1], got {rate}.")
+        self._rate = rate
+
+    def forward(self, x: Any) -> Any:
+        """Drop, or outside training copy."""
+        op = get("dropout").bind(p=float(self._rate), axes=tuple(range(1, len(x.shape))), training=is_training())
+        return invoke(op, (x,))
+
+    @unfailing
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p = {self._rate})"
 
 
 class Embedding(HybridBlock):

@@ -31,7 +31,27 @@ __all__ = [
 ]
 
 
-class _Stack:
+class _Held:
+    """Base of what can exchange the blocks that it holds."""
+
+    _children: Any
+
+    def _renamed(self, blocks: Mapping[str, Any]) -> None:
+        """Hold these in place of what is held, or raise and hold what was there."""
+        before = dict(self._children)
+        self._children.clear()
+        try:
+            for name, block in blocks.items():
+                self.register_child(block, name)  # type: ignore[attr-defined]
+        except BaseException:
+            self._children.clear()
+            self._children.update(before)
+            raise
+        finally:
+            self._refresh()  # type: ignore[attr-defined]
+
+
+class _Stack(_Held):
     """Base of all containers: blocks are added in order, counted, indexed and sliced."""
 
     _children: Any
@@ -71,6 +91,33 @@ class _Stack:
         part = self._like()
         part.add(*layers)
         return part
+
+    def _place(self, index: int) -> int:
+        """Return the index counted from the beginning."""
+        try:
+            return range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"{type(self).__name__} has {len(self)} blocks, none at {index}.") from None
+
+    def __setitem__(self, index: int, block: Any) -> None:
+        self._renamed({**self._children, list(self._children)[self._place(index)]: block})  # type: ignore[attr-defined]
+
+    def __delitem__(self, index: int | slice) -> None:
+        blocks = list(self)
+        del blocks[index if isinstance(index, slice) else self._place(index)]
+        self._renamed({str(i): block for i, block in enumerate(blocks)})
+
+    def insert(self, index: int, block: Any) -> None:
+        """Insert a block before that at `index`, as ``list.insert``; those behind it move on, and their names too."""
+        blocks = list(self)
+        blocks.insert(index, block)
+        self._renamed({str(i): b for i, b in enumerate(blocks)})
+
+    def pop(self, index: int = -1) -> Any:
+        """Take out the block at `index`, the last by default, and return it."""
+        block = list(self)[self._place(index)]
+        del self[index]
+        return block
 
     def __len__(self) -> int:
         return len(self._children)
@@ -176,7 +223,7 @@ class HybridConcatenate(_Branches, HybridSequential):
     """HybridBlocks that get the same input; their outputs are concatenated along ``axis``."""
 
 
-class _Held:
+class _Silent(_Held):
     """Base of the containers that compute nothing: they hold blocks for the block that they belong to."""
 
     _children: Any
@@ -189,52 +236,11 @@ class _Held:
             "What runs its blocks one after the other is a Sequential."
         )
 
-    def _renamed(self, blocks: Mapping[str, Any]) -> None:
-        """Hold these in place of what is held, or raise and hold what was there."""
-        before = dict(self._children)
-        self._children.clear()
-        try:
-            for name, block in blocks.items():
-                self.register_child(block, name)  # type: ignore[attr-defined]
-        except BaseException:
-            self._children.clear()
-            self._children.update(before)
-            raise
-        finally:
-            self._refresh()  # type: ignore[attr-defined]
 
-
-class _List(_Held, _Stack):
+class _List(_Silent, _Stack):
     def __init__(self, blocks: Iterable[Any] = ()) -> None:
         super().__init__()
         self.extend(blocks)
-
-    def _place(self, index: int) -> int:
-        """Return the index counted from the beginning."""
-        try:
-            return range(len(self))[index]
-        except IndexError:
-            raise IndexError(f"{type(self).__name__} has {len(self)} blocks, none at {index}.") from None
-
-    def __setitem__(self, index: int, block: Block) -> None:
-        self.register_child(block, str(self._place(index)))  # type: ignore[attr-defined]
-
-    def __delitem__(self, index: int | slice) -> None:
-        blocks = list(self)
-        del blocks[index if isinstance(index, slice) else self._place(index)]
-        self._renamed({str(i): block for i, block in enumerate(blocks)})
-
-    def insert(self, index: int, block: Block) -> None:
-        """Insert a block before that at `index`, as ``list.insert``; those behind it move on, and their names too."""
-        blocks = list(self)
-        blocks.insert(index, block)
-        self._renamed({str(i): b for i, b in enumerate(blocks)})
-
-    def pop(self, index: int = -1) -> Any:
-        """Take out the block at `index`, the last by default, and return it."""
-        block = list(self)[self._place(index)]
-        del self[index]
-        return block
 
     def __contains__(self, block: object) -> bool:
         return any(block is own for own in self)
@@ -274,7 +280,7 @@ class HybridBlockList(_List, HybridBlock):
     """A list of HybridBlocks; see `BlockList`. ValueError if one is no HybridBlock."""
 
 
-class _Dict(_Held):
+class _Dict(_Silent):
     def __init__(self, blocks: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
         super().__init__()
         self.update(blocks)

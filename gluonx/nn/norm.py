@@ -24,7 +24,7 @@ from gluonx.npx.synchronized import over_devices
 from gluonx.ops import BoundOp, get
 from gluonx.sharding import parts_of_batch
 
-__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
+__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "SyncBatchNorm"]
 
 
 class _Norm(HybridBlock):
@@ -310,6 +310,45 @@ class LayerNorm(_Norm):
     def forward(self, data: ndarray) -> ndarray:
         """Normalize."""
         return invoke(self._op, (data, self.gamma.data(), self.beta.data()))
+
+
+class RMSNorm(_Norm):
+    """Divides by the root of the mean square along one axis, and scales by ``gamma``; no mean is subtracted.
+
+    "Root Mean Square Layer Normalization", https://arxiv.org/abs/1910.07467.
+
+    Parameters
+    ----------
+    axis : int
+        The axis along which.
+    epsilon : float
+        Added to the mean square.
+    gamma_initializer : Initializer or str
+        How ``gamma`` begins.
+    in_channels : int
+        The length of the axis; 0 leaves it to the first batch.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> layer = RMSNorm()
+    >>> layer.initialize()
+    >>> layer(np.array([[1.0, 7.0]])).tolist()
+    [[0.2, 1.4]]
+    """
+
+    def __init__(
+        self, axis: int = -1, epsilon: float = 1e-6, gamma_initializer: Any = "ones", in_channels: int = 0
+    ) -> None:
+        super().__init__()
+        self._kwargs = {"eps": epsilon, "axis": axis}
+        self._channel_axis = axis
+        self.gamma = self._vector("gamma", in_channels, gamma_initializer, True, True)
+        self._op = get("rms_norm").bind(axis=axis, eps=epsilon)
+
+    def forward(self, data: Any) -> Any:
+        """Normalize."""
+        return invoke(self._op, (data, self.gamma.data()))
 
 
 class GroupNorm(_Norm):

@@ -15,6 +15,9 @@ from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = [
+    "AdaptiveAvgPool1D",
+    "AdaptiveAvgPool2D",
+    "AdaptiveAvgPool3D",
     "AvgPool1D",
     "AvgPool2D",
     "AvgPool3D",
@@ -271,3 +274,63 @@ class GlobalAvgPool3D(_GlobalPooling):
     _ndim, _pool_type = 3, "avg"
 
     layout: InitVar[str] = "NCDHW"
+
+
+class _AdaptivePooling(HybridBlock):
+    """Means over windows that are chosen so that the result has a given size."""
+
+    _ndim: int
+
+    def __init__(self, output_size: Size = 1, layout: str | None = None) -> None:
+        super().__init__()
+        layouts = _LAYOUTS[self._ndim]
+        layout = layouts[0] if layout is None else layout
+        if layout not in layouts:
+            raise ArgumentError(f"{type(self).__name__} knows the layouts {' and '.join(layouts)}, not {layout!r}.")
+        self._size = as_tuple(output_size, self._ndim, "output_size")
+        self._op = get("adaptive_avg_pooling").bind(output_size=self._size, layout=layout)
+
+    def forward(self, x: Any) -> Any:
+        """Pool a batch in the layer's layout."""
+        return invoke(self._op, (x,))
+
+    @unfailing
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(output_size={self._size})"
+
+
+class AdaptiveAvgPool1D(_AdaptivePooling):
+    """Means over windows of a sequence; see :class:`AdaptiveAvgPool2D`."""
+
+    _ndim = 1
+
+
+class AdaptiveAvgPool2D(_AdaptivePooling):
+    """Means over windows of an image, as many as `output_size` says, whatever the size of the image.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The size of the result along each spatial axis.
+    layout : str
+        ``'NCHW'`` (the default) or ``'NHWC'``.
+
+    Raises
+    ------
+    ArgumentError
+        If the layout is unknown.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> AdaptiveAvgPool2D((2, 3))(np.ones((1, 4, 7, 6))).shape
+    (1, 4, 2, 3)
+    """
+
+    _ndim = 2
+
+
+class AdaptiveAvgPool3D(_AdaptivePooling):
+    """Means over windows of a volume; see :class:`AdaptiveAvgPool2D`."""
+
+    _ndim = 3

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from gluonx.block.block import Block, HybridBlock
 from gluonx.initializer import InitLike
-from gluonx.nn.activations import GELU, Activation
+from gluonx.nn.activations import Activation
 from gluonx.nn.attention import Cache, MultiHeadAttention
 from gluonx.nn.basic import Dense, Dropout
 from gluonx.nn.containers import HybridSequential
@@ -42,7 +42,7 @@ class PositionwiseFFN(HybridBlock):
     activation_dropout, dropout : float
         The shares that are dropped after the activation, and at the end.
     activation : str
-        ``'gelu'``, or the name of an :class:`Activation`.
+        The name of an :class:`Activation`.
     layer_norm_eps : float
         Epsilon of the normalization.
     pre_norm : bool
@@ -76,7 +76,7 @@ class PositionwiseFFN(HybridBlock):
         self._pre_norm = pre_norm
         more = {"weight_initializer": weight_initializer, "bias_initializer": bias_initializer, "dtype": dtype}
         self.ffn_1 = Dense(hidden_size, flatten=False, in_units=units, **more)
-        self.activation = GELU() if activation == "gelu" else Activation(activation)
+        self.activation = Activation(activation)
         self.activation_dropout_layer = Dropout(activation_dropout)
         self.ffn_2 = Dense(units, flatten=False, in_units=hidden_size, **more)
         self.dropout_layer = Dropout(dropout)
@@ -172,7 +172,7 @@ class TransformerEncoderLayer(_TransformerLayer):
     use_qkv_bias : bool
         Whether the projections of attention have a bias.
     activation : str
-        ``'gelu'``, or the name of an :class:`Activation`.
+        The name of an :class:`Activation`.
     fuse : bool
         See :class:`MultiHeadAttention`.
     dtype, weight_initializer, bias_initializer

@@ -997,6 +997,8 @@ def rollaxis(a: ArrayLike, axis: Any, start: Any = 0, *, out: Any = None) -> Any
     """One axis moved to another place."""
 def rot90(m: ArrayLike, k: Any = 1, axes: Any = (0, 1), *, out: Any = None) -> Any:
     """A quarter turn in the plane of two axes."""
+def rotary_embedding(data: ArrayLike, position: ArrayLike | None = None, base: Any = 10000.0, *, out: Any = None) -> ndarray:
+    """Turn pairs of features by angles that grow with the position, so that attention depends on distances."""
 def round(data: ArrayLike, decimals: Any = 0, *, out: Any = None) -> ndarray:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on."""
 def round_(a: ArrayLike, decimals: Any = 0, *, out: Any = None) -> Any:

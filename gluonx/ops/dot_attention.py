@@ -305,6 +305,52 @@ def cached_attention(
     return out, keys, values, position + query.shape[1]
 
 
+@register(level=6, amp="low")
+def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 10000.0) -> Array:
+    """Turn pairs of features by angles that grow with the position, so that attention depends on distances.
+
+    Feature ``i`` and feature ``i + width // 2`` are a pair, as in the Llama of Hugging Face's transformers; the pair
+    turns by ``position * base ** (-2 * i / width)``. The angles are computed in float32 whatever the type of `x`.
+
+    Parameters
+    ----------
+    x : array, shape (batch, length, heads, width)
+        Queries or keys; `width` is even.
+    position : array of int, optional
+        The place of the first token, shape () or (batch,), 0 by default; or that of each, shape (batch, length).
+    base : float
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.rotary_embedding(np.ones((1, 2, 1, 2))).reshape((2, 2)).tolist()
+    [[1.0, 1.0], [-0.3012, 1.382]]
+    """
+    if x.ndim != 4 or x.shape[3] % 2:
+        raise ShapeError(
+            f"rotary_embedding takes an array of shape (batch, length, heads, width) with an even width, not {x.shape}."
+        )
+    batch, length, _, width = x.shape
+    start = jnp.zeros((), jnp.float32) if position is None else position.astype(jnp.float32)
+    if start.shape not in ((), (batch,), (batch, length)):
+        raise ShapeError(
+            f"rotary_embedding: position must have shape (), ({batch},) or ({batch}, {length}), not {start.shape}."
+        )
+    places = start if start.ndim == 2 else start.reshape(-1, 1) + jnp.arange(length, dtype=jnp.float32)
+    half = width // 2
+    rates = base ** (-jnp.arange(half, dtype=jnp.float32) / half)
+    angles = (places[:, :, None] * rates)[:, :, None]
+    kind = jnp.promote_types(x.dtype, jnp.float32)
+    cos, sin = jnp.cos(angles).astype(kind), jnp.sin(angles).astype(kind)
+    first, second = x[..., :half].astype(kind), x[..., half:].astype(kind)
+    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], -1).astype(x.dtype)
+
+
 @register(level=6, nout=lambda attrs: attrs["parts"], stands_for="`stablehlo.reshape`")
 def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     """Return the heads of a projection, or of several that lie one behind the other.

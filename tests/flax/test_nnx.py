@@ -535,3 +535,27 @@ def test_a_module_holds_no_memory_of_the_net():
     arrays = [a for a in gc.get_referrers(module.forward) if isinstance(a, jax.Array)]
     assert held and not arrays
     assert all(type(h.value).__name__ == "Zeros" for h in module.forward.handles.values())
+
+
+def test_a_symbol_block_is_converted(tmp_path):
+    """A model that MXNet exported goes to NNX and Linen, by the names of its graph, and back; copies are apart."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, in_units=3), nn.BatchNorm(in_channels=4), nn.Dense(2, in_units=4))
+    net.initialize()
+    wanted = net(np.array(X)).asnumpy()
+    net.hybridize()
+    net(np.array(X))
+    symbol_file, params_file = net.export(tmp_path / "m", format="mxnet")
+    block = gluonx.SymbolBlock.imports(symbol_file, ["data"], params_file)
+    module, (linen_module, variables) = to_nnx(block), to_linen(block)
+    same(variables_of(module), values_of(block), 0)
+    module.eval()
+    for out in (module(X), linen_module.apply(variables, X), from_nnx(module)(np.array(X)).asnumpy()):
+        onp.testing.assert_allclose(out, wanted, rtol=1e-5, atol=1e-6)
+    grads = nnx.grad(lambda m: m(X).sum())(module)
+    onp.testing.assert_allclose(grads["2"]["bias"].get_value(), [6.0, 6.0], rtol=1e-6)
+
+    twin = copy.deepcopy(block)
+    block.collect_params()["2.weight"].set_data(np.zeros((2, 4)))
+    onp.testing.assert_allclose(twin(np.array(X)).asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+    assert type(twin) is type(block)

@@ -1,0 +1,285 @@
+"""Text from a language model: one compiled program for each token, over the cached attention of the net.
+
+The net keeps what it has seen in states of fixed length, so that each step has the same shapes and is the same program.
+Prompts of different lengths are padded on the left, up to a power of two, and masked there: their last tokens stand in
+one column, and few programs serve all lengths.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx.block.block import Block
+from gluonx.block.functional import PureForward
+from gluonx.errors import ArgumentError, UninitializedError
+from gluonx.np.handle import ndarray
+from gluonx.ops import prng
+
+__all__ = ["generate", "stream"]
+
+_SMALLEST = 16  # columns of the cache
+
+
+def generate(
+    net: Block,
+    prompt: Any,
+    max_new_tokens: int = 32,
+    *,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    stop: int | Iterable[int] = (),
+) -> list[list[int]]:
+    """Continue prompts by the tokens that a language model finds likely.
+
+    Parameters
+    ----------
+    net : Block
+        With ``init_states(batch_size, length)`` and ``incremental_decode(tokens, states, mask)``, which returns logits
+        of shape (batch, new, vocabulary) and the states after them, as :class:`gluonx.nn.CausalDecoder` has them. The
+        mask has shape (batch, new, length). Positions must be relative (rotary, say): short prompts do not start at
+        column 0.
+    prompt : list of list of int, or array of int of shape (batch, length) or (length,)
+        The lists may have different lengths.
+    max_new_tokens : int
+        The most tokens that are added to each.
+    temperature : float
+        0 takes the likeliest token (greedy); otherwise logits are divided by it, and a token is drawn. Draws follow
+        ``gluonx.random.seed``.
+    top_k : int, optional
+        Draw only among that many likeliest tokens.
+    top_p : float, optional
+        Draw only among the likeliest tokens that together have this probability.
+    stop : int or iterable of int
+        Tokens that end a text; the one that was met is its last.
+
+    Returns
+    -------
+    list of list of int
+        The new tokens of each prompt.
+
+    Raises
+    ------
+    ArgumentError
+        If the net cannot decode, a prompt is empty, or a setting is out of range.
+    UninitializedError
+        If a parameter has no value.
+
+    Notes
+    -----
+    All sampling settings are operands of the one program. The cache is as long as the next power of two that holds
+    prompt and new tokens; other batch sizes and other powers are other programs.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> net = nn.CausalDecoder(vocab_size=10, num_layers=1, units=8, hidden_size=16, num_heads=2)
+    >>> net.initialize()
+    >>> [len(text) for text in generate(net, [[1, 2, 3], [4]], max_new_tokens=5)]
+    [5, 5]
+    """
+    stops = _stops(stop)
+    rows, steps = _steps(net, prompt, max_new_tokens, temperature, top_k, top_p)
+    if not stops:  # nothing depends on the tokens: they are read once, at the end
+        columns = [np.asarray(tokens) for tokens in list(steps)]
+        return [[int(column[i]) for column in columns] for i in range(rows)]
+    texts: list[list[int]] = [[] for _ in range(rows)]
+    for column in _until(stops, rows, steps):
+        for text, token in zip(texts, column, strict=True):
+            if token is not None:
+                text.append(token)
+    return texts
+
+
+def stream(
+    net: Block,
+    prompt: Any,
+    max_new_tokens: int = 32,
+    *,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    stop: int | Iterable[int] = (),
+) -> Iterator[list[int | None]]:
+    """Do :func:`generate`, and yield the tokens of each step as they come, one for each prompt.
+
+    Parameters
+    ----------
+    net, prompt, max_new_tokens, temperature, top_k, top_p, stop
+        As of :func:`generate`.
+
+    Yields
+    ------
+    list of int or None
+        None for a text that has ended.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> net = nn.CausalDecoder(vocab_size=10, num_layers=1, units=8, hidden_size=16, num_heads=2)
+    >>> net.initialize()
+    >>> sum(len(tokens) for tokens in stream(net, [[1, 2, 3], [4]], max_new_tokens=5))
+    10
+    """
+    rows, steps = _steps(net, prompt, max_new_tokens, temperature, top_k, top_p)
+    return _until(_stops(stop), rows, steps)
+
+
+def _until(stops: set[int], rows: int, steps: Iterator[Any]) -> Iterator[list[int | None]]:
+    """Yield what is read of the steps until each row has met a stop."""
+    ended = [False] * rows
+    for tokens in steps:
+        column = [None if over else int(token) for token, over in zip(np.asarray(tokens), ended, strict=True)]
+        yield column
+        ended = [over or token in stops for token, over in zip(column, ended, strict=True)]
+        if all(ended):
+            return
+
+
+def _stops(stop: int | Iterable[int]) -> set[int]:
+    return {stop} if isinstance(stop, int) else {int(token) for token in stop}
+
+
+def _rows(prompt: Any) -> list[np.ndarray]:
+    """Return the prompts as vectors."""
+    if isinstance(prompt, (ndarray, np.ndarray, jax.Array)):
+        array = np.asarray(prompt.asnumpy() if isinstance(prompt, ndarray) else prompt)
+        prompt = array[None] if array.ndim == 1 else array
+    elif isinstance(prompt, Sequence) and prompt and isinstance(prompt[0], (int, np.integer)):
+        prompt = [prompt]
+    rows = [np.asarray(row.asnumpy() if isinstance(row, ndarray) else row) for row in prompt]
+    if not rows or any(row.ndim != 1 or not row.size for row in rows):
+        raise ArgumentError(
+            "A prompt must be one or several sequences of at least one token each; got the shapes "
+            f"{[row.shape for row in rows]}."
+        )
+    if any(row.dtype.kind not in "iuf" or (row != np.floor(row)).any() for row in rows):
+        raise ArgumentError("A prompt must hold whole numbers, the indices of tokens.")
+    return [row.astype(np.int32) for row in rows]
+
+
+def _steps(
+    net: Block, prompt: Any, count: int, temperature: float, top_k: int | None, top_p: float | None
+) -> tuple[int, Iterator[Any]]:
+    """Check everything; return the number of prompts, and an iterator over the new tokens, arrays of shape (rows,)."""
+    if not (hasattr(net, "init_states") and hasattr(net, "incremental_decode")):
+        raise ArgumentError(
+            f"generate needs a net with init_states and incremental_decode, as nn.CausalDecoder has them; "
+            f"{type(net).__name__} lacks them."
+        )
+    if count < 1:
+        raise ArgumentError(f"max_new_tokens must be at least 1, got {count}.")
+    if temperature < 0:
+        raise ArgumentError(f"temperature must not be negative, got {temperature}.")
+    if top_k is not None and top_k < 1:
+        raise ArgumentError(f"top_k must be at least 1, got {top_k}.")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ArgumentError(f"top_p must be above 0 and at most 1, got {top_p}.")
+    rows = _rows(prompt)
+    settings = (
+        np.float32(temperature),
+        np.int32(np.iinfo(np.int32).max if top_k is None else top_k),
+        np.float32(1 if top_p is None else top_p),
+    )
+    return len(rows), _run(_programs(net), net, rows, count, settings)
+
+
+def _run(
+    programs: _Programs, net: Any, rows: list[np.ndarray], count: int, settings: tuple[Any, ...]
+) -> Iterator[jax.Array]:
+    width = _power(max(len(row) for row in rows))
+    length = max(_power(width + count), _SMALLEST)
+    tokens, empty = np.zeros((len(rows), width), np.int32), np.zeros(len(rows), np.int32)
+    for i, row in enumerate(rows):
+        tokens[i, width - len(row) :], empty[i] = row, width - len(row)
+    values = programs.values()
+    states = jax.tree.map(_array, net.init_states(len(rows), length), is_leaf=_is_ours)
+    root = jnp.asarray(prng.root())
+    after: Any = tokens
+    for _ in range(count):
+        after, states = programs.step(values, states, after, empty, root, np.int32(prng.next_index()), settings)
+        yield after
+        after = after[:, None]
+
+
+def _power(size: int) -> int:
+    return 1 << (size - 1).bit_length()
+
+
+def _is_ours(x: Any) -> bool:
+    return isinstance(x, ndarray)
+
+
+def _array(x: Any) -> Any:
+    return x._read() if isinstance(x, ndarray) else x
+
+
+class _Programs:
+    """The programs of one net: `step` is compiled once for the prompts and once for all tokens after them."""
+
+    def __init__(self, net: Block, handles: dict[str, Any], key: Any) -> None:
+        self.key, self._handles = key, handles
+        self.traces = 0
+        alive = weakref.ref(net)  # the net holds on to nothing here, and is not held
+
+        def decode(tokens: Any, states: Any, mask: Any) -> Any:
+            return alive().incremental_decode(tokens, states, mask)  # type: ignore[union-attr]
+
+        forward = PureForward(decode, handles)  # type: ignore[arg-type] - it is only called
+        self.step: Callable[..., Any] = jax.jit(self._stepping(forward), donate_argnums=1)
+
+    def values(self) -> dict[str, Any]:
+        return {name: handle._read() for name, handle in self._handles.items()}
+
+    def _stepping(self, forward: PureForward) -> Callable[..., Any]:
+        def step(
+            values: Any, states: Any, tokens: Any, empty: Any, root: Any, index: Any, settings: Any
+        ) -> tuple[Any, Any]:
+            self.traces += 1
+            length = jax.tree.leaves(states)[0].shape[1]
+            seen = jnp.arange(length)[None, None] >= empty[:, None, None]
+            mask = jnp.broadcast_to(seen, (*tokens.shape, length))
+            (logits, states), _ = forward(values, None, (tokens, states, mask), {}, False)
+            return _choose(logits[:, -1].astype(jnp.float32), prng.wrap(root, index), *settings), states
+
+        return step
+
+
+def _choose(logits: jax.Array, key: Any, temperature: Any, top_k: Any, top_p: Any) -> jax.Array:
+    """Return a token for each row: the likeliest, or one drawn among those that `top_k` and `top_p` leave."""
+
+    def draw() -> jax.Array:
+        order = jnp.argsort(-logits, axis=-1)
+        scaled = jnp.take_along_axis(logits, order, -1) / temperature
+        shares = jax.nn.softmax(scaled, -1)
+        rank = jnp.arange(logits.shape[-1])
+        kept = (rank < top_k) & ((jnp.cumsum(shares, -1) - shares < top_p) | (rank == 0))
+        place = jax.random.categorical(key, jnp.where(kept, scaled, -jnp.inf), axis=-1)
+        return jnp.take_along_axis(order, place[:, None], -1)[:, 0].astype(jnp.int32)
+
+    return jax.lax.cond(temperature > 0, draw, lambda: jnp.argmax(logits, -1).astype(jnp.int32))
+
+
+_KEPT: weakref.WeakKeyDictionary[Block, _Programs] = weakref.WeakKeyDictionary()
+
+
+def _programs(net: Block) -> _Programs:
+    """Return the programs of the net as it is now, made anew where its parts have changed."""
+    params = net._array_params()
+    handles: dict[str, Any] = {}
+    for name, param in {id(p): (n, p) for n, p in reversed(params.items())}.values():
+        if param._handle is None:
+            raise UninitializedError(f"Parameter '{param._path}' has not been initialized; call net.initialize() first")
+        param.data()  # raises where there is none
+        handles[name] = param._handle
+    key = (net._version(), [(name, id(handle), handle.dtype) for name, handle in handles.items()])
+    found = _KEPT.get(net)
+    if found is None or found.key != key:
+        found = _KEPT[net] = _Programs(net, handles, key)
+    return found

@@ -1,0 +1,92 @@
+"""gluonx.lora: only the addition is trained and saved, and merging keeps the outputs."""
+
+import numpy as onp
+import pytest
+
+from gluonx import Trainer, autograd, lora, nn, np, random
+from gluonx.errors import ArgumentError, FormatError
+from gluonx.files import load_arrays
+
+X = onp.random.RandomState(0).uniform(-1, 1, (6, 5)).astype("float32")
+
+
+def make():
+    random.seed(0)
+    net = nn.HybridSequential()
+    net.add(
+        nn.Dense(4, in_units=5, activation="tanh"), nn.Dense(3, in_units=4, use_bias=False), nn.Dense(2, in_units=3)
+    )
+    net.initialize(init="xavier")
+    return net
+
+
+def train(net, steps=3):
+    trainer = Trainer(lora.parameters(net), "sgd", {"learning_rate": 0.5})
+    for _ in range(steps):
+        with autograd.record():
+            loss = (net(np.array(X)) ** 2).sum()
+        loss.backward()
+        trainer.step(6)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_the_addition_alone_is_trained_saved_and_merged(tmp_path, hybridized):
+    net, x = make(), np.array(X)
+    net.hybridize(hybridized)
+    before = {n: p.data().asnumpy() for n, p in net.collect_params().items()}
+    plain = net(x).asnumpy()
+    assert lora.inject(net, "[01]", rank=2) == ["0", "1"]
+    onp.testing.assert_array_equal(net(x).asnumpy(), plain)
+    train(net)
+    trained = net(x).asnumpy()
+    assert abs(trained - plain).max() > 1e-3
+    for name, value in before.items():
+        onp.testing.assert_array_equal(net.collect_params()[name].data().asnumpy(), value)
+
+    lora.save(net, tmp_path / "lora.safetensors")
+    assert set(load_arrays(tmp_path / "lora.safetensors")) == set(lora.parameters(net))
+    other = make()
+    lora.inject(other, "[01]", rank=2)
+    lora.load(other, tmp_path / "lora.safetensors")
+    onp.testing.assert_allclose(other(x).asnumpy(), trained, rtol=1e-6, atol=1e-7)
+
+    assert lora.merge(net) == ["0", "1"]
+    onp.testing.assert_allclose(net(x).asnumpy(), trained, rtol=1e-5, atol=1e-6)
+    assert {type(layer) for layer in net} == {nn.Dense}
+    assert net.collect_params().keys() == before.keys()
+
+
+def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
+    net = make()
+    with pytest.raises(ArgumentError, match="no dense layer whose path matches 'x'"):
+        lora.inject(net, "x")
+    assert {p.grad_req for p in net.collect_params().values()} == {"write"}
+    lora.inject(net, "0", rank=2)
+    lora.save(net, tmp_path / "a.npz")
+    other = make()
+    lora.inject(other, "0", rank=3)
+    with pytest.raises(FormatError, match="does not fit"):
+        lora.load(other, tmp_path / "a.npz")
+    fused = nn.MultiHeadAttention(4, 2, in_units=4)
+    fused.initialize()
+    with pytest.raises(ArgumentError, match="cannot stand in 'query'"):
+        lora.inject(fused, "query")
+    assert lora.inject(fused, "proj") == ["proj"]
+    unknown = nn.HybridSequential()
+    unknown.add(nn.Dense(3))
+    with pytest.raises(ArgumentError, match="seen no batch"):
+        lora.inject(unknown)
+
+
+def test_the_attention_of_a_decoder_takes_it():
+    net = nn.CausalDecoder(7, 1, 8, 8, 2)
+    net.initialize()
+    tokens = np.array([[1, 2, 3]])
+    plain = net(tokens).asnumpy()
+    paths = lora.inject(net, r"layers\.0\.attention\.(query|value)", rank=2)
+    assert paths == ["layers.0.attention.query", "layers.0.attention.value"]
+    net.layers[0].attention.value.lora_b.set_data(np.ones((8, 2)))
+    changed = net(tokens).asnumpy()
+    assert abs(changed - plain).max() > 1e-5
+    lora.merge(net)
+    onp.testing.assert_allclose(net(tokens).asnumpy(), changed, rtol=1e-4, atol=1e-6)
