@@ -59,9 +59,9 @@ from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
 from gluonx.optimizer.fused import CutRule, Units
 from gluonx.optimizer.optimizer import OptaxOptimizer, Updater
 from gluonx.optimizer.packed import PackedRule
-from gluonx.optimizer.rules import Keyed, Valued
+from gluonx.optimizer.rules import Update
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
-from gluonx.optimizer.stepvector import Advancing, StepVector
+from gluonx.optimizer.stepvector import StepVector
 from gluonx.sharding import is_spread, replicated
 from gluonx.thresholds import threshold
 
@@ -254,7 +254,7 @@ def _told_value(op: DerivedOp) -> DerivedOp:
     """Return the update `op` with the loss as one more input, the same one for the same update."""
     found = _VALUED.get(op)
     if found is None:
-        found = _VALUED[op] = DerivedOp("update", Valued(op.fn))
+        found = _VALUED[op] = DerivedOp("update", Update(op.fn.rule, op.fn.advances, op.fn.draws, told=True))
         found.steady = op.steady
     return found
 
@@ -966,8 +966,7 @@ class Trainer(Checked):
         if op is None:
             if len(home) >= _MOST_UPDATES:
                 home.pop(next(iter(home)))
-            advancing = Advancing(update) if advances else update
-            op = DerivedOp("update", Keyed(advancing) if optimizer.draws else advancing)
+            op = DerivedOp("update", Update(update, advances, optimizer.draws))
             op.steady = home is _UPDATES
             if self._scaler is not None:
                 op = self._scaler.around(op, update)

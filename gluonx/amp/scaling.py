@@ -32,7 +32,7 @@ from gluonx.dtype import on_device
 from gluonx.errors import GluonxError
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.packed import PackedRule
-from gluonx.optimizer.rules import Keyed, moved_back
+from gluonx.optimizer.rules import Update, moved_back
 from gluonx.sharding import replicated
 from gluonx.trainer import Trainer
 
@@ -142,7 +142,7 @@ class LossScaler:
             if len(_scaled_ops) >= _MOST_OPS:
                 _scaled_ops.pop(next(iter(_scaled_ops)))
             update: Any = _Scaled(rule, self.growth_interval, self.max_scale)
-            scaled = DerivedOp("scaled_update", Keyed(update) if isinstance(op.fn, Keyed) else update)
+            scaled = DerivedOp("scaled_update", Update(update, draws=op.fn.draws))
             found = _scaled_ops[key] = op, scaled
         return found[1]
 

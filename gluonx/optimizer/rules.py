@@ -559,7 +559,7 @@ class FlatRule:
         One that draws takes what `gluonx.deferred.engine.random_inputs` gives behind them.
         """
         if self._bound is None:
-            update = Keyed(self) if self.draws else self
+            update = Update(self, draws=True) if self.draws else self
             self._bound = DerivedOp("optimizer_update", update, form=self.form, work=_total)
         return self._bound
 
@@ -640,31 +640,37 @@ def _total(*arrays: Any) -> int:
     return sum([a.size for a in arrays])
 
 
-class Keyed:
-    """An update by a rule that draws: behind its arrays come a root key's words and the number of the draw."""
+class Update:
+    """A rule at the border of a program, where more crosses than its own arrays.
 
-    __slots__ = ("update",)
+    Parameters
+    ----------
+    rule : callable
+        ``rule(*arrays, **extra)``: (weights, gradients, states, step vector) -> (weights, states).
+    advances : bool
+        Whether the next step's vector comes out behind the results.
+    draws : bool
+        Whether a root key's words and the number of the draw come in behind the rule's arrays.
+    told : bool
+        Whether the loss comes in behind all of these; the rule is told its sum.
+    """
 
-    def __init__(self, update: Any) -> None:
-        self.update = update
+    __slots__ = ("advances", "draws", "plain", "rule", "told")
 
-    def __call__(self, *arrays: Any, **extra: Any) -> Any:
-        """Return the update, by the key of that draw."""
-        return self.update(*arrays[:-2], key=prng.wrap(*arrays[-2:]), **extra)
+    def __init__(self, rule: Any, advances: bool = False, draws: bool = False, told: bool = False) -> None:
+        self.rule, self.advances, self.draws, self.told = rule, advances, draws, told
+        self.plain = getattr(rule, "together", None) or rule  # without extras
 
-
-class Valued:
-    """An update by a rule that looks at the value of the loss, which comes behind the other arrays."""
-
-    __slots__ = ("update",)
-
-    def __init__(self, update: Any) -> None:
-        self.update = update
-
-    def __call__(self, *arrays: Any) -> Any:
-        """Return the update, told the sum of the loss."""
-        loss = arrays[-1]
-        return self.update(*arrays[:-1], value=jnp.sum(loss.astype(jnp.promote_types(loss.dtype, jnp.float32))))
+    def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
+        """Return the update."""
+        if self.told:
+            *arrays, loss = arrays  # type: ignore[assignment]
+            extra["value"] = jnp.sum(loss.astype(jnp.promote_types(loss.dtype, jnp.float32)))
+        if self.draws:
+            *arrays, words, number = arrays  # type: ignore[assignment]
+            extra["key"] = prng.wrap(words, number)
+        new = self.rule(*arrays, **extra) if extra else self.plain(*arrays)
+        return (*new, advanced(arrays[-1], self.rule.pieces)) if self.advances else new
 
 
 def _one(number: Any) -> Any:

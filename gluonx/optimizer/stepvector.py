@@ -14,7 +14,7 @@ from jax.sharding import NamedSharding
 
 from gluonx.deferred.core import aval_of, intern_aval, new_handle
 from gluonx.dtype import on_device
-from gluonx.optimizer.rules import StepNumbers, advanced
+from gluonx.optimizer.rules import StepNumbers
 
 
 class StepVector:
@@ -49,18 +49,3 @@ class StepVector:
     def stepped(self) -> None:
         """Note that the step was made: the handle has the next vector."""
         self.done = self.coming
-
-
-class Advancing:
-    """An update that gives the next step's vector behind its results."""
-
-    __slots__ = ("pieces", "plain", "update")
-
-    def __init__(self, update: Any) -> None:
-        self.update, self.pieces = update, update.pieces
-        self.plain = getattr(update, "together", None) or update  # without extras
-
-    def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
-        """(weights, gradients, states, step vector) -> (weights, states, step vector)."""
-        new = self.update(*arrays, **extra) if extra else self.plain(*arrays)
-        return (*new, advanced(arrays[-1], self.pieces))
