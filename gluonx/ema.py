@@ -76,9 +76,9 @@ def averaged(tx: optax.GradientTransformation, decay: float = 0.999) -> optax.Gr
         before = jax.tree.map(lambda w: w.astype(jnp.promote_types(w.dtype, jnp.float32)) + 0, params)
         return Averages(inner.init(params), before, jnp.float32(decay))
 
-    def update(grads: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Averages]:
+    def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Averages]:
         # The weights that come in are those after the step before; the newest are added where averages are read.
-        changes, after = inner.update(grads, state.inner, params, **extra)
+        changes, after = inner.update(updates, state.inner, params, **extra)
         return changes, Averages(after, _moved(state, params), state.decay)
 
     return optax.GradientTransformationExtraArgs(init, update)
