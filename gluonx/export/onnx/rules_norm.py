@@ -119,6 +119,21 @@ def _rms_norm(emit: Emit, step: Step) -> Any:
     return emit.node("Mul", out, _along(emit, gamma, x.ndim - 1 - axis))
 
 
+@rule("rotary_embedding")
+def _rotary_embedding(emit: Emit, step: Step) -> Any:
+    if len(step.args) > 1 and step.args[1] is not None:
+        raise GraphError("rotary_embedding is written in ONNX only for positions from 0 on")
+    x = emit.value(step.args[0], step.outs[0].dtype)
+    length, half = x.shape[1], x.shape[3] // 2
+    rates = step.op.attrs["base"] ** (-np.arange(half) / half)
+    angles = (np.arange(length)[:, None] * rates)[None, :, None]
+    cos = emit.constant(np.concatenate([np.cos(angles)] * 2, -1), x.dtype)
+    sin = emit.constant(np.concatenate([-np.sin(angles), np.sin(angles)], -1), x.dtype)
+    order = emit.constant(np.roll(np.arange(2 * half), half), "int64")
+    turned = emit.node("Gather", x, order, axis=3, shape=x.shape)
+    return emit.node("Add", emit.node("Mul", x, cos, shape=x.shape), emit.node("Mul", turned, sin, shape=x.shape))
+
+
 @rule("l2_normalization")
 def _l2_normalization(emit: Emit, step: Step) -> Any:
     x = emit.value(step.args[0], step.outs[0].dtype)
