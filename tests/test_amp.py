@@ -162,9 +162,9 @@ def test_processes_without_amp_pay_nothing():
 
     code = (
         "from gluonx import np, ops\n"
-        "from gluonx.deferred import casting, derived\n"
+        "from gluonx.deferred import amp_policy, derived\n"
         "x = np.ones((2, 2)); np.matmul(x, x); x ** 2\n"
-        "assert not casting.Switch.on and not derived.ADAPTED\n"
+        "assert not amp_policy.Switch.on and not derived.ADAPTED\n"
         "assert ops.get('matmul').bind().cache is derived.PLAIN\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

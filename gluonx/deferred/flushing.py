@@ -259,6 +259,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
                     program.put_on_host(given)
                 if program.by_host is None:
                     program.trace(given)
+                del given  # who else holds what is to be donated is counted
         if program.by_host is None:
             program.site = site
             site.waiting += 1

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar", "Terminal", "told"]
 
-AFTER = 2.0  # seconds of silence
-EVERY = 0.5  # seconds between two looks at the clock
+_after, _every = 2.0, 0.5  # seconds of silence, and between two looks at the clock
 
 
 class Terminal:
@@ -84,12 +83,12 @@ def _where_to_tell() -> Terminal | Bar | None:
 
 def _tell(shown: Terminal | Bar, what: str, done: threading.Event) -> None:
     begin = time.monotonic()
-    if done.wait(AFTER):
+    if done.wait(_after):
         return
     try:
         while True:
             shown.show(f"gluonx: compiling {what}, {time.monotonic() - begin:.0f} s")
-            if done.wait(EVERY):
+            if done.wait(_every):
                 break
         shown.clear()
     except (OSError, ValueError):  # the terminal is gone, or the stream closed

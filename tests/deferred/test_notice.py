@@ -32,8 +32,8 @@ class OfOne:
 def shown(monkeypatch):
     found = Shown()
     monkeypatch.setattr(notice, "_where_to_tell", lambda: found)
-    monkeypatch.setattr(notice, "AFTER", 0.05)
-    monkeypatch.setattr(notice, "EVERY", 0.02)
+    monkeypatch.setattr(notice, "_after", 0.05)
+    monkeypatch.setattr(notice, "_every", 0.02)
     return found
 
 
@@ -46,7 +46,7 @@ def test_what_takes_long_is_told_and_goes_away(shown):
 
 
 def test_what_is_quick_is_not_told(shown, monkeypatch):
-    monkeypatch.setattr(notice, "AFTER", 30)
+    monkeypatch.setattr(notice, "_after", 30)
     notice.told(lambda graph: None)(OfOne())
     assert shown.texts == []
 
@@ -69,7 +69,7 @@ def test_nothing_is_told_where_nobody_looks(monkeypatch):
 
 PROGRAM = """
 import gluonx.deferred.notice as notice
-notice.AFTER, notice.EVERY = 0.0, 0.01
+notice._after, notice._every = 0.0, 0.01
 from gluonx import autograd, gluon, np
 net = gluon.nn.Dense(3)
 net.initialize()

@@ -159,8 +159,8 @@ def test_the_fused_forward_holds_no_concatenation():
         net.hybridize()
         net(np.array(X))
         ((entry,),) = net._traced.entries.values()
-        assert ("concatenate" in entry.op.extra[0]) == (not fuse)
-        assert entry.op.extra[0].count("dot_general") == 4  # qkv, scores, sums, proj
+        assert ("concatenate" in entry.text[0]) == (not fuse)
+        assert entry.text[0].count("dot_general") == 4  # qkv, scores, sums, proj
         pure = gluonx.functional(net)
         text = str(jax.make_jaxpr(lambda p: pure.apply(p, {}, None, X)[0])(pure.params))  # noqa: B023
         assert ("concatenate" in text) == (not fuse)

@@ -82,7 +82,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | list[int] | None = Non
     >>> from gluonx.compat import nd
     >>> from gluonx.compat.contrib.autograd import grad_and_loss
     >>> gradients, loss = grad_and_loss(lambda x: nd.sum(x * x))(nd.array([1.0, 2.0]))
-    >>> gradients[0].asnumpy().tolist(), loss.asscalar()
+    >>> gradients[0].asnumpy().tolist(), float(loss.asscalar())
     ([2.0, 4.0], 5.0)
     """
 

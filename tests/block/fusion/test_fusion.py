@@ -218,7 +218,7 @@ def test_the_forward_holds_no_concatenation_of_parameters():
         net = made(fused)
         net.hybridize()
         train(net)
-        texts = [entry.op.extra[0] for entries in net._traced.entries.values() for entry in entries]
+        texts = [entry.text[0] for entries in net._traced.entries.values() for entry in entries]
         pure = gluonx.functional(net)
         texts.append(str(jax.make_jaxpr(lambda p: pure.apply(p, {}, None, X)[0])(pure.params)))  # noqa: B023
         assert ["concatenate" in text for text in texts] == [not fused] * len(texts)
