@@ -603,7 +603,8 @@ class Artifact:
         """Hold arrays against the signature; the dimension `batch` may have any size."""
         if structure != self._structure:
             names = ", ".join(spec.name for spec in self.signature.inputs)
-            raise ShapeError(f"expected inputs ({names}) nested as {self._structure}, got {structure}")
+            told = f"expected inputs ({names}) nested as {self._structure}, got {structure}"
+            raise ShapeError(f"the artifact {self.path}: {told}")
         check_inputs(self.signature if batch is None else self.signature.unbound(batch), arrays)
 
     def __repr__(self) -> str:
