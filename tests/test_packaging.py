@@ -31,7 +31,7 @@ def test_version_is_told_once():
 
 def test_core_dependencies_are_the_few_that_are_meant():
     assert requirement_names(PROJECT["dependencies"]) == {
-        "jax", "jaxlib", "numpy", "ml_dtypes", "optax", "flatbuffers",
+        "jax", "jaxlib", "numpy", "ml_dtypes", "optax", "flatbuffers", "threadpoolctl",
     }  # fmt: skip
     assert {"flax", "vision", "notebook", "dev"} <= set(PROJECT["optional-dependencies"])
 

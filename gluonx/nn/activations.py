@@ -29,7 +29,7 @@ _OTHERS = {
 """The operators, with their defaults, of names that `activation` does not know."""
 
 
-def activation_op(name: Any) -> Any:
+def activation_op(name: str) -> Any:
     """Return the bound operator of an activation by its name; ``'gelu'`` is `GELU`, ``'elu'`` is `ELU`, and so on.
 
     Raises

@@ -161,7 +161,7 @@ class DropPath(HybridBlock):
             raise ValueError(f"The rate of DropPath must be in [0, 1], got {rate}.")
         self._rate = rate
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Drop, or outside training copy."""
         op = get("dropout").bind(p=float(self._rate), axes=tuple(range(1, len(x.shape))), training=is_training())
         return invoke(op, (x,))

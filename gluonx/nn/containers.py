@@ -99,7 +99,7 @@ class _Stack(_Held):
         except IndexError:
             raise IndexError(f"{type(self).__name__} has {len(self)} blocks, none at {index}.") from None
 
-    def __setitem__(self, index: int, block: Any) -> None:
+    def __setitem__(self, index: int, block: Block) -> None:
         self._renamed({**self._children, list(self._children)[self._place(index)]: block})  # type: ignore[attr-defined]
 
     def __delitem__(self, index: int | slice) -> None:
@@ -107,7 +107,7 @@ class _Stack(_Held):
         del blocks[index if isinstance(index, slice) else self._place(index)]
         self._renamed({str(i): block for i, block in enumerate(blocks)})
 
-    def insert(self, index: int, block: Any) -> None:
+    def insert(self, index: int, block: Block) -> None:
         """Insert a block before that at `index`, as ``list.insert``; those behind it move on, and their names too."""
         blocks = list(self)
         blocks.insert(index, block)

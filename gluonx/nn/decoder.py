@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import DTypeLike
+
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_op
 from gluonx.nn.attention import Cache
 from gluonx.nn.basic import Dense, Embedding
 from gluonx.nn.containers import HybridBlockList
 from gluonx.nn.norm import RMSNorm
+from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = ["CausalDecoder", "GatedFFN", "GroupedQueryAttention", "RotaryEmbedding"]
@@ -40,7 +44,7 @@ class RotaryEmbedding(HybridBlock):
         self._base = float(base)
         self._op = get("rotary_embedding").bind(base=self._base)
 
-    def forward(self, x: Any, position: Any = None) -> Any:
+    def forward(self, x: ndarray, position: ndarray | None = None) -> ndarray:
         """Turn an array of shape (batch, length, heads, width); the first token is at `position`, 0 by default."""
         return invoke(self._op, (x, position))
 
@@ -79,8 +83,8 @@ class GatedFFN(HybridBlock):
         hidden_size: int,
         activation: str = "silu",
         use_bias: bool = False,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike = None,
     ) -> None:
         super().__init__()
         more: dict[str, Any] = {"use_bias": use_bias, "flatten": False, "dtype": dtype}
@@ -90,7 +94,7 @@ class GatedFFN(HybridBlock):
         self.up = Dense(hidden_size, in_units=units, **more)
         self.down = Dense(units, in_units=hidden_size, **more)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Map an array of shape (batch, length, units) to one like it."""
         return self.down(invoke(self._op, (self.gate(x),)) * self.up(x))
 
@@ -138,8 +142,8 @@ class GroupedQueryAttention(HybridBlock):
         num_kv_heads: int | None = None,
         rotary_base: float | None = 10000.0,
         use_bias: bool = False,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike = None,
     ) -> None:
         super().__init__()
         shared = num_heads if num_kv_heads is None else num_kv_heads
@@ -162,7 +166,7 @@ class GroupedQueryAttention(HybridBlock):
         self._attend_cached = get("cached_attention").bind()
         self._merge = get("merge_heads").bind()
 
-    def forward(self, x: Any, mask: Any = None, cache: Cache | None = None) -> Any:
+    def forward(self, x: ndarray, mask: ndarray | None = None, cache: Cache | None = None) -> Any:
         """Attend.
 
         Parameters
@@ -189,7 +193,7 @@ class GroupedQueryAttention(HybridBlock):
         out, *after = invoke(self._attend_cached, (q, k, v, *cache, mask))
         return self.proj(invoke(self._merge, (out,))), tuple(after)
 
-    def init_cache(self, batch_size: int, length: int, dtype: Any = None) -> Cache:
+    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
         """Return an empty cache for `length` tokens; see :meth:`MultiHeadAttention.init_cache`."""
         shape = (batch_size, length, self._shared, self._width)
         dtype = self.query.weight.dtype if dtype is None else dtype
@@ -203,14 +207,16 @@ class GroupedQueryAttention(HybridBlock):
 class _DecoderLayer(HybridBlock):
     """Attention and a gated feed-forward net, each behind a normalization and with a residual connection."""
 
-    def __init__(self, units: int, hidden_size: int, num_heads: int, num_kv_heads: int | None, more: Any) -> None:
+    def __init__(
+        self, units: int, hidden_size: int, num_heads: int, num_kv_heads: int | None, more: dict[str, Any]
+    ) -> None:
         super().__init__()
         self.attention_norm = RMSNorm(in_channels=units)
         self.attention = GroupedQueryAttention(units, num_heads, num_kv_heads, **more)
         self.ffn_norm = RMSNorm(in_channels=units)
         self.ffn = GatedFFN(units, hidden_size)
 
-    def forward(self, x: Any, mask: Any = None, cache: Cache | None = None) -> Any:
+    def forward(self, x: ndarray, mask: ndarray | None = None, cache: Cache | None = None) -> Any:
         """Map (batch, length, units) to the same; with a cache, return the cache too."""
         out = self.attention(self.attention_norm(x), mask, cache)
         out, after = (out, None) if cache is None else out
@@ -258,18 +264,20 @@ class CausalDecoder(HybridBlock):
         self.norm = RMSNorm(in_channels=units)
         self.head = Dense(vocab_size, use_bias=False, flatten=False, in_units=units)
 
-    def forward(self, tokens: Any, mask: Any = None) -> Any:
+    def forward(self, tokens: ndarray, mask: ndarray | None = None) -> ndarray:
         """Return logits (batch, length, vocab_size) of tokens (batch, length)."""
         x = self.embedding(tokens)
         for layer in self.layers:
             x = layer(x, mask)
         return self.head(self.norm(x))
 
-    def init_states(self, batch_size: int, length: int, dtype: Any = None) -> list[Cache]:
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> list[Cache]:
         """Return empty caches for `length` tokens, one of each layer."""
         return [layer.attention.init_cache(batch_size, length, dtype) for layer in self.layers]
 
-    def incremental_decode(self, tokens: Any, states: list[Cache], mask: Any = None) -> tuple[Any, list[Cache]]:
+    def incremental_decode(
+        self, tokens: ndarray, states: list[Cache], mask: ndarray | None = None
+    ) -> tuple[ndarray, list[Cache]]:
         """Return the logits of the tokens that follow those in the caches, and the caches after them."""
         x, after = self.embedding(tokens), []
         for layer, state in zip(self.layers, states, strict=True):

@@ -338,7 +338,7 @@ class RMSNorm(_Norm):
     """
 
     def __init__(
-        self, axis: int = -1, epsilon: float = 1e-6, gamma_initializer: Any = "ones", in_channels: int = 0
+        self, axis: int = -1, epsilon: float = 1e-6, gamma_initializer: InitLike = "ones", in_channels: int = 0
     ) -> None:
         super().__init__()
         self._kwargs = {"eps": epsilon, "axis": axis}
@@ -346,7 +346,7 @@ class RMSNorm(_Norm):
         self.gamma = self._vector("gamma", in_channels, gamma_initializer, True, True)
         self._op = get("rms_norm").bind(axis=axis, eps=epsilon)
 
-    def forward(self, data: Any) -> Any:
+    def forward(self, data: ndarray) -> ndarray:
         """Normalize."""
         return invoke(self._op, (data, self.gamma.data()))
 

@@ -56,6 +56,7 @@ FIXED = {
     "softmax_output.smooth_alpha": "of MXNet 1's graphs",
     "svm_output.margin": "of MXNet 1's graphs",
     "svm_output.regularization_coefficient": "of MXNet 1's graphs",
+    "rotary_embedding.base": "of the model",
     "sigmoid_bce_loss.ignore_label": "of the data set",
     "std.ddof": "a count",
     "var.ddof": "a count",
