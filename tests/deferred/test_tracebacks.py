@@ -102,7 +102,8 @@ ADD = (
 WEIGHTS = (
     "gluonx.errors.GluonxError: The weights of {name} are not in nowhere. Put the file {name}-{short}.params (SHA-1 "
     "{sha1}) into nowhere, or give url= (or MXNET_GLUON_REPO), the address of a server that has it as "
-    "URL/gluon/models/{name}-{short}.zip, or of the file itself."
+    "URL/gluon/models/{name}-{short}.zip, or of the file itself. A file that you have, torchvision's too, is given as "
+    "pretrained='PATH'."
 )
 CASES = {
     "operator": ("operator", None, False, [("operator", "x + np.ones((4,))")], ADD.format(where="", n=4)),

@@ -378,9 +378,9 @@ NAMED = {
 
 @pytest.mark.parametrize("kind", NAMED)
 def test_names_of_activations(kind):
-    """A wrong one is an error when the layer is made; all but gelu's are those of the operator."""
-    for wrong in ("gelo", None if kind == "Activation" else "swish", 3):
-        with pytest.raises(ValueError, match=r"no activation .*'gelu', 'log_sigmoid', .*'tanh'"):
+    """A wrong one is an error when the layer is made."""
+    for wrong in ("gelo", None if kind == "Activation" else "swash", 3):
+        with pytest.raises(ValueError, match=r"no activation .*'gelu', .*'log_sigmoid', .*'tanh'"):
             NAMED[kind](wrong)
     for name in (*ACTIVATIONS, "gelu"):
         NAMED[kind](name)
