@@ -17,6 +17,7 @@ import numpy as np
 
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
+from gluonx.deferred.graph import at_one_moment
 from gluonx.errors import ArgumentError, UninitializedError
 from gluonx.np.handle import ndarray
 from gluonx.ops import prng
@@ -235,7 +236,8 @@ class _Programs:
         self.step: Callable[..., Any] = jax.jit(self._stepping(forward), donate_argnums=1)
 
     def values(self) -> dict[str, Any]:
-        return {name: handle._read() for name, handle in self._handles.items()}
+        moment: list[Any] = at_one_moment(list(self._handles.values()))  # another thread may be training them
+        return {name: handle._read() for name, handle in zip(self._handles, moment, strict=True)}
 
     def _stepping(self, forward: PureForward) -> Callable[..., Any]:
         def step(

@@ -349,7 +349,7 @@ def create(initializer: Any, *args: Any, **kwargs: Any) -> Initializer:
 
 
 InitLike: TypeAlias = "Initializer | str | Mapping[str, Any] | Callable[..., Any] | None"
-"""What a layer takes for an initializer: one, its name or JSON, its settings, a function; None is the net's own."""
+"""The forms in which a layer takes an initializer: the object, its name or JSON, a function; None is the net's own."""
 
 
 @alias("zeros")

@@ -148,8 +148,9 @@ def load(net: Any, source: Any, map: Map = (), **options: Any) -> Report:
     arrays = _arrays(source)
     map = map if isinstance(map, Mapping) else list(map)
     params = net.collect_params()
-    report = naming.match(params, arrays, map)
-    net.load_dict(naming.arranged(arrays, params, map), **options)
+    made = naming.arranged(arrays, params, map)
+    report = naming.match(params, arrays, map, made)
+    net.load_dict(made, **options)
     return report
 
 

@@ -80,7 +80,7 @@ _Gives = TypeVar("_Gives", covariant=True)
 
 
 class _Forwards(Protocol[_Given, _Gives]):
-    """What has a `forward`: type checkers read there what a block takes and gives."""
+    """An object with a `forward`, from which type checkers read what a block takes and gives."""
 
     def forward(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Gives: ...
 

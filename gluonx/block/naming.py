@@ -78,12 +78,12 @@ Map = Mapping[str, Target] | Iterable[tuple[str, Target]]
 
 @dataclass
 class Report:
-    """What the names of a file and those of a block have in common.
+    """The outcome of matching the names of a file with those of a block.
 
     Attributes
     ----------
     by_name : dict of str to target
-        Where each array of the file goes that has a place; a map that `loading` and `saving` take.
+        For each array of the file that has a place, the place; a map that `gluonx.weights.load` and `save` take.
     by_shape : dict of str to str
         Of the rest, which might be meant by the order and the shapes. Not loaded: read it, and add it to a map.
     mismatched : dict of str to (tuple, tuple)
@@ -100,7 +100,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether each parameter has its array, and each array its place."""
+        """True if each parameter has its array, and each array its place."""
         return not (self.missing or self.extra or self.mismatched)
 
     def __str__(self) -> str:
@@ -283,10 +283,15 @@ def _fits(ours: Sequence[int] | None, theirs: Sequence[int]) -> bool:
     return len(ours) == len(theirs) and all(a == b or a <= 0 for a, b in zip(ours, theirs, strict=True))
 
 
-def match(params: Mapping[str, Any], arrays: Mapping[str, Any], map: Map = ()) -> Report:
-    """Return what a map makes of the arrays of a file; see `Report`."""
+def match(
+    params: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    map: Map = (),
+    made: Mapping[str, np.ndarray] | None = None,
+) -> Report:
+    """Return what a map makes of the arrays of a file, see `Report`; `made` is the result of `arranged`, if known."""
     to = targets(arrays, params, map)
-    made = arranged(arrays, params, map)
+    made = arranged(arrays, params, map) if made is None else made
     report = Report()
     report.missing = [name for name in params if name not in made]
     for theirs, target in to.items():

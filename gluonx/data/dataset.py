@@ -28,7 +28,7 @@ __all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
 
 
 Batch = TypeVar("Batch")
-"""What the samples of a data set make as a batch: an ndarray, or a list of one for each element of a sample."""
+"""The type of a batch of a data set: an ndarray, or a list of one for each element of a sample."""
 
 
 class Dataset(Generic[Batch]):

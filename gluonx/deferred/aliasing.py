@@ -1,4 +1,4 @@
-"""Whether anything else refers to an array, which decides whether a program may reuse its buffer.
+"""References to an array from elsewhere, which decide whether a program may reuse its buffer.
 
 A step donates buffers of parameters and states. One that somebody else holds as well (a raw array that was taken out
 of a handle, a NumPy view) must not be donated, and Python's reference counts tell. How many references are the

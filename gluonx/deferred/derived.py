@@ -64,12 +64,14 @@ PLAIN, SPECIAL = "plain", "special"
 
 
 class Integers:
-    """Whether gradients of integers are asked for, see :mod:`gluonx.deferred.integers`."""
+    """The switch for gradients of integers, see :mod:`gluonx.deferred.integers`."""
 
     move = False
 
 
-tiers: list[Callable[[], bool]] = []  # whether what is recorded runs first by NumPy, as gluonx.deferred.host says
+numpy_is_first: list[
+    Callable[[], bool]
+] = []  # says if NumPy runs first what is recorded; `gluonx.deferred.host` adds it
 ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.amp_policy speaks of
 
 
@@ -443,7 +445,7 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
         out: Any = _told(op, structs)
         if out is None:
             # What is traced for its shapes is what NumPy's first runs need.
-            numpy_first = any(is_on() for is_on in tiers)
+            numpy_first = any(is_on() for is_on in numpy_is_first)
             with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)), native_forms(numpy_first or native_only()):
                 out = jax.eval_shape(strong(op.like if type(op) is Together else op), *structs)
         single = type(out) is not tuple

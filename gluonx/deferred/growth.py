@@ -102,7 +102,7 @@ def scalar_dtype(scalar: Number, args: Args, op: Recorded) -> np.dtype:
 
 
 class _Floats:
-    """Whether a Python float beside integers is float64."""
+    """The switch for float64 as the type of a Python float beside integers."""
 
     wide = False
 

@@ -55,7 +55,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, tiers
+from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, numpy_is_first
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms, layers
@@ -115,7 +115,7 @@ def switched(on: bool) -> Generator[None]:
         Switch.on = before
 
 
-tiers.append(lambda: policy.limits["runs"] > 0 and is_on())
+numpy_is_first.append(lambda: policy.limits["runs"] > 0 and is_on())
 
 
 @forked.at_fork

@@ -1,4 +1,4 @@
-"""A word to who waits: what is compiled, while a compilation takes long.
+"""A progress line for compilations that take long.
 
 After two seconds a terminal shows one line, and a notebook a bar, which says what is compiled for which line of the
 user's code, and for how long already; it goes away when the program is there. Where the standard error is no terminal
@@ -99,7 +99,7 @@ _More = ParamSpec("_More")
 
 
 def told(compiles: Callable[Concatenate[Graph, _More], None]) -> Callable[Concatenate[Graph, _More], None]:
-    """Have a function that compiles a program of a graph, its first argument, told of while it takes long."""
+    """Return `compiles`, which takes a graph first, as a function that shows its progress while it takes long."""
 
     @functools.wraps(compiles)
     def tells(graph: Graph, *args: _More.args, **options: _More.kwargs) -> None:

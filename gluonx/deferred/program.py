@@ -180,7 +180,7 @@ class Plan:
         for node in self.needed:
             start = self.starts[node.depth - 1]
             used = used if node.donors is None else leaves  # an update takes and gives weights as they are kept
-            with _at_line(node, "in"):
+            with _AtLine(node, "in"):
                 if node.grad is not None:
                     outs = self._gradients(node, fetch, pulls, compiled)
                 else:
@@ -231,7 +231,7 @@ class Plan:
             given = [cotangents.get(start + i) for i in range(len(inner.outs))]
             if all(g is None for g in given):
                 continue
-            with _at_line(inner, "in the gradient of"):
+            with _AtLine(inner, "in the gradient of"):
                 passed_on = pulls[depth](given)
             for i, value in zip(inner.diff, passed_on, strict=True):
                 add(inner.parts[i], value)
@@ -253,8 +253,8 @@ class Plan:
         raise AssertionError(f"slot {slot} is on no path")
 
 
-class _at_line:
-    """Within, what JAX finds by ``jax_debug_nans`` is told with the line that recorded it."""
+class _AtLine:
+    """A context in which an error of ``jax_debug_nans`` is raised with the line that recorded the operator."""
 
     __slots__ = ("how", "node")
 

@@ -38,7 +38,7 @@ class Machine:
     """Runs the instructions; see the module's text. A subclass says which names it knows."""
 
     what = ""
-    """What the files are, in words of a message."""
+    """The kind of file, as error messages name it."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -33,7 +33,7 @@ _STORAGES = {
 }
 _TENSORS = ("_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_parameter")
 _HOMES = ("state_dict", "model_state_dict", "model")
-"""Where a checkpoint with more in it than weights keeps them."""
+"""Keys under which a checkpoint that has more in it than weights keeps these."""
 
 
 class _Tensors(Machine):

@@ -1,4 +1,4 @@
-"""What torchvision calls the parameters of the zoo's models.
+"""Torchvision's names for the parameters of the zoo's models.
 
 Of AlexNet, VGG, SqueezeNet, DenseNet and the ResNets of basic blocks (18 and 34, V1) torchvision has the same network.
 It has no such network for the others: its ResNet-50, 101 and 152 stride in the 3x3 convolution where MXNet's stride in

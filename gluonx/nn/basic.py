@@ -118,7 +118,7 @@ class Dropout(HybridBlock):
     def __init__(self, rate: float, axes: int | tuple[int, ...] = ()) -> None:
         super().__init__()
         if not 0 <= rate <= 1:
-            raise ValueError(f"The rate of Dropout must be in [0, 1], got {rate}.")
+            raise ValueError(f"The rate of {type(self).__name__} must be in [0, 1], got {rate}.")
         self._rate, self._axes = rate, axes
         axes = (axes,) if isinstance(axes, int) else tuple(axes)
         op = get("dropout")
@@ -133,7 +133,7 @@ class Dropout(HybridBlock):
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
 
-class DropPath(HybridBlock):
+class DropPath(Dropout):
     """Sets whole samples to zero at random while training (stochastic depth), and scales up the others.
 
     It stands at the end of a residual branch: ``x + drop_path(branch(x))``.
@@ -156,10 +156,7 @@ class DropPath(HybridBlock):
     """
 
     def __init__(self, rate: float = 0.0) -> None:
-        super().__init__()
-        if not 0 <= rate <= 1:
-            raise ValueError(f"The rate of DropPath must be in [0, 1], got {rate}.")
-        self._rate = rate
+        super().__init__(rate)
 
     def forward(self, x: ndarray) -> ndarray:
         """Drop, or outside training copy."""

@@ -31,7 +31,7 @@ class Read:
     kernels: int = 0
     """Launches: fusions, calls of libraries, copies and the rest that is no mere name of a buffer."""
     calls: dict[str, int] = field(default_factory=dict)
-    """How often each target of a custom call is called, such as a function of cuDNN."""
+    """The number of calls of each target of a custom call, such as a function of cuDNN."""
     loops: int = 0
     unknown: int = 0
     """Loops among them of which the text does not tell how often they run; their bodies are counted once."""

@@ -264,7 +264,7 @@ class _Recorded:
 
     step: _Lowered
     base: dict[str, Any]
-    """What a :class:`Plan` says whatever the compiler finds."""
+    """The fields of a :class:`Plan` that do not depend on the compiler."""
     mesh: Any
     chip: Chip
     near: int
