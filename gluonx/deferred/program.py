@@ -65,10 +65,10 @@ class GradInfo:
     """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
     ``region`` holds the depths of the nodes that the gradient passes. ``retain`` tells that a later backward may pass
-    them again. ``leaves`` are the numbers of the leaves among the targets.
+    them again. ``of_leaves`` gets the items of the leaves among the targets out of a list of one for each leaf.
     """
 
-    __slots__ = ("head_grads", "heads", "leaves", "region", "retain", "targets")
+    __slots__ = ("head_grads", "heads", "of_leaves", "region", "retain", "targets")
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class GradInfo:
         self.heads = heads
         self.head_grads = head_grads
         self.targets = targets
-        self.leaves = [-1 - target for target in targets if target < 0]
+        self.of_leaves = picks([-1 - target for target in targets if target < 0])
         self.region = region
         self.retain = retain
 

@@ -300,7 +300,7 @@ def _gradient_node(
             raise
         finally:
             graph.inside = False
-        return [*map(sources.__getitem__, child.grad.leaves), *ends], places
+        return [*child.grad.of_leaves(sources), *ends], places
 
 
 class _Walk:

@@ -162,9 +162,9 @@ def resolved(value: Leaf) -> Any:
     return value.make() if type(value) is HostArray else value
 
 
-def picks(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+def picks(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """Return what gets the items of these numbers out of a list."""
-    return itemgetter(*numbers) if len(numbers) > 1 else lambda items: [items[i] for i in numbers]
+    return itemgetter(*numbers) if len(numbers) > 1 else lambda items: tuple([items[i] for i in numbers])
 
 
 _vector_of, _number_of = attrgetter("vector"), attrgetter("number")
