@@ -305,6 +305,22 @@ def test_a_step_is_one_program(mesh, chip):
     assert any(c["kind"] == "all-reduce" for c in made.collectives) == (mesh == "h100:2")
 
 
+@pytest.mark.parametrize("uneven", [False, True])
+def test_each_large_weight_is_updated_by_itself(uneven, chip):
+    """XLA would make one kernel of updates that read the numbers of the step from one vector: see `rules._apart`."""
+    net = nn.HybridSequential()
+    net.add(*[nn.Dense(512, in_units=512) for _ in range(4)])
+    net.hybridize()
+    for layer in net:
+        layer.bias.wd_mult = 0.0 if uneven else 1.0
+    struct = jax.ShapeDtypeStruct((64, 512), "float32")
+    given = (net, struct, loss.L2Loss(), "sgd", {"momentum": 0.9, "wd": 0.1}, struct, "h100:1", None, (), False)
+    text = planning._recorded(*given).compile().as_text()
+    bodies, entry = hlo._computations(text)
+    written = [line.shape.count("f32[512,512]") for line in bodies[entry] if line.op == "fusion"]
+    assert max(written) == 2 and written.count(2) == 4  # a weight and its momentum
+
+
 OPTIMIZERS = ["adam", "sgd", "lamb"]
 RULES = [n for n in sorted(optimizer.Optimizer.opt_registry) if n not in OPTIMIZERS and n != "test"]
 
