@@ -6,6 +6,8 @@ other run takes a sample.
 
 import os
 import re
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -276,6 +278,50 @@ def test_a_step_has_fused_attention(mesh, chip):
     given = (net, struct((4, 8, 64), "bfloat16"), loss.L2Loss(), "adam", None, struct((4, 8, 8), "bfloat16"), mesh)
     text = planning._recorded(*given, None, (), False).compile().as_text()
     assert cudnn_calls(text) == ["fmhaSoftmax", "fmhaSoftmaxBackward"]
+
+
+FRESH = """
+import sys, jax
+from gluonx import loss, nn, parallel
+if "began" in sys.argv:
+    jax.local_devices()
+net = nn.MultiHeadAttention(64, 2, causal=True, in_units=64, dtype="bfloat16")
+x = jax.ShapeDtypeStruct((4, 8, 64), "bfloat16")
+print(parallel.plan(net, x, loss.L2Loss(), labels=x, mesh="h100:2").flops)
+"""
+
+
+@pytest.mark.parametrize("began", [False, True])
+def test_a_plan_of_attention_on_two_gpus_in_a_fresh_process(began, chip):
+    """How cuDNN's attention is split is told to JAX's plugin where JAX begins."""
+    given = [sys.executable, "-c", FRESH, *["began"] * began]
+    environment = {k: v for k, v in os.environ.items() if k not in ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "JAX_PLATFORMS")}
+    found = subprocess.run(given, capture_output=True, text=True, env=environment, timeout=300, check=False)
+    if began:
+        assert found.returncode == 1 and "DeviceError: plan(): JAX had begun without its plugin" in found.stderr
+    else:
+        assert found.returncode == 0 and float(found.stdout) > 0, found.stderr
+
+
+class Counted(nn.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(64, 16), nn.Embedding(8, 16)
+
+    def forward(self, x):
+        return self.words(x) + self.places(gluonx.np.arange(x.shape[1], dtype="int32"))
+
+
+@pytest.mark.parametrize("mesh", ["h100:1", "h100:2"])
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_planned_net_makes_arrays(hybridize, mesh, chip):
+    """What it makes itself lies with the rest, though this machine's default device is another."""
+    net = Counted()
+    if hybridize:
+        net.hybridize()
+    struct = jax.ShapeDtypeStruct
+    made = parallel.plan(net, struct((4, 8), "int32"), loss.L2Loss(), labels=struct((4, 8, 16), "float32"), mesh=mesh)
+    assert made.fits
 
 
 def test_the_random_bits_of_dropout_are_in_the_program(chip):
