@@ -291,7 +291,7 @@ CACHED = {
     "np/building.py _signature": FACT,
     "ops/cpu/threefry.py implementation": FACT,
     "ops/cudnn.py _has_attention": FACT,
-    "ops/cudnn.py _is_there": FACT,
+    "ops/cudnn.py _devices": FACT,
     "ops/host/forms.py _promoted_dtype": FACT,
     "optimizer/optimizer.py _first_parameter": FACT,
     "optimizer/optimizer.py _reader": FACT,
