@@ -82,6 +82,15 @@ PARTIAL = [
     ("sym.zeros_like(d)", SEQUENCE),
     ("sym.RNN(d, state_size=4, num_layers=1, mode='gru')", SEQUENCE),
     ("sym.RNN(d, state_size=4, num_layers=1, mode='lstm', state_outputs=True)", (5, 0, 3)),
+    # What the shape of a result tells of inputs.
+    ("sym.transpose(sym.var('a'), axes=(1, 0, 2)) + d", SEQUENCE),
+    ("d + sym.transpose(sym.var('a'), axes=(1, 0, 2))", (5, 7, 3)),
+    ("sym.elemwise_mul(sym.expand_dims(sym.relu(sym.var('a')), axis=1), d)", (0, 1, 3)),
+    ("sym.tanh(sym.transpose(2 - sym.var('a'), axes=(0, 2, 1))) * d", SEQUENCE),
+    ("sym.add_n(sym.var('a'), d, sym.cast(sym.var('b'), dtype='float16'))", SEQUENCE),
+    ("sym.softmax(sym.var('a')) + d", SEQUENCE),
+    ("sym.broadcast_add(sym.var('a'), d)", SEQUENCE),
+    ("sym.Group([sym.transpose(sym.var('a'), axes=(1, 0, 2)) + d, sym.sum(sym.var('a'), axis=0)])", (5, 7, 3)),
 ]
 
 ZOO = [
