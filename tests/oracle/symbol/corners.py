@@ -48,6 +48,13 @@ LINES = [
     " for a in [sym.var('a')] for e in [sym.Group([a * 2, sym.make_loss(a * 3)]).simple_bind(mx.cpu(), a=(2,))]]",
     "[(e.forward(is_train=True), e.backward([mx.nd.ones(2)] * 2), e.grad_dict['a'].asnumpy().tolist())[2]"
     " for e in [(sym.var('a') * 2).simple_bind(mx.cpu(), a=(2,))]]",
+    # A backward after a forward that is no training, and a second one.
+    "[[(e.backward([mx.nd.ones(2) * k]), e.grad_dict['a'].asnumpy().tolist())[1] for k in (1, 3)]"
+    " for train in (False, True) for e in [sym.square(sym.var('a')).bind(mx.cpu(), {'a': mx.nd.array([1, 2])},"
+    " {'a': mx.nd.zeros(2)})] for _ in [e.forward(is_train=train)]]",
+    "[(e.backward([mx.nd.array([1, 2])]), e.backward([mx.nd.array([2, 0])]), e.grad_dict['a'].asnumpy().tolist())[2]"
+    " for e in [sym.square(sym.var('a')).bind(mx.cpu(), {'a': mx.nd.array([1, 2])}, {'a': mx.nd.zeros(2)}, 'add')]"
+    " for _ in [e.forward(is_train=True)]]",
 ]
 
 IMAGE, SEQUENCE = (0, 3, 8, 8), (0, 7, 3)
