@@ -145,6 +145,17 @@ def test_second_names_of_modules_are_the_modules(mx):
         assert getattr(mx, short) is getattr(mx, full) is importlib.import_module(f"mxnet.{short}"), short
 
 
+def test_what_mxnet_imports_with_itself_is_among_the_modules(mx):
+    """Libraries such as einops look there before they ask whether an array is MXNet's."""
+    assert "mxnet.ndarray" in sys.modules
+    assert sys.modules["mxnet.ndarray"].NDArray is mx.nd.NDArray
+    space = {}
+    exec("import mxnet.symbol as a, mxnet.gluon.nn; from mxnet.gluon import *; from mxnet.ndarray import zeros", space)
+    assert space["a"] is mx.sym
+    assert space["nn"] is space["mxnet"].gluon.nn
+    assert space["zeros"] is mx.nd.zeros
+
+
 def test_the_import_loads_what_programs_lean_on():
     code = (
         "import gluonx.compat as c; c.install_as_mxnet(); import multiprocessing, mxnet; "
