@@ -245,6 +245,7 @@ class MultiHeadAttention(HybridBlock):
         one = self._split_one
         sharding = self.key.weight.sharding
         apart = sharding is not None and bool(sharding.spec)  # joined, parts would have to be sent around
+        apart = apart or type(self.query) is not Dense or type(self.key) is not Dense or type(self.value) is not Dense
         if not self._cross and key is None and value is None and not apart:
             return invoke(self._split, (self._fused(query),))
         q = invoke(one, (self.query(query),))
