@@ -88,7 +88,14 @@ class BERT(HybridBlock):
         self.pooler = Dense(units, activation="tanh", in_units=units) if head == "pooler" else None
         self.scores = _Scores(self.words, vocab_size, units, epsilon, activation) if head == "words" else None
 
-    def forward(self, tokens: ndarray, types: ndarray | None = None, valid_length: ndarray | None = None) -> Any:
+    def forward(
+        self,
+        tokens: ndarray,
+        types: ndarray | None = None,
+        valid_length: ndarray | None = None,
+        mask: ndarray | None = None,
+        positions: ndarray | None = None,
+    ) -> Any:
         """Encode.
 
         Parameters
@@ -98,6 +105,10 @@ class BERT(HybridBlock):
             0 by default.
         valid_length : ndarray, shape (batch,), optional
             The length of each sample; the rest is padding that is not looked at.
+        mask : ndarray, optional
+            As `mask` of :class:`gluonx.nn.MultiHeadAttention`.
+        positions : ndarray of int, shape (batch, length), optional
+            Of rows of several texts, as `gluonx.data.pack` makes them; 0, 1, 2 ... by default.
 
         Returns
         -------
@@ -105,10 +116,12 @@ class BERT(HybridBlock):
             The encoded tokens (batch, length, units), with a pooler ``(encoded, pooled)``; or scores (batch, length,
             vocab_size).
         """
-        _check_length(self, tokens.shape[1])
-        x = self.words(tokens) + self.places(np.arange(tokens.shape[1], dtype="int32"))
+        if positions is None:
+            _check_length(self, tokens.shape[1])
+            positions = np.arange(tokens.shape[1], dtype="int32")
+        x = self.words(tokens) + self.places(positions)
         x = x + self.types(np.zeros_like(tokens) if types is None else types)
-        x = self.encoder(self.dropout(self.norm(x)), valid_length)
+        x = self.encoder(self.dropout(self.norm(x)), valid_length, mask)
         if self.pooler is not None:
             return x, self.pooler(x[:, 0])
         return x if self.scores is None else self.scores(x)
