@@ -90,6 +90,7 @@ def __dir__() -> list[str]:
 
 extensions.EXPORTERS.offer("mxnet", "gluonx.compat.symbol.exporting:export_mxnet")
 extensions.NAMES.offer("gluonx.Block.itself", "gluonx.compat.privates:is_called_as_a_reference")
+extensions.NAMES.offer("gluonx.amp.LossScaler", "gluonx.amp.scaling:LossScaler")
 extensions.NAMES.offer("gluonx.amp.convert_model", "gluonx.compat.symbol.amp:convert_model")
 extensions.NAMES.offer("gluonx.amp.convert_symbol", "gluonx.compat.symbol.amp:convert_symbol")
 extensions.NAMES.offer("gluonx.deferred.get_symbol", "gluonx.compat.symbol.exporting:get_symbol")
