@@ -1085,19 +1085,9 @@ def _grad_stype(array: ndarray) -> str:
     return "row_sparse" if type(array.variable) is RowVariable else "default"
 
 
-def _unpickle(value: np.ndarray, grad_req: str | None, stype: str = "default") -> ndarray:
-    array = new_handle(on_device(copied(value)))  # pickle's buffers may be somebody's memory
-    if grad_req is not None:
-        array.attach_grad(grad_req, stype)
-    return array
-
-
 def _unpickle_np(value: np.ndarray, grad_req: str | None, stype: str) -> ndarray:
-    """Get the array of a pickle as such, also while `gluonx.compat` hands NDArrays to users.
-
-    `_unpickle` gives those.
-    """
-    array = twin_of(new_handle(on_device(copied(value))), ndarray)
+    """Return the array of a pickle as an array of `np`, also while `gluonx.compat` makes every new array an NDArray."""
+    array = twin_of(new_handle(on_device(copied(value))), ndarray)  # copied: pickle's buffers may be somebody's memory
     if grad_req is not None:
         array.attach_grad(grad_req, stype)
     return array

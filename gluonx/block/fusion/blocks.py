@@ -404,7 +404,7 @@ class Fusions:
 
     @staticmethod
     def restore(block: Any) -> None:
-        """Give a block its part back, of what :meth:`kept` has put into its attributes (gluonx 0.1.0 did, too)."""
+        """Give a block its part back, of what :meth:`kept` has put into its attributes."""
         kept = {name: block.__dict__.pop(name, None) for name in (*_KEPT, "_fusions_at", "_fusion_functions")}
         if not any(kept[name] for name in _KEPT):
             return
