@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx.block.block import Block, HybridBlock
+from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import Activation
 from gluonx.nn.attention import Cache, MultiHeadAttention
@@ -268,7 +267,7 @@ class TransformerDecoderLayer(_TransformerLayer):
             )
         )
 
-    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike = None) -> Cache:
         """Return the empty states of decoding; see :meth:`MultiHeadAttention.init_cache`."""
         return self.self_attention.init_cache(batch_size, length, dtype)
 
@@ -379,7 +378,7 @@ class TransformerDecoder(_Stack):
         """Decode all tokens at once; arguments as of the layer."""
         return self._last(self.chained(self.layers, data, mem, mem_valid_length, attn_mask, mem_mask))
 
-    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> list[Cache]:
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike = None) -> list[Cache]:
         """Return the empty states of decoding, one of each layer."""
         return [layer.init_states(batch_size, length, dtype) for layer in self.layers]
 
