@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.dtype import DTypeLike
 from gluonx.errors import ShapeError
 from gluonx.initializer import InitLike
 from gluonx.nn.basic import Dense
@@ -290,7 +289,7 @@ class MultiHeadAttention(HybridBlock):
         for layer, x in ((self.query, query), (self.key, key), (self.value, key if value is None else value)):
             layer.weight.shape = (self._units, x.shape[-1])
 
-    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
+    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike = None) -> Cache:
         """Return an empty cache for decoding.
 
         Parameters

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_op
 from gluonx.nn.attention import Cache
@@ -193,7 +192,7 @@ class GroupedQueryAttention(HybridBlock):
         out, *after = invoke(self._attend_cached, (q, k, v, *cache, mask))
         return self.proj(invoke(self._merge, (out,))), tuple(after)
 
-    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
+    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike = None) -> Cache:
         """Return an empty cache for `length` tokens; see :meth:`MultiHeadAttention.init_cache`."""
         shape = (batch_size, length, self._shared, self._width)
         dtype = self.query.weight.dtype if dtype is None else dtype
@@ -293,7 +292,7 @@ class CausalDecoder(HybridBlock):
             x = layer(x, mask)
         return self.head(self.norm(x))
 
-    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> list[Cache]:
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike = None) -> list[Cache]:
         """Return empty caches for `length` tokens, one of each layer."""
         return [layer.attention.init_cache(batch_size, length, dtype) for layer in self.layers]
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx.block.block import Block, HybridBlock
+from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import Activation
 from gluonx.nn.attention import Cache, MultiHeadAttention

@@ -94,7 +94,6 @@ def test_a_wrong_name_is_an_error_still(mx):
 
 
 LEFT_OUT = (
-    *("gluonx.serialize", "gluonx.exchange"),  # deprecated names of 0.1.0, which warn
     "gluonx.export.runtime",  # MLServer imports it; its protobufs and its client's are not both for one process
     "gluonx.parallel.plan",  # a command; the name is the function's
 )
