@@ -476,14 +476,6 @@ form("var")(_moments(_same))
 form("std")(_moments(np.sqrt))
 
 
-def norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """Return the root of the sum of squares, which is the norm where `ord` is None."""
-    several = isinstance(axis, tuple) and len(axis) > 2
-    if ord is not None or several or x.dtype not in _FLOATS or not x.ndim:
-        return NotImplemented
-    return np.array(np.sqrt(np.add.reduce(np.square(x, dtype=_DOUBLE), axis=axis, keepdims=keepdims)), x.dtype)
-
-
 def _extreme(fn: Any) -> Form:
     def run(x: Any, *first_or_where: Any, axis: Any, keepdims: bool) -> Any:
         if first_or_where:
