@@ -400,7 +400,7 @@ def _actor(mx: Any, episodes: int = 10) -> Program:
                     gain = reward - value(h)[0, 0]
                     losses.append(gain**2 - chances[0, action] * gain.detach())
                     state = (0.9 * state + numbers.randn(4)).astype("f")
-                loss = sum(losses)
+                loss: Any = sum(losses)
             loss.backward()
             trainer.step(len(losses))
 

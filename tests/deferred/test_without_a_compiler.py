@@ -25,7 +25,7 @@ def events() -> Iterator[Counter[str]]:
     """What JAX does while a test runs, by the last part of an event's name."""
     found: Counter[str] = Counter()
 
-    def listen(event: str, duration: float, **_: str | int) -> None:
+    def listen(event: str, duration_secs: float, **_: str | int) -> None:
         found[event.rpartition("/")[2]] += 1
 
     jax.monitoring.register_event_duration_secs_listener(listen)

@@ -331,6 +331,32 @@ def test_draws() -> None:
     onp.testing.assert_array_equal(host, onp.asarray(run_alone(op, [words, index])))  # the very bits
 
 
+def _tried(name: str, size: Any, *parameters: Any) -> None:
+    """Compare draws by trying: but for one in a thousand, which is at the bound, all are accepted alike."""
+    words, index = onp.array([3, 7], onp.uint32), onp.int32(-5)
+    op = ops.get(name).bind(size=size)
+    given = [onp.asarray(p, "f") for p in parameters]
+    host = forms.form_of(op)[0](words, index, *given)  # type: ignore[index]
+    xla = onp.asarray(run_alone(op, [words, index, *given]))
+    assert (host.dtype, host.shape) == (xla.dtype, xla.shape)
+    assert (abs(host - xla) > 1e-5 * abs(xla)).sum() <= host.size // 1000
+
+
+@pytest.mark.parametrize("name", ["random_gamma", "random_poisson", "random_negative_binomial"])
+def test_draws_by_trying(name: str) -> None:
+    second = [] if name == "random_poisson" else [onp.float32(0.4)]
+    for size, first in (
+        ((50,), 4.0), ((20, 50), 40.0), ((3, 4), onp.linspace(0.1, 30, 4)), ((), 2.0), (7, 9.5), ((2, 0), 1.0),
+        (None, onp.linspace(0.5, 300, 600)),
+    ):  # fmt: skip
+        _tried(name, size, first, *second)
+    if name == "random_poisson":
+        _tried(name, (5,), 0.0)
+        _tried(name, (5,))
+    found = forms.form_of(ops.get("random_gamma").bind(size=(3,)))
+    assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
+
+
 def test_order_and_layer_norm() -> None:
     for dtype in ("float32", "int32", "uint8", "bool", "float64"):
         for axis in (0, 1, None):
@@ -610,7 +636,8 @@ HERE = [
     "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
     "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
-    "random_normal", "zeros", "ones", "full", "arange", "eye", "einsum", "tensordot",
+    "random_normal", "random_gamma", "random_poisson", "random_negative_binomial", "zeros", "ones", "full", "arange",
+    "eye", "einsum", "tensordot",
 ]  # fmt: skip
 
 
