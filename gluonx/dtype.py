@@ -173,11 +173,11 @@ def on_device(host: Any, device: Any = None, may_alias: bool | None = None) -> j
 
 
 def as_array(value: Any) -> jax.Array:
-    """Return ``jnp.asarray(value)`` of an array of NumPy or JAX, with its dtype kept."""
-    if value.dtype in WIDE:
-        with keeping_64_bits():
-            return jnp.asarray(value)
-    return jnp.asarray(value)
+    """Return ``jnp.asarray(value)`` of an array of NumPy or JAX, with its dtype kept.
+
+    It compiles nothing, as ``jnp.asarray`` does for each shape of a NumPy array (20 to 30 ms, in jax 0.10).
+    """
+    return value if isinstance(value, jax.Array) else on_device(value)
 
 
 def is_inexact(dtype: np.dtype) -> bool:

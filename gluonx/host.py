@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import cast, telling
-from gluonx.dtype import WIDE, keeping_64_bits
+from gluonx.dtype import WIDE, keeping_64_bits, on_device
 
 __all__ = ["copied", "copied_as", "to_jax"]
 
@@ -49,5 +49,7 @@ def to_jax(value: Any, dtype: Any = None) -> jax.Array:
 
     An array keeps its own dtype otherwise, 64 bits too.
     """
+    if dtype is None and isinstance(value, (np.ndarray, np.generic)):
+        return on_device(copied(value))
     with keeping_64_bits(getattr(value, "dtype", None) in WIDE):
         return jnp.asarray(copied(value), dtype)

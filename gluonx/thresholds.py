@@ -62,6 +62,9 @@ THRESHOLDS = {
         "from here on the first runs of a repetitive trace go operator by operator",
         "benchmarks.early",
     ),
+    "pieces.kind": Threshold(
+        4, "operations", "of a shorter trace for each that NumPy does not know yet, for it to go so", "benchmarks.cold"
+    ),
     "pieces.times": Threshold(
         24, "times", "that each kind of operator comes on average in such a trace", "benchmarks.early"
     ),

@@ -221,7 +221,7 @@ class Pullback(DerivedOp):
     __slots__ = ("homes",)
 
     def __init__(self, name: str, fn: Callable[..., Any], wide: bool, homes: Sequence[Sharding | None] | None) -> None:
-        super().__init__(name, fn, wide=wide, interpreted=False)
+        super().__init__(name, fn, wide=wide, interpreted=homes is None)
         self.homes, self.composed = homes, True
 
 

@@ -117,7 +117,7 @@ def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision; each 
         A tuple where the operator gives a tuple.
     """
     state = current_state()
-    if state.trace is not None and interrupts.on_top(state.trace) and not any(map(_is_tracers, args)):
+    if state.trace is not None and not any(map(_is_tracers, args)) and interrupts.on_top(state.trace):
         return _invoke_apart(op, args)
     if op.cache is not PLAIN and (op.cache or prepare(op)) is not PLAIN:
         other = instead.get(op.name)

@@ -70,7 +70,9 @@ __all__ = [
     "Whole",
     "attempt",
     "host_array",
+    "is_known",
     "is_on",
+    "note_known",
     "limits",
     "nbytes",
     "on_host",
@@ -151,6 +153,16 @@ def _known_of(op: Operator) -> _Known:
     if known is None:
         known = op.host = _Known(op)
     return known
+
+
+def is_known(op: Operator, kind: object) -> bool:
+    """Return whether :func:`note_known` was told of `op` in a node of this kind."""
+    return op.host is not None and ("node", kind) in op.host.seen
+
+
+def note_known(op: Operator, kind: object) -> None:
+    """Note that `op`, in a node of this kind, has its forward and its pull-back ready for NumPy."""
+    _remember(_known_of(op), ("node", kind), True)
 
 
 # Where NumPy says nothing of overflow and its like. A form runs in a copy of it, since a context serves one run at a

@@ -17,10 +17,12 @@ from gluonx.deferred.contracts import Interpreter
 
 __all__ = ["count", "on_top"]
 
+_SIGNALS = tuple(signal.valid_signals())
+
 
 def count() -> int:
     """Return how many handlers, finalizers and debuggers are running on this thread, one on top of the other."""
-    handlers = [*map(signal.getsignal, signal.valid_signals()), sys.gettrace(), sys.getprofile()]
+    handlers = [*map(signal.getsignal, _SIGNALS), sys.gettrace(), sys.getprofile()]
     codes = {_code_of(handler) for handler in handlers if callable(handler)} - {None}
     frame, found = inspect.currentframe(), 0
     while frame is not None:

@@ -5,6 +5,10 @@ XLA takes the longer for an operation the more of them a program has (2,400 oper
 operator and of pull-back is compiled once. A trace that comes more often is compiled whole like any other, so that a
 training loop ends up with one program a step, unless XLA would take minutes for it.
 
+A shorter one goes so where NumPy runs it, and knows nearly all its operators, each with its pull-back, from other
+traces: then there is nothing to trace. So a tree-LSTM, whose every sentence is a graph of its own, traces the operators
+of its cell and no graph.
+
 Where gradients still flow through what an interpreted run leaves, its tape is a :class:`Chain`: one segment for each
 operator, as in naive mode, so that a later backward compiles its kinds and not its length, too.
 """
@@ -15,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gluonx.deferred import host, policy
 from gluonx.deferred.contracts import InputRef
 from gluonx.deferred.core import Aval, Node, aval_of
 from gluonx.deferred.program import walk_back
@@ -32,6 +37,7 @@ __all__ = ["Chain", "behind", "is_repetitive", "limits", "runs_in_pieces", "runs
 # from `whole` nodes on: XLA takes minutes for such a program.
 limits = {
     "nodes": threshold("pieces.nodes"),
+    "kind": threshold("pieces.kind"),
     "times": threshold("pieces.times"),
     "runs": threshold("pieces.runs"),
     "each": threshold("pieces.each"),
@@ -42,9 +48,34 @@ limits = {
 def runs_in_pieces(graph: Graph) -> bool:
     """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole."""
     node: Node = graph.cursor
-    if node.depth < limits["nodes"] or (node.visits > runs_of(node.depth) and node.depth < limits["whole"]):
+    if node.depth < limits["nodes"]:
+        numpy_is_first = policy.limits["runs"] > 0 and host.is_on()
+        return numpy_is_first and node.visits <= limits["runs"] and _is_cheap(graph)
+    if node.visits > runs_of(node.depth) and node.depth < limits["whole"]:
         return False
     return is_repetitive(graph, limits["times"])
+
+
+def _is_cheap(graph: Graph) -> bool:
+    """Return whether NumPy knows nearly all operators of a trace, one by one, from other traces or other places of it.
+
+    What it does not know is traced twice, forward and pull-back; a trace of the whole takes as long for each operator.
+    """
+    path: list[Node] = graph.path()
+    most = len(path) // limits["kind"]
+    avals = [aval for node in path for aval in node.outs]
+    fresh = set[Any]()
+    for node in path:
+        if node.grad is not None:
+            continue
+        kind = (node.diff, node.outs, *[_kind(graph, avals, part) for part in node.parts])
+        if (node.op, kind) not in fresh and not host.is_known(node.op, kind):
+            fresh.add((node.op, kind))
+            if len(fresh) > most:
+                return False
+    for op, kind in fresh:
+        host.note_known(op, kind)
+    return True
 
 
 def runs_of(operations: int) -> int:

@@ -18,6 +18,7 @@ from gluonx.np.documentation import page
 from gluonx.np.rules import RULES
 from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
+from gluonx.ops.host import algebra, forms
 from gluonx.ops.registry import OPS, Front, Op, Record
 
 
@@ -176,6 +177,8 @@ def fill(namespace: dict[str, Any]) -> list[str]:
     for name, record in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
             made[name] = make(name, _pure(name), record)
+    for name, (form, work) in algebra.MORE.items():
+        forms.form(name, work)(form)
     made.update({n: _in_range(made[n], n, top) for n, top in _SHARES.items()})
     made["roll"] = _by_places(made["roll"])
     namespace.update(made)

@@ -4,7 +4,7 @@
 10 ms to trace a rule for it. :class:`ByHand` is the form in NumPy of such an update (`gluonx.deferred.host`). It traces
 the rule of one weight with symbols in place of its lengths: JAX proves as it traces that the jaxpr holds for every
 length of one and more, and `gluonx.ops.host.jaxprs` makes one program of it for them all. So a formula stays written
-once, and is traced once for each number of axes and dtype.
+once, and is traced once for each number of axes and dtype, also where each loop makes an optimizer of its own.
 
 What JAX cannot prove (a mean over rows), empty arrays, and draws go the usual way, which traces each shape.
 """
@@ -19,8 +19,13 @@ import numpy as np
 
 from gluonx._frames import telling
 from gluonx.deferred.growth import BAD_CALLS
+from gluonx.deferred.program_cache import memo
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.optimizer.rules import FlatRule
+from gluonx.thresholds import threshold
+
+_MOST = threshold("updates.known")
+_shared: dict[Any, Any] = memo()
 
 
 class ByHand:
@@ -31,13 +36,16 @@ class ByHand:
     rules : sequence of FlatRule
         The rule of each weight alone; mostly the same one. Its formula is to look at the lengths of no array: symbols
         compare as unequal to numbers.
+    meaning : hashable, optional
+        What the rules are made of, where all are the same one: equal updates, of other optimizers too, share what was
+        traced.
     """
 
-    __slots__ = ("programs", "rules")
+    __slots__ = ("meaning", "programs", "rules")
 
-    def __init__(self, rules: Sequence[FlatRule]) -> None:
-        self.rules = list(rules)
-        self.programs: dict[Any, Any] = {}
+    def __init__(self, rules: Sequence[FlatRule], meaning: Any = None) -> None:
+        self.rules, self.meaning = list(rules), meaning
+        self.programs: dict[Any, Any] = {} if meaning is None else _shared
 
     def __call__(self, *values: Any) -> Any:
         """(weights, gradients, states, step vector) -> (weights, states), or ``NotImplemented``."""
@@ -60,10 +68,12 @@ class ByHand:
         shape = arrays[0].shape
         if any(a.shape != shape and a.ndim for a in arrays) or arrays[0].size == 0:
             return None
-        key = (rule, len(shape), numbers, *[(a.dtype, a.ndim) for a in arrays])
+        key = (self.meaning or rule, len(shape), numbers, *[(a.dtype, a.ndim) for a in arrays])
         try:
             return self.programs[key]
         except KeyError:
+            if len(self.programs) >= _MOST:
+                self.programs.clear()
             found = self.programs[key] = _any_shape(rule, arrays, numbers)
             return found
 

@@ -508,7 +508,8 @@ class Optimizer(_Keywords):
             if not self.draws:
                 single = [self._make_rule((i,), False) if self.by_index else tx for i in indices]
                 alone = {one: FlatRule(one, weights[:1]) for one in single}
-                found.form = ByHand([alone[one] for one in single])
+                meaning = None if self.by_index else (type(self), self._settings())
+                found.form = ByHand([alone[one] for one in single], meaning)
         return found
 
     def hyper(self, indices: Sequence[Any]) -> np.ndarray:

@@ -12,6 +12,7 @@ import pytest
 import gluonx
 from gluonx import engine, np, optimizer
 from gluonx.deferred import host
+from gluonx.optimizer import byhand
 from lib.golden import load_cases
 
 pytestmark = pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")
@@ -156,3 +157,24 @@ def test_what_a_users_update_is_given() -> None:
     weights = [np.ones(2), np.ones(2)]
     for kind in (One, Many):
         kind().update_multi_precision([0, 1], weights, weights, [None, None])
+
+
+def test_equal_optimizers_share_what_was_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each new object traced its rule for each number of axes again."""
+    traced = []
+    any_shape = byhand._any_shape
+    monkeypatch.setattr(byhand, "_any_shape", lambda *args: (traced.append(args), any_shape(*args))[1])
+
+    def update(**settings: Any) -> onp.ndarray:
+        opt = optimizer.create("adam", **settings)
+        weight = np.ones((2, 3))
+        opt.update([0], [weight], [weight / 2], [opt.create_state(0, weight)])
+        return weight.asnumpy()
+
+    first = update(learning_rate=0.1, beta1=0.87)
+    assert len(traced) == 1
+    onp.testing.assert_array_equal(update(learning_rate=0.1, beta1=0.87), first)
+    assert not (update(learning_rate=0.3, beta1=0.87) == first).any()  # the rate is an argument
+    assert len(traced) == 1
+    update(learning_rate=0.1, beta1=0.86)
+    assert len(traced) == 2

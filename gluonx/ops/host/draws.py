@@ -202,17 +202,25 @@ def _random_seed(call: Call) -> Fn:
 
 @rule("random_gamma")
 def _random_gamma(call: Call) -> Fn:
+    dtype, shape, log_space = call.dtype, call.shape, call.params["log_space"]
+    if dtype not in (np.float32, np.float64):
+        raise call.unsupported(f"{dtype}")
+    call.cost = call.outs[0].size * 1.0  # XLA takes four times as long for a number, and most of a second to compile
+    if call.outs[0].size == 0:
+        return lambda keys, alpha: np.zeros(shape, dtype)
+    return _gamma(math.prod(shape[len(call.ins[0].shape) - 1 :]), shape, dtype, log_space)
+
+
+def gamma(key: Any, alpha: Any) -> np.ndarray:
+    """Give the numbers of ``jax.random.gamma`` for a key of two words and parameters of float32."""
+    return _gamma(alpha.size, alpha.shape, alpha.dtype, False)(key, alpha)
+
+
+def _gamma(each: int, shape: tuple[int, ...], dtype: np.dtype, log_space: bool) -> Fn:
     """Draws by Marsaglia and Tsang ("A simple method for generating gamma variables", 2000), the keys used as JAX does.
 
     Each number has a key of its own and is drawn until it is accepted; here all that are left are drawn at once.
     """
-    dtype, shape, log_space = call.dtype, call.shape, call.params["log_space"]
-    if dtype not in (np.float32, np.float64):
-        raise call.unsupported(f"{dtype}")
-    call.cost = call.outs[0].size * 1000.0
-    if call.outs[0].size == 0:
-        return lambda keys, alpha: np.zeros(shape, dtype)
-    each = math.prod(shape[len(call.ins[0].shape) - 1 :])
     of_keys, two, three, bits = _splits(each), _splits(2), _splits(3), _bits(1, dtype.itemsize * 8)
     one = dtype.type(1)
 
@@ -274,3 +282,60 @@ def _unit(bits: Any, dtype: np.dtype) -> Any:
 def _normal(u: Any, dtype: np.dtype) -> Any:
     low = np.nextafter(dtype.type(-1), dtype.type(0))
     return dtype.type(np.sqrt(2)) * inverse_error(np.maximum(u * (dtype.type(1) - low) + low, low))
+
+
+def halves(key: Any) -> Any:
+    """Return the two keys that JAX splits a key of two words into."""
+    return _splits(2)(key)
+
+
+def poisson(key: Any, rate: Any) -> np.ndarray:
+    """Give the counts of ``jax.random.poisson`` for a key of two words and rates of float32: the same bits.
+
+    Below a rate of 10 uniform numbers are multiplied until the product is below ``exp(-rate)`` (Knuth), above it is
+    transformed rejection (Hormann, "The transformed rejection method for generating Poisson random variables", 1993).
+    Here only what some rate needs is computed.
+    """
+    size, shape, rate = rate.size, rate.shape, rate.reshape(-1)
+    small = np.isnan(rate) | (rate < 10)
+    out = np.zeros(size, np.int32)
+    if small.any():
+        out = _multiplied(key, np.where(small, rate, np.float32(0)), size)
+    if not small.all():
+        out = np.where(small, out, _rejected(key, np.where(small, np.float32(1e5), rate), size))
+    return np.where(rate == 0, np.int32(0), out).reshape(shape)
+
+
+def _multiplied(key: Any, rate: Any, size: int) -> np.ndarray:
+    two, bits = _splits(2), _bits(size, 32)
+    total, count = np.zeros(size, np.float32), np.zeros(size, np.int32)
+    going = total > -rate
+    while going.any():
+        key, own = two(key)
+        count += going
+        total = total + _log(_unit(bits(own), total.dtype))
+        going = total > -rate
+    return count - np.int32(1)
+
+
+def _rejected(key: Any, rate: Any, size: int) -> np.ndarray:
+    from scipy.special import gammaln
+
+    single, three, bits = np.float32, _splits(3), _bits(size, 32)
+    b = single(0.931) + single(2.53) * np.sqrt(rate)
+    a = single(-0.059) + single(0.02483) * b
+    scale = single(1.1239) + single(1.1328) / (b - single(3.4))
+    high = single(0.9277) - single(3.6224) / (b - single(2))
+    log_rate, out, done = _log(rate), np.full(size, -1, single), np.zeros(size, bool)
+    while not done.all():
+        key, first, second = three(key)
+        u, v = _unit(bits(first), rate.dtype) - single(0.5), _unit(bits(second), rate.dtype)
+        left = single(0.5) - np.abs(u)
+        k = np.floor((single(2) * a / left + b) * u + rate + single(0.43))
+        bound = k * log_rate - rate - gammaln(k.astype(np.float64) + 1).astype(single)
+        under = _log(v * scale / (a / (left * left) + b)) <= bound
+        refused = (k < 0) | ((left < single(0.013)) & (v > left))
+        accepted = ((left >= single(0.07)) & (v <= high)) | (~refused & under)
+        out = np.where(accepted, k, out)
+        done |= accepted
+    return out.astype(np.int32)

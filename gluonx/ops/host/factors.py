@@ -1,5 +1,6 @@
-"""Linear algebra and Fourier transforms, by the LAPACK of NumPy and SciPy (JAX uses SciPy's on a CPU too).
+"""Linear algebra and Fourier transforms, by the LAPACK of NumPy and SciPy.
 
+Vectors that are given up to their sign come from SciPy's, which JAX uses on a CPU: of NumPy's some have the other sign.
 A factorization that fails gives NaN, as in JAX, and no exception.
 """
 
@@ -130,10 +131,10 @@ def _eigh(call: Call) -> Fn:
     _checked(call)
     if call.params.get("subset_by_index") is not None:
         raise call.unsupported("some of the values only")
-    side = "L" if call.params["lower"] else "U"
+    lower = call.params["lower"]
 
     def one(x: Any) -> Any:
-        values, vectors = np.linalg.eigh(x, side)
+        values, vectors = eigh(x, lower)
         return vectors, values
 
     return _each(one, call)
@@ -165,10 +166,24 @@ def _svd(call: Call) -> Fn:
     def one(x: Any) -> Any:
         if not vectors:
             return (np.linalg.svd(x, compute_uv=False),)
-        left, values, right = np.linalg.svd(x, full_matrices=full)
+        left, values, right = svd(x, full)
         return values, left, right
 
     return _each(one, call)
+
+
+def svd(x: Any, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return left vectors, values and right vectors of one matrix."""
+    import scipy.linalg
+
+    return scipy.linalg.svd(x, full_matrices, check_finite=False)
+
+
+def eigh(x: Any, lower: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues and vectors of one symmetric or Hermitian matrix, of which a triangle is read."""
+    import scipy.linalg
+
+    return scipy.linalg.eigh(x, lower=lower, driver="evd", check_finite=False)
 
 
 @rule("triangular_solve")

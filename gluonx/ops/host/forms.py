@@ -21,9 +21,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.dtype import bfloat16
+from gluonx.dtype import WIDE, bfloat16
 from gluonx.ops.common import axis_of
-from gluonx.ops.host import elementwise
+from gluonx.ops.host import draws, elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
@@ -476,14 +476,6 @@ form("var")(_moments(_same))
 form("std")(_moments(np.sqrt))
 
 
-def norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """Return the root of the sum of squares, which is the norm where `ord` is None."""
-    several = isinstance(axis, tuple) and len(axis) > 2
-    if ord is not None or several or x.dtype not in _FLOATS or not x.ndim:
-        return NotImplemented
-    return np.array(np.sqrt(np.add.reduce(np.square(x, dtype=_DOUBLE), axis=axis, keepdims=keepdims)), x.dtype)
-
-
 def _extreme(fn: Any) -> Form:
     def run(x: Any, *first_or_where: Any, axis: Any, keepdims: bool) -> Any:
         if first_or_where:
@@ -808,6 +800,44 @@ def _normal(words: Any, index: Any, loc: Any = _LOW, scale: Any = _HIGH, *, size
     ends = np.maximum(least, _unit(words, index, _size(size)) * (_HIGH - least) + least)
     normal = elementwise.inverse_error(ends) * _SINGLE.type(math.sqrt(2))
     return _fused(scale.astype(_SINGLE), normal, loc.astype(_SINGLE))
+
+
+def _each(*parameters: Any, size: Any, **__: Any) -> int:
+    """Return the numbers of a draw that NumPy makes as fast as XLA, which takes most of a second to compile it."""
+    return math.prod(_shape_of(size, *parameters[2:]))
+
+
+def _shape_of(size: Any, *parameters: Any) -> tuple[int, ...]:
+    return np.broadcast_shapes(*[p.shape for p in parameters]) if size is None else _size(size)
+
+
+def _tried(draw: Callable[..., Any], *defaults: Any) -> Form:
+    """Return a draw by trying: ``draw(key, *parameters)``, of float32 and of one shape; None is no default."""
+
+    def run(words: Any, index: Any, *given: Any, size: Any, dtype: Any) -> Any:
+        given = (*given, *defaults[len(given) :])
+        if (
+            any(p is None for p in given)
+            or not _is_drawn(size, dtype)
+            or any(p.ndim and p.dtype in WIDE for p in given)
+        ):
+            return NotImplemented
+        shape = _shape_of(size, *given)
+        key = np.array([words[0] + np.uint32(int(index) & 0xFFFFFFFF), words[1]])
+        parameters = [np.broadcast_to(p.astype(_SINGLE), shape) for p in given]
+        return draw(key, *parameters) if math.prod(shape) else np.zeros(shape, _SINGLE)
+
+    return run
+
+
+def _failures(key: Any, k: Any, p: Any) -> Any:
+    one, two = draws.halves(key)
+    return draws.poisson(two, draws.gamma(one, k) * (_HIGH - p) / p).astype(_SINGLE)
+
+
+form("random_gamma", _each)(_tried(lambda key, alpha, scale: scale * draws.gamma(key, alpha), None, _HIGH))
+form("random_poisson", _each)(_tried(lambda key, rate: draws.poisson(key, rate).astype(_SINGLE), _HIGH))
+form("random_negative_binomial", _each)(_tried(_failures, _HIGH, _HIGH / 2))
 
 
 # -- indices ----------------------------------------------------------------------------------------------------------

@@ -295,12 +295,15 @@ def _reshaping(shape: tuple[int, ...]) -> Callable[[Any], Any]:
     return lambda x: x.reshape(shape)
 
 
-def _ruled(flat: _Flat, node: _Node, ins: list[int]) -> tuple[Callable[..., Any], Call]:
+def _ruled(flat: _Flat, node: _Node, ins: list[int]) -> tuple[Callable[..., Any], Call | None]:
+    # Shapes are those of the jaxpr; only elementwise rules, which do not ask for them, are given thinner arrays.
+    specs, outs = [flat.specs[i] for i in node.ins], [flat.specs[o] for o in node.outs]
+    if all(spec.is_known and not spec.size and not spec.key for spec in outs):
+        empty = [np.empty(spec.shape, spec.dtype) for spec in outs]
+        return (lambda *_: empty if len(empty) > 1 else empty[0]), None
     found = RULES.get(node.name)
     if found is None:
         raise Unsupported(node.name)
-    # Shapes are those of the jaxpr; only elementwise rules, which do not ask for them, are given thinner arrays.
-    specs, outs = [flat.specs[i] for i in node.ins], [flat.specs[o] for o in node.outs]
     if node.name not in ANY_SHAPE and not all(spec.is_known for spec in (*specs, *outs)):
         raise Unsupported(f"{node.name}: lengths that are symbols")
     call = Call(node.name, node.params, specs, outs, [flat.known.get(i) for i in ins])

@@ -11,7 +11,7 @@ from ml_dtypes import bfloat16
 from gluonx import ops
 from gluonx.deferred.derived import run_alone
 from gluonx.np import handle, indexing
-from gluonx.ops.host import forms, layers
+from gluonx.ops.host import algebra, forms, layers
 from gluonx.ops.rnn import packing
 
 AWKWARD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.25, 1e-3, -7.75, 20.0, -20.0, onp.inf, -onp.inf, onp.nan, 100.5]
@@ -331,6 +331,32 @@ def test_draws() -> None:
     onp.testing.assert_array_equal(host, onp.asarray(run_alone(op, [words, index])))  # the very bits
 
 
+def _tried(name: str, size: Any, *parameters: Any) -> None:
+    """Compare draws by trying: but for one in a thousand, which is at the bound, all are accepted alike."""
+    words, index = onp.array([3, 7], onp.uint32), onp.int32(-5)
+    op = ops.get(name).bind(size=size)
+    given = [onp.asarray(p, "f") for p in parameters]
+    host = forms.form_of(op)[0](words, index, *given)  # type: ignore[index]
+    xla = onp.asarray(run_alone(op, [words, index, *given]))
+    assert (host.dtype, host.shape) == (xla.dtype, xla.shape)
+    assert (abs(host - xla) > 1e-5 * abs(xla)).sum() <= host.size // 1000
+
+
+@pytest.mark.parametrize("name", ["random_gamma", "random_poisson", "random_negative_binomial"])
+def test_draws_by_trying(name: str) -> None:
+    second = [] if name == "random_poisson" else [onp.float32(0.4)]
+    for size, first in (
+        ((50,), 4.0), ((20, 50), 40.0), ((3, 4), onp.linspace(0.1, 30, 4)), ((), 2.0), (7, 9.5), ((2, 0), 1.0),
+        (None, onp.linspace(0.5, 300, 600)),
+    ):  # fmt: skip
+        _tried(name, size, first, *second)
+    if name == "random_poisson":
+        _tried(name, (5,), 0.0)
+        _tried(name, (5,))
+    found = forms.form_of(ops.get("random_gamma").bind(size=(3,)))
+    assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
+
+
 def test_order_and_layer_norm() -> None:
     for dtype in ("float32", "int32", "uint8", "bool", "float64"):
         for axis in (0, 1, None):
@@ -507,14 +533,115 @@ def test_a_bad_convolution_is_left_to_the_operator(name: str, attrs: dict[str, A
     assert found[0](onp.ones((1, 4, 5, 5), "f"), onp.ones((4, 4, 2, 2), "f")) is NotImplemented
 
 
+def _matrices(dtype: str, *shape: int) -> onp.ndarray:
+    """Matrices that are far from singular, and symmetric."""
+    x = onp.random.default_rng(0).normal(size=shape)
+    return (x + onp.swapaxes(x, -1, -2) + 4 * shape[-1] * onp.eye(shape[-1])).astype(dtype)
+
+
+LINEAR = [
+    ("inv", {}), ("cholesky", {"upper": False}), ("cholesky", {"upper": True}), ("det", {}), ("slogdet", {}),
+    ("qr", {"mode": "reduced"}), ("qr", {"mode": "complete"}), ("svd", {"compute_uv": False}),
+    ("svd", {"full_matrices": True}),    ("eigh", {}), ("eigh", {"upper": True}), ("eigvalsh", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "attrs"), LINEAR, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_linear_algebra(name: str, attrs: dict[str, Any], dtype: str) -> None:
+    op = ops.get(f"linalg_{name}").bind(**attrs)
+    for shape in ((1, 1), (4, 4), (2, 3, 3)):
+        must = len(shape) == 2 or name not in ("svd", "eigh") or not attrs.get("compute_uv", True)
+        check(op, _matrices(dtype, *shape), units=64, atol=64 * onp.finfo(dtype).eps, must=must)
+    if name in ("qr", "svd"):
+        wide = onp.random.default_rng(0).normal(size=(3, 5)).astype(dtype)
+        check(op, wide, units=64, atol=64 * onp.finfo(dtype).eps)
+        check(op, wide.T.copy(), units=64, atol=64 * onp.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_linear_systems(dtype: str) -> None:
+    numbers = onp.random.default_rng(1)
+    near = {"units": 64, "atol": 16 * onp.finfo(dtype).eps}
+    for a, b in (((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 4)), ((2, 3, 3), (2, 3)), ((3, 3), (1, 3, 2))):
+        check(
+            ops.get("linalg_solve").bind(), _matrices(dtype, *a), numbers.normal(size=b).astype(dtype), **near,
+            must=len(a) - len(b) in (0, 1),
+        )  # fmt: skip
+    whole = _matrices(dtype, 6, 6)
+    check(ops.get("linalg_tensorinv").bind(ind=2), whole.reshape(2, 3, 6), **near)
+    check(ops.get("linalg_tensorinv").bind(ind=1), whole.reshape(6, 2, 3), **near)
+    b = numbers.normal(size=(2, 3)).astype(dtype)
+    check(ops.get("linalg_tensorsolve").bind(), whole.reshape(2, 3, 2, 3), b, **near)
+    check(ops.get("linalg_tensorsolve").bind(axes=(0, 1)), whole.reshape(2, 3, 2, 3), b, **near)
+
+
+def test_norms_of_all_orders() -> None:
+    x = onp.random.default_rng(0).normal(size=(3, 4, 4)).astype("f")
+    for ord in (None, 0, 1, -1, 2, -2, 3, "inf", onp.inf, -onp.inf, "fro", "nuc"):
+        for keepdims in (False, True):
+            op = ops.get("linalg_norm").bind(ord=ord, keepdims=keepdims, axis=(1, 2))
+            if ord not in (0, 3):
+                check(op, x, units=16)
+            if ord != "nuc":
+                check(ops.get("linalg_norm").bind(ord=ord, keepdims=keepdims, axis=-1), x, units=16)
+                check(ops.get("linalg_norm").bind(ord=ord, keepdims=keepdims), x[0, 0], units=16)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "subscripts", ["ij,jk->ik", "ij,jk,kl->il", "ii->i", "ii", "ijk->kji", "ij,ij->", "i,j", "ij->j", "bij,bkj->bik"]
+)
+def test_sums_of_products(subscripts: str, dtype: str) -> None:
+    arrays = [
+        onp.random.default_rng(k).normal(size=[{"b": 2}.get(letter, 3) for letter in letters]).astype(dtype)
+        for k, letters in enumerate(subscripts.partition("->")[0].split(","))
+    ]
+    check(ops.get("einsum").bind(subscripts=subscripts), *arrays, units=16, atol=16 * onp.finfo(dtype).eps)
+
+
+def test_tensordot() -> None:
+    x, y = (onp.random.default_rng(k).normal(size=s).astype("f") for k, s in enumerate([(2, 3, 4), (4, 3, 2)]))
+    for axes in (0, 1, ((2,), (0,)), ((1, 2), (1, 0)), (2, 0)):
+        check(ops.get("tensordot").bind(axes=axes), x, y, units=16, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float16"])
+def test_padding(mode: str, dtype: str) -> None:
+    x = values(dtype_of(dtype), (3, 4))
+    for width in (1, (2, 1), ((0, 2), (1, 0)), ((0, 0), (2, 2))):
+        check(ops.get("numpy.pad").bind(pad_width=width, mode=mode), x)
+    check(ops.get("numpy.pad").bind(pad_width=5, mode=mode), x, must=mode not in ("reflect", "symmetric"))
+    if mode == "constant":
+        check(ops.get("numpy.pad").bind(pad_width=1, mode=mode), x, onp.float32(1.0))
+
+
+def test_quantiles_and_interpolation() -> None:
+    x = onp.random.default_rng(0).normal(size=(5, 4)).astype("f")
+    for name, q in (("percentile", 30.0), ("quantile", 0.7), ("quantile", [0.0, 0.25, 1.0])):
+        for axis in (None, 0, (0, 1)):
+            for keepdims in (False, True):
+                op = ops.get(name).bind(axis=axis, keepdims=keepdims)
+                check(op, x, onp.asarray(q, "f"), units=16, atol=1e-6)
+    missing = x.copy()
+    missing[2, 1] = onp.nan
+    check(ops.get("quantile").bind(axis=0), missing, onp.float32(0.5), units=16, atol=1e-6)
+    at = onp.array([0.0, 1.0, 2.5], "f")
+    check(ops.get("interp").bind(), onp.array([-1.0, 0.3, 2.5, 4.0], "f"), at, at[::-1].copy() ** 2, units=16)
+    check(ops.get("interp").bind(), at, at[::-1].copy(), at, must=False)
+
+
 HERE = [
-    "linalg_norm", "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
+    "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
     "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
-    "random_normal", "zeros", "ones", "full", "arange", "eye",
+    "random_normal", "random_gamma", "random_poisson", "random_negative_binomial", "zeros", "ones", "full", "arange",
+    "eye", "einsum", "tensordot",
 ]  # fmt: skip
 
 
 def test_every_form_is_here() -> None:
-    here = [*UNARY, *BINARY, *REDUCTIONS, *[name for name, *_ in MOVES], *HERE]
+    here = [*UNARY, *BINARY, *REDUCTIONS, *[name for name, *_ in MOVES], *HERE, *algebra.MORE]
+    here += [f"linalg_{name}" for name in algebra.LINEAR]
     assert {ops.get(name).name for name in here} == set(forms._FORMS)
