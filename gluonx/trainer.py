@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from operator import attrgetter, methodcaller
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary, ref
 
 import jax
@@ -32,7 +32,7 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text, check_distinct
 from gluonx.deferred import engine, rows
 from gluonx.deferred.contracts import StepRequest
-from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_state, new_handle
+from gluonx.deferred.core import Attached, Handle, Packed, Pending, aval_of, current_state, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.graph import at_one_moment
 from gluonx.deferred.program_cache import memo, once
@@ -56,12 +56,11 @@ from gluonx.host import to_jax
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
-from gluonx.optimizer.fused import CutRule, Units
+from gluonx.optimizer.numbers import StepVector
 from gluonx.optimizer.optimizer import OptaxOptimizer, Updater
-from gluonx.optimizer.packed import PackedRule
-from gluonx.optimizer.rules import Update
+from gluonx.optimizer.rules import FlatRule, Update
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
-from gluonx.optimizer.stepvector import StepVector
+from gluonx.optimizer.units import Packing, Units, arranged
 from gluonx.sharding import is_spread, replicated
 from gluonx.thresholds import threshold
 
@@ -116,8 +115,10 @@ class _Held:
     """The optimizer's states as they lie between two steps; another one takes the place of the whole."""
 
     active: list[int] = field(default_factory=list)  # positions of the parameters that are trained
-    units: Units = field(default_factory=lambda: Units([]))  # which arrays the pieces of the rule are in
-    rule: PackedRule | None = None
+    params: list[Parameter] = field(default_factory=list)  # the arrays of these: fused ones in place of their pieces
+    units: Units = field(default_factory=lambda: Units.plain(0))  # what of the arrays the rule works on
+    rule: FlatRule | None = None
+    packing: Packing | None = None
     keys: list[Any] = field(default_factory=list)  # the names of the single states
     arrays: list[Any] = field(default_factory=list)  # of the first device
     copies: list[list[Any]] = field(default_factory=list)  # of further devices, where parameters have several
@@ -129,18 +130,18 @@ class _Held:
 
     def leaves(self, read: Callable[[Any], Any]) -> list[Any]:
         """Return the single states, of what `read` makes of an array."""
-        assert self.rule is not None, "made by the plan"
-        return self.rule.unpack([read(s) for s in at_one_moment(self.arrays)])  # between two steps of any thread
+        assert self.packing is not None, "made by the plan"
+        return self.packing.unpack([read(s) for s in at_one_moment(self.arrays)])  # between two steps of any thread
 
     def by_name(self, read: Callable[[Any], Any]) -> dict[str, Any]:
         """Return the single states by name, those of frozen parameters too."""
         if self.rule is None:
             return dict(self.resting)
-        return {**self.resting, **self.units.by_name(self.rule.rule, self.keys, self.leaves(read))}
+        return {**self.resting, **self.units.by_name(self.rule, self.keys, self.leaves(read))}
 
-    def lies_as(self, packed: PackedRule) -> bool:
-        """Return whether `packed` keeps its states in the arrays that there are."""
-        return self.rule is not None and self.rule.rule is packed.rule and self.rule.groups == packed.groups
+    def is_of(self, rule: FlatRule, units: Units) -> bool:
+        """Return whether the states are those of this rule for these units."""
+        return self.rule is rule and self.units == units
 
 
 class _Plan:
@@ -163,7 +164,6 @@ class _Plan:
         "settings_then",
         "state",
         "targets",
-        "units",
         "update",
         "variables",
         "vector",
@@ -175,7 +175,7 @@ class _Plan:
         self,
         optimizer: Optimizer,
         op: DerivedOp,
-        rule: PackedRule | CutRule,
+        update: Update,
         params: list[Parameter],
         held: _Held,
         state: list[Any],
@@ -183,32 +183,30 @@ class _Plan:
         waiting: list[Parameter],
         copies: list[list[Any]],
     ) -> None:
-        units = held.units
         self.held = held
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.optimizer = optimizer
         own_rule = type(optimizer).rule is not Optimizer.rule  # of a user's class, which knows when it is another
         self.settings = functools.partial(optimizer.rule, held.active) if own_rule else optimizer._settings
         self.settings_then = self.settings()
-        self.op, self.update = op, rule
+        self.op, self.update = op, update
         self.params = list(dict.fromkeys(p._whole for p in params))
         self.latest = Attached.latest  # before the marks: what changes beside them is then looked at again
         self.marks = _marks(self.params)
-        self.units = units
-        self.fresh_indices = [held.active[k] for k in units.of_fresh(rule.fresh)]
-        self.weights = [p._handle for p in units.params]
-        self.variables = units.variables()
+        self.fresh_indices = [held.active[k] for k in held.units.of_fresh(update.fresh)]
+        self.weights = [p._handle for p in held.params]
+        self.variables = _variables(held)
         # A table whose gradient is kept by rows is a constant of the look-ups, and the same leaf of the program here.
         self.leaves = _leaves(self.weights)
-        self.grads = [g for w, f in zip(self.weights, rule.fresh, strict=True) if f for g in _gradients(w.variable)]
+        self.grads = [g for w, f in zip(self.weights, update.fresh, strict=True) if f for g in _gradients(w.variable)]
         self.state = state
         self.vector = vector
         self.targets = [*self.weights, *state, *([vector.handle] if vector is not None else [])]
         # What further devices have: weights and states.
-        self.copies = [([p._every()[k] for p in units.params], states) for k, states in enumerate(copies, 1)]
-        self.counts = _row_counts(w for w, f in zip(self.weights, rule.fresh, strict=True) if f)
+        self.copies = [([p._every()[k] for p in held.params], states) for k, states in enumerate(copies, 1)]
+        self.counts = _row_counts(w for w, f in zip(self.weights, update.fresh, strict=True) if f)
         if copies:
-            self.variables = [_variable_of(p) for p in units.params]
+            self.variables = [_variable_of(p) for p in held.params]
             self.targets = [t for each in [(self.weights, state), *self.copies] for half in each for t in half]
         n, m = len(self.weights), len(self.grads)
         self.owned = (*range(n), *range(n + m, n + m + len(state)))
@@ -254,7 +252,7 @@ def _told_value(op: DerivedOp) -> DerivedOp:
     """Return the update `op` with the loss as one more input, the same one for the same update."""
     found = _VALUED.get(op)
     if found is None:
-        found = _VALUED[op] = DerivedOp("update", Update(op.fn.rule, op.fn.advances, op.fn.draws, told=True))
+        found = _VALUED[op] = DerivedOp("update", replace(cast(Update, op.fn), told=True))
         found.steady = op.steady
     return found
 
@@ -816,7 +814,7 @@ class Trainer(Checked):
             return
         n = len(plan.weights)
         for param, first, *rest in zip(
-            plan.units.params, *[every[k : k + n] for k in range(0, len(every), n)], strict=True
+            plan.held.params, *[every[k : k + n] for k in range(0, len(every), n)], strict=True
         ):
             value = first.asnumpy()
             for device, other in zip(param.list_device()[1:], rest, strict=True):
@@ -836,7 +834,7 @@ class Trainer(Checked):
         if not self._plan_for_states():
             raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
-        if plan.units.by_row():
+        if plan.update.by_row:
             raise ValueError(
                 "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
             )
@@ -847,7 +845,7 @@ class Trainer(Checked):
         step = ClosedStep(
             traced,
             closure,
-            plan.update,
+            plan.update.apply,
             plan.op,
             plan.weights,
             plan.state,
@@ -880,7 +878,7 @@ class Trainer(Checked):
         if False not in fresh:
             return plan
         if not ignore_stale:
-            stale = plan.units.params[fresh.index(False)]
+            stale = plan.held.params[fresh.index(False)]
             raise StaleGradientError(_STALE.format(path=stale._path))
         fresh = tuple([v.fresh if type(v) is not _Replicated else v.any_fresh for v in plan.variables])
         if not any(fresh):
@@ -911,19 +909,25 @@ class Trainer(Checked):
 
     def _make_plan(self, active: list[int], waiting: list[Parameter], fresh: tuple[bool, ...] | None = None) -> _Plan:
         """Return what a step does to the parameters at these positions, of which some are `fresh`."""
-        optimizer, units = self._optimizer, Units([self._params[i] for i in active])
-        weights, replicas = [p._handle for p in units.params], _replicas_of(units)
-        rule = units.flat_rule(optimizer, weights, active)
+        optimizer = self._optimizer
+        params, arrays_of = _arrays_of([self._params[i] for i in active])
+        weights, replicas = [p._handle for p in params], _replicas_of(params)
+        by_row = frozenset(k for k, w in enumerate(weights) if type(w.variable) is RowVariable)
+        spread = {k for k, w in enumerate(weights) if len(w._read().devices()) > 1}
+        units, rule = arranged(optimizer, arrays_of, weights, active, by_row | spread)
         keys = units.leaf_keys(rule, [self._names[i] for i in active])
         leaves, resting = self._state_leaves(rule, weights, units, keys)
-        packed, update = units.packed(optimizer, rule, leaves, fresh or (True,) * len(weights), weights)
-        arrays, copies = self._state_arrays(packed, leaves, weights, units, replicas)
-        held = _Held(active, units, packed, keys, arrays, copies, resting)
+        alone = frozenset(k for k in range(rule.count) if units.arrays_of(k)[0] in by_row | spread)
+        packing = Packing(rule, leaves, None if units.groups else alone)
+        homes = [weights[units.arrays_of(rule.owners[group[0]] or 0)[0]] for group in packing.groups]
+        arrays, copies = self._state_arrays(self._held.is_of(rule, units), packing, leaves, homes, replicas, params[0])
+        held = _Held(active, params, units, rule, packing, keys, arrays, copies, resting)
         # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
         place = _common_place(weights)
         self._vector.move(place)
         advances = self._scaler is None and place is not _MIXED and len(replicas) == 1
-        op = self._update_op(packed, update, weights, units.key, advances, len(replicas))
+        update = Update(rule, units, fresh or (True,) * len(weights), by_row, packing, advances, optimizer.draws)
+        op = self._update_op(update, weights, len(replicas))
         if self._scaler is not None:
             if len(replicas) > 1:
                 self._scaler.replicate(replicas)
@@ -935,27 +939,23 @@ class Trainer(Checked):
             optimizer, op, update, self._params, held, arrays, self._vector if advances else None, waiting, copies
         )
 
-    def _update_op(
-        self, rule: PackedRule, update: Any, weights: list[Any], units: Any, advances: bool, replicas: int
-    ) -> DerivedOp:
-        """Give the update as an operator, which gives the next step's vector too if it `advances`; on so many devices.
+    def _update_op(self, update: Update, weights: list[Any], replicas: int) -> DerivedOp:
+        """Give the update as an operator, on so many devices.
 
         The same update gives the same operator, also in another Trainer: nothing recompiles.
         """
-        optimizer = self._optimizer
-        kinds = tuple([(w.shape, w.dtype) for w in weights])
+        optimizer, scaler = self._optimizer, self._scaler
         key: Any = (
             type(optimizer),
             optimizer._settings(),
-            kinds,
-            rule.fresh,
-            rule.by_row,
-            rule.groups,
-            rule.alone,  # on a mesh nothing is joined, also where no state says so
-            units,
-            advances,
+            tuple([(w.shape, w.dtype) for w in weights]),
+            update.fresh,
+            update.by_row,
+            update.packing and update.packing.groups,
+            update.units,
+            update.advances,
             replicas,
-            None if self._scaler is None else self._scaler.settings,
+            None if scaler is None else scaler.settings,
         )
         if optimizer.by_index or not optimizer.is_declared():
             key = (id(self), *key)  # what a user's class depends on is not known
@@ -966,42 +966,41 @@ class Trainer(Checked):
         if op is None:
             if len(home) >= _MOST_UPDATES:
                 home.pop(next(iter(home)))
-            op = DerivedOp("update", Update(update, advances, optimizer.draws))
-            op.steady = home is _UPDATES
-            if self._scaler is not None:
-                op = self._scaler.around(op, update)
+            op = DerivedOp("update", update) if scaler is None else DerivedOp("scaled_update", scaler.around(update))
+            op.steady = home is _UPDATES and scaler is None
             home[key] = op
             if replicas > 1:
-                shared = 1 + (self._scaler is not None) + 2 * optimizer.draws
+                shared = 1 + (scaler is not None) + 2 * optimizer.draws
                 op = home[key] = engine.joint(replicas, op, shared)
                 op.random = False
         return op
 
     def _state_leaves(
-        self, rule: Any, weights: list[Any], units: Units, keys: list[Any]
+        self, rule: FlatRule, weights: list[Any], units: Units, keys: list[Any]
     ) -> tuple[list[Any], dict[str, Any]]:
         """Return the states for `rule`, and those that rest: what there is under the same names, and fresh ones."""
-        held = self._held
-        if held.rule is not None and held.rule.rule is rule:
-            return held.leaves(_READ), held.resting
+        if self._held.is_of(rule, units):
+            return self._held.leaves(_READ), self._held.resting
         return units.from_names(rule, keys, self._states(), units.init(rule, [w._read() for w in weights]))
 
     def _state_arrays(
-        self, packed: PackedRule, leaves: list[Any], weights: list[Any], units: Units, replicas: list[Any]
+        self, kept: bool, packing: Packing, leaves: list[Any], homes: list[Any], replicas: list[Any], param: Parameter
     ) -> tuple[list[Any], list[list[Any]]]:
-        """Return the arrays that hold the states `leaves`, and their copies; each lies as its weight does."""
-        held, rule = self._held, packed.rule
-        homes = [weights[units.home_of(rule, g[0])] for g in packed.groups]
-        if held.lies_as(packed):
+        """Return the arrays that hold the states `leaves`, and their copies; each lies as its weight does.
+
+        The arrays that there are, if the rule is `kept` and they are grouped alike.
+        """
+        held = self._held
+        if kept and held.packing is not None and held.packing.groups == packing.groups:
             arrays, copies = held.arrays, held.copies
             _bring(arrays, homes)
         else:
-            arrays, copies = _arrays_of(packed, leaves, homes), []
+            arrays, copies = _arrays_of_states(packing, leaves, homes), []
         if len(copies) != len(replicas) - 1:
             now = [s.asnumpy() for s in arrays]
             copies = [[new_handle(on_device(a, d.place)) for a in now] for d in replicas[1:]]
         for own, device in zip(copies, replicas[1:], strict=True):
-            _bring(own, [units.params[0]._replicas[device]] * len(own))
+            _bring(own, [cast(Any, param)._replicas[device]] * len(own))
         return arrays, copies
 
     def _states(self, lying: bool = False) -> dict[str, Any]:
@@ -1127,7 +1126,7 @@ class Trainer(Checked):
         """
         self._plan_for_states()
         assert self._held.rule is not None, "made by the plan"
-        rule = self._held.rule.rule
+        rule = self._held.rule
         leaves = self._held.leaves(lambda s: jnp.array(s._read(), copy=True))
         state = jax.tree.unflatten(rule.treedef, [_as_key(x, kind) for x, kind in zip(leaves, rule.keys, strict=True)])
         return state, tuple([jnp.array(h._read(), copy=True) for h in self._trained_handles()])
@@ -1212,11 +1211,11 @@ class Trainer(Checked):
                 "optax.inject_hyperparams(optax.adam)(learning_rate=...)"
             )
         held = self._held
-        assert held.rule is not None, "made for the leaves"
+        assert held.packing is not None, "made for the leaves"
         for name, value in values.items():
             for place in found[name]:
                 leaves[place] = np.asarray(value, leaves[place].dtype)
-        states, packed = held.every(), [*held.rule.pack(leaves)] * (1 + len(held.copies))
+        states, packed = held.every(), [*held.packing.pack(leaves)] * (1 + len(held.copies))
         new = [on_device(array, _place_of(h, array.shape)) for h, array in zip(states, packed, strict=True)]
         deque(map(setattr, states, repeat("value"), new), maxlen=0)
 
@@ -1225,7 +1224,7 @@ class Trainer(Checked):
         self._plan_for_states()
         assert self._held.rule is not None, "made by the plan"
         found: dict[str, list[int]] = {}
-        for place, name in enumerate(self._held.rule.rule.leaf_names):
+        for place, name in enumerate(self._held.rule.leaf_names):
             *_, kind, last = ("", *name.split("/"))
             if kind == "hyperparams":
                 found.setdefault(last, []).append(place)
@@ -1294,9 +1293,9 @@ class Trainer(Checked):
             self._held = _Held(resting=dict(arrays))
             return self._take_counts(meta)
         held = self._held
-        assert held.rule is not None, "made by the plan"
-        rule, units = held.rule.rule, held.units
-        shapes = units.shapes_by_name(held.keys, rule.owners, held.rule.shapes)
+        rule, units, packing = held.rule, held.units, held.packing
+        assert rule is not None and packing is not None, "made by the plan"
+        shapes = units.shapes_by_name(rule, held.keys, packing.shapes)
         wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
         rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
         extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
@@ -1306,10 +1305,10 @@ class Trainer(Checked):
                 f"unexpected: {extra[:5]}"
             )
         leaves, _ = units.from_names(rule, held.keys, arrays, held.leaves(_READ))
-        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, held.rule.dtypes, strict=True)]
-        packed = held.rule.pack(leaves)
+        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, packing.dtypes, strict=True)]
+        packed = packing.pack(leaves)
         values = [on_device(array, _place_of(h, array.shape)) for h, array in zip(held.arrays, packed, strict=True)]
-        copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in _replicas_of(units)[1:]]
+        copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in _replicas_of(held.params)[1:]]
         states = held.every()
         values += [a for each in copies for a in each]
         deque(map(setattr, states, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
@@ -1441,12 +1440,63 @@ def _variable_of(param: Parameter) -> Any:
     return handles[0].variable if len(handles) == 1 else _Replicated([h.variable for h in handles])
 
 
-def _replicas_of(units: Units) -> list[Any]:
+def _arrays_of(pieces: list[Parameter]) -> tuple[list[Parameter], Units]:
+    """Return the parameters whose arrays these pieces are in, and where."""
+    number = {id(piece): k for k, piece in enumerate(pieces)}
+    params = list(dict.fromkeys([piece._whole for piece in pieces]))
+    fused = [id(p) not in number for p in params]
+    members = [p.pieces if f else (p,) for p, f in zip(params, fused, strict=True)]  # type: ignore[attr-defined]
+    numbers = tuple([tuple([number.get(id(own)) for own in each]) for each in members])
+    return params, Units(numbers, tuple([p.layout if f else None for p, f in zip(params, fused, strict=True)]))  # type: ignore[attr-defined]
+
+
+def _variables(held: _Held) -> list[Any]:
+    """Return one object for each array, whose settable attribute ``fresh`` tells whether its gradient is new."""
+    return [
+        _Share(param._handle.variable) if _others_train(param, numbers) else param._handle.variable
+        for param, numbers in zip(held.params, held.units.pieces, strict=True)
+    ]
+
+
+def _others_train(param: Any, numbers: tuple[int | None, ...]) -> bool:
+    """Return whether pieces that are trained belong to another Trainer."""
+    return None in numbers and any(
+        k is None and p.grad_req != "null" for k, p in zip(numbers, param.pieces, strict=True)
+    )
+
+
+class _Share:
+    """One Trainer's view of a gradient that several share: ``fresh`` where it is another than the last one it saw."""
+
+    __slots__ = ("seen", "variable")
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.seen: tuple[Any, ...] = ()
+
+    @property
+    def fresh(self) -> bool:
+        value = self.variable.grad.value
+        return self.variable.fresh and all(seen() is not value for seen in self.seen)
+
+    @fresh.setter
+    def fresh(self, fresh: bool) -> None:
+        value = self.variable.grad.value
+        # Weak, since who holds a gradient keeps it in memory. A pending one is replaced by its value when it is read.
+        held = () if fresh else (value, value.value if isinstance(value, Pending) else None)
+        self.seen = tuple([ref(v) for v in held if v is not None])
+
+    @property
+    def grad(self) -> Any:
+        return self.variable.grad
+
+
+def _replicas_of(params: list[Parameter]) -> list[Any]:
     """Get the devices that all parameters have.
 
     DeviceError where they have different ones.
     """
-    places = {tuple(p.list_device()): p for p in units.params}
+    places = {tuple(p.list_device()): p for p in params}
     several = [p for devices, p in places.items() if len(devices) > 1]
     for p in several:
         check_distinct(p.list_device(), p._path)
@@ -1528,12 +1578,12 @@ def _bring(states: list[Any], weights: list[Any]) -> None:
             state.value, state.aval = on_device(array if target.spread else state.asnumpy(), place), None
 
 
-def _arrays_of(packed: PackedRule, leaves: list[Any], homes: list[Any]) -> list[Any]:
+def _arrays_of_states(packing: Packing, leaves: list[Any], homes: list[Any]) -> list[Any]:
     """Return new arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
-    on_mesh = {i for group, h in zip(packed.groups, homes, strict=True) if _lies_on_mesh(h._read()) for i in group}
+    on_mesh = {i for group, h in zip(packing.groups, homes, strict=True) if _lies_on_mesh(h._read()) for i in group}
     # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
     leaves = [np.array(a) if i not in on_mesh and _lies_on_mesh(a) else a for i, a in enumerate(leaves)]
-    states = packed.pack(leaves)
+    states = packing.pack(leaves)
     return [new_handle(on_device(a, _place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
 
 

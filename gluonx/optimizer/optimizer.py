@@ -31,13 +31,12 @@ from gluonx.arguments import refuse
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.optimizer.byhand import ByHand
+from gluonx.optimizer.numbers import Rates, StepNumbers
 from gluonx.optimizer.rules import (
     At,
     FlatRule,
-    Rates,
     Rule,
     Step,
-    StepNumbers,
     per_parameter,
     with_master_weights,
     zeros_like_weight,
@@ -757,10 +756,8 @@ def run_rule(
     with autograd.pause():
         head = random_inputs(current_state()) if rule.draws else ()
         by_row = frozenset(k for k, grad in enumerate(grads) if grad.stype == "row_sparse")
-        op = rule.bound
-        if by_row and not rule.draws:
-            op = rule.bound_by_row(by_row)
-            grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
+        op = rule.bound_by_row(by_row)
+        grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
         own = [w if w.stype == "default" else w.tostype("default") for w in weights]
         out = invoke(op, (*own, *grads, *leaves, numbers, *head))
         for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
