@@ -12,11 +12,11 @@ import pytest
 
 import gluonx as mx
 from gluonx import autograd, engine, gluon, np
-from gluonx import trainer as trainer_module
 from gluonx.deferred import flushing, vectors
 from gluonx.deferred.core import Packed, intern_aval
 from gluonx.gluon import nn
 from gluonx.optimizer.units import arranged
+from gluonx.trainer import plan as plans
 
 pytestmark = pytest.mark.usefixtures("young_heap")
 
@@ -471,10 +471,10 @@ NAMES = sorted(n for n, c in mx.optimizer.Optimizer.opt_registry.items() if c.__
 def trained(name, mults, monkeypatch, one_by_one, dtype="float32"):
     """Parameters and states after three steps; `one_by_one`: each weight is updated by itself."""
     mx.random.seed(3)
-    monkeypatch.setattr(trainer_module, "_UPDATES", {})
+    monkeypatch.setattr(plans, "UPDATES", {})
     if one_by_one:
         apart = lambda *given: arranged(*given[:-1], frozenset(range(len(given[2]))))  # noqa: E731
-        monkeypatch.setattr(trainer_module, "arranged", apart)
+        monkeypatch.setattr(plans, "arranged", apart)
     net = made(dtype=dtype)
     if mults:
         net[0].weight.lr_mult, net[1].beta.wd_mult, net[2].bias.lr_mult = 0.5, 0.0, 2.0
