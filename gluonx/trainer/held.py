@@ -8,6 +8,7 @@ from operator import methodcaller
 from typing import Any
 
 import numpy as np
+from jax.sharding import Sharding
 
 from gluonx.block.parameter import Parameter
 from gluonx.deferred.core import aval_of, new_handle
@@ -54,7 +55,7 @@ class Held:
         return self.rule is rule and self.units == units
 
 
-def place_of(handle: Any, shape: tuple[int, ...]) -> Any:
+def place_of(handle: Any, shape: tuple[int, ...]) -> Sharding | None:
     """Return the sharding of a state of this shape: that of `handle`, or None if that array is free to follow others.
 
     What has another shape than its weight, such as a count, is whole on every device.

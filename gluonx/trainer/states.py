@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from dataclasses import replace
 from itertools import repeat
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
 import jax
@@ -42,6 +42,9 @@ from gluonx.optimizer.optimizer import OptaxOptimizer, Updater
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
 from gluonx.trainer.held import ON_HOST, READ, Held, place_of
 from gluonx.trainer.replicas import devices_of
+
+if TYPE_CHECKING:
+    from gluonx.trainer.plan import Plan
 
 _FOUND_AGAIN = frozenset(
     {
@@ -108,7 +111,7 @@ class Stateful(Checked):
     def _prepare(self) -> None:
         raise NotImplementedError
 
-    def _whole_plan(self, ignore_waiting: bool) -> Any:
+    def _whole_plan(self, ignore_waiting: bool) -> Plan | None:
         raise NotImplementedError
 
     def _replica_devices(self) -> list[Any]:
