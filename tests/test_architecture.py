@@ -271,6 +271,7 @@ MODULE_STATE = {
     "ops/host/forms.py _FORMS": REGISTERED,
     "ops/host/rules.py RULES": REGISTERED,
     "ops/registry.py OPS": REGISTERED,
+    "ops/updates.py UPDATES": REGISTERED,
     "parallel/batches.py _last": "a line of user code has one entry",
     "parallel/roll.py _mine": "this process's end of the roll call",
     "probability/kl.py _FORMULAS": REGISTERED,

@@ -7,7 +7,7 @@ import pytest
 
 from gluonx import thresholds
 from gluonx.deferred import program
-from gluonx.optimizer import packed
+from gluonx.optimizer import units
 from lib import ROOT
 from tools.thresholds import PAGE, renewed
 
@@ -43,7 +43,7 @@ def test_nobody_asks_for_one_that_is_not_there(read):
 
 
 def test_what_is_small_is_so_for_weights_gradients_and_states():
-    assert program.PACK_ELEMENTS == packed.LIMIT == thresholds.threshold("small.elements")
+    assert program.PACK_ELEMENTS == units.LIMIT == thresholds.threshold("small.elements")
 
 
 def test_the_page_shows_the_table():

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -23,7 +24,6 @@ from jax.sharding import Mesh, NamedSharding
 
 from gluonx import autograd
 from gluonx.amp.state import State
-from gluonx.deferred import program_cache
 from gluonx.deferred.core import aval_of, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
@@ -31,8 +31,8 @@ from gluonx.deferred.rows import RowVariable
 from gluonx.dtype import on_device
 from gluonx.errors import GluonxError
 from gluonx.optimizer import Optimizer
-from gluonx.optimizer.packed import PackedRule
-from gluonx.optimizer.rules import Update, moved_back
+from gluonx.optimizer.numbers import moved_back
+from gluonx.optimizer.rules import Update
 from gluonx.sharding import replicated
 from gluonx.trainer import Trainer
 
@@ -134,17 +134,9 @@ class LossScaler:
         """Return the update's scalar argument: 1 where gradients are still multiplied by the scale, else 0."""
         return 1.0 if self.scaled else 0.0
 
-    def around(self, op: DerivedOp, rule: PackedRule) -> DerivedOp:
-        """Return the update operator `op`, with the check before it; the same one for the same update."""
-        key = (id(op), self.growth_interval, self.max_scale)
-        found = _scaled_ops.get(key)
-        if found is None:
-            if len(_scaled_ops) >= _MOST_OPS:
-                _scaled_ops.pop(next(iter(_scaled_ops)))
-            update: Any = _Scaled(rule, self.growth_interval, self.max_scale)
-            scaled = DerivedOp("scaled_update", Update(update, draws=op.fn.draws))
-            found = _scaled_ops[key] = op, scaled
-        return found[1]
+    def around(self, update: Update) -> Update:
+        """Return the update with the check before it."""
+        return _Scaled(**vars(update), interval=self.growth_interval, most=self.max_scale)
 
     def passes(self, grads: Sequence[Any]) -> float | None:
         """For steps written by hand: the factor of the gradients, or None where one is not finite; moves the scale."""
@@ -185,30 +177,27 @@ def _moved(now: Any, after: Any, good: Any, skipped: Any, finite: Any, interval:
     return after, jnp.where(finite, grown, after / 2), jnp.where(full, 0, good), skipped + jnp.where(finite, 0, 1)
 
 
-class _Scaled:
+@dataclass(frozen=True, eq=False)
+class _Scaled(Update):
     """An update on unscaled gradients that leaves all as it is where one of them is not finite.
 
     (weights, gradients, states, the scaler's four, step vector, whether to unscale) -> (weights, states, the four)
     """
 
-    def __init__(self, rule: PackedRule, interval: int, most: float) -> None:
-        self.rule, self.interval, self.most = rule, interval, most
+    interval: int = 0
+    most: float = 0.0
 
-    def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
-        now, after, good, skipped, hyper, scaled = arrays[-6:]
-        n, m = len(self.rule.fresh), self.rule.given
-        weights, grads, states = arrays[:n], arrays[n : n + m], arrays[n + m : -6]
-        finite = _all_finite(grads)  # row numbers too, which are
-        hyper = moved_back(hyper, self.rule.pieces, skipped)
-        hyper = hyper.at[0].multiply(jnp.where(scaled > 0, 1 / now, 1.0))
-        new = self.rule(*weights, *grads, *states, hyper, **extra)
+    def apply(
+        self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: Any, **extra: Any
+    ) -> tuple[Any, ...]:
+        """Return the new arrays, packed states and numbers of the scaler."""
+        *states, now, after, good, skipped, hyper = packed
+        finite = _all_finite(given)  # row numbers too, which are
+        hyper = moved_back(hyper, self.units.count, skipped)
+        hyper = hyper.at[0].multiply(jnp.where(vector > 0, 1 / now, 1.0))
+        new = super().apply(weights, given, states, hyper, **extra)
         kept = [jnp.where(finite, a, b) for a, b in zip(new, (*weights, *states), strict=True)]
         return (*kept, *_moved(now, after, good, skipped, finite, self.interval, self.most))
-
-
-# By the plain one, which stays alive.
-_scaled_ops: dict[tuple[int, int, float], tuple[DerivedOp, DerivedOp]] = program_cache.memo()
-_MOST_OPS = 256
 
 
 def _trainer(trainer: Any, name: str) -> Trainer:

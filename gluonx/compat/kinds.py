@@ -23,7 +23,7 @@ from gluonx.block.block import wrap_calls
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, held_as_nd, use_nd_arrays, uses_nd_arrays
 from gluonx.deferred.core import Handle, twin_of
-from gluonx.np.handle import Detached, Lent, View, ndarray
+from gluonx.np.handle import View, make_kinds, ndarray
 from gluonx.np.methods import NAMES as METHODS
 
 
@@ -154,18 +154,6 @@ def _gives_arrays(name: str) -> bool:
 _fill()
 
 
-class _NumpyView(View, _Numpy):
-    """A basic slice of one."""
-
-    __slots__ = ()
-
-
-class _NumpyDetached(Detached, _Numpy):
-    """Result of ``detach()`` of one."""
-
-    __slots__ = ()
-
-
 class _Shared:
     """An array that is another one, of the other kind.
 
@@ -193,12 +181,6 @@ for _name in _OF_THE_OTHER:
     setattr(_Shared, _name, _forwarded(_name))
 
 
-class _NumpyLent(Lent, _Numpy):
-    """One in memory that another library may write to."""
-
-    __slots__ = ()
-
-
 class _SharedNumpy(_Shared, _Numpy):
     __slots__ = ("of",)
 
@@ -217,15 +199,11 @@ class _SharedND(_Shared, NDArray):
         return held_as_nd(self.of.grad)
 
 
-for _klass in (_Numpy, _NumpyView, _NumpyDetached, _NumpyLent, _SharedNumpy):
-    _klass.__name__ = _klass.__qualname__ = "ndarray"  # a user sees one kind of np array
-    _klass.__module__ = ndarray.__module__
-_Numpy.plain_class, _Numpy.view_class, _Numpy.detached_class = _Numpy, _NumpyView, _NumpyDetached
-_Numpy.lent_class = _NumpyLent
-_SharedND.__name__ = _SharedND.__qualname__ = "NDArray"
-_SharedND.__module__ = NDArray.__module__
+for _klass, _shown in ((_Numpy, ndarray), (_SharedNumpy, ndarray), (_SharedND, NDArray)):
+    _klass.__name__ = _klass.__qualname__ = _shown.__name__  # a user sees one kind of array
+    _klass.__module__ = _shown.__module__
 _KEPT = (ndarray, View)
-NUMPY_KINDS.update((_Numpy, _NumpyView, _NumpyDetached, _SharedNumpy))
+NUMPY_KINDS.update((*make_kinds(_Numpy), _SharedNumpy))
 ND_KINDS.add(_SharedND)
 
 

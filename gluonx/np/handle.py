@@ -1005,6 +1005,24 @@ _Lent.__name__ = _Lent.__qualname__ = "ndarray"  # an array that somebody has be
 Lent = _Lent
 
 
+def make_kinds(cls: type[ndarray]) -> tuple[type, ...]:
+    """Give a class of whole arrays its slices, what its `detach` gives, and its arrays in lent memory.
+
+    Each is a class of its own, since they differ in where their value is; a user sees one name.
+    """
+    kind: Any = type(cls)
+    for attribute, base in (("view_class", View), ("detached_class", Detached), ("lent_class", Lent)):
+        names = {
+            "__doc__": base.__doc__,
+            "__module__": cls.__module__,
+            "__qualname__": cls.__qualname__,
+            "__slots__": (),
+        }
+        setattr(cls, attribute, kind(cls.__name__, (base, cls), names))
+    cls.plain_class = cls
+    return cls, cls.view_class, cls.detached_class, cls.lent_class
+
+
 def lend(array: ndarray) -> Any:
     """Return a DLPack capsule of the memory that is this array's value from now on, for others to write to.
 

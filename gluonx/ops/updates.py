@@ -6,18 +6,26 @@ and a rate, and gives the change of the weight, a descent if the rate is negativ
 SGD, NAG and their kin have none in common: the operators round as MXNet 1 did, decay first, and each is one line.
 
 An operator takes a weight, its gradient, the states of the optimizer and the numbers of the step, and gives the new
-weight and the new states. All numbers are operands, so that none that changes from step to step recompiles. A
-`clip_gradient`, `clip_weights`, `lower_bound` or `upper_bound` below zero means that there is none.
+weight and the new states. Each is a row of a table, `UPDATES`: its states, its numbers with their defaults, and a step.
+The operator is made of these here, and its twins for half precision and for several weights in `gluonx.compat`. All
+numbers are operands, so that none that changes from step to step recompiles. A `clip_gradient`, `clip_weights`,
+`lower_bound` or `upper_bound` below zero means that there is none.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
-from gluonx.ops.registry import SAME, register
+from gluonx.ops.registry import SAME, Op, register
 
 Number = Array | float
 States = tuple[Array, ...]
@@ -26,10 +34,6 @@ Betas = tuple[Number, Number]
 
 def _clipped(x: Array, bound: Number) -> Array:
     return jnp.where(bound >= 0, jnp.clip(x, -jnp.abs(bound), jnp.abs(bound)), x)
-
-
-def _scaled(grad: Array, rescale_grad: Number, clip_gradient: Number) -> Array:
-    return _clipped(grad * rescale_grad, clip_gradient)
 
 
 # -- formulas ---------------------------------------------------------------------------------------------------------
@@ -119,10 +123,89 @@ def lamb_direction(states: States, t: Number | None, betas: Betas, epsilon: Numb
 # -- operators --------------------------------------------------------------------------------------------------------
 
 
-@register(level=3, shape=SAME)
-def sgd_update(
-    weight: Array, grad: Array, lr: Number, wd: Number = 0.0, rescale_grad: Number = 1.0, clip_gradient: Number = -1.0
-) -> Array:
+class UpdateRow(NamedTuple):
+    """What an update operator is called with beside a weight and its gradient."""
+
+    states: tuple[str, ...]
+    numbers: dict[str, float | None]  # with their defaults; None where one must be given
+
+
+UPDATES: dict[str, UpdateRow] = {}
+"""The update operators by name."""
+
+_COMMON = "wd=0.0 rescale_grad=1.0 clip_gradient=-1.0"
+_MOMENTUM = f"lr momentum=0.0 {_COMMON}"
+_BETAS = "beta1=0.9 beta2=0.999"
+_DECOUPLED = f"rescale_grad lr eta {_BETAS} epsilon=1e-8 wd=0.0 clip_gradient=-1.0"
+
+Step = Callable[[Array, Array, States, Any], tuple[Any, Any]]
+
+
+def _update(states: str, numbers: str, **attributes: Any) -> Callable[[Step], Op]:
+    """Register a step as an update operator, and enter it in the table; a decorator.
+
+    The step takes a weight, its gradient, the states and the numbers by name, and gives the new weight and the new
+    states. The operator takes all of them in a row, `attributes` by keyword, and gives the new arrays in a row.
+    """
+
+    def decorate(step: Step) -> Op:
+        kind = inspect.Parameter
+        row = UpdateRow(tuple(states.split()), {})
+        for word in numbers.split():
+            name, _, default = word.partition("=")
+            row.numbers[name] = float(default) if default else None
+        arrays = [
+            kind(name, kind.POSITIONAL_OR_KEYWORD, annotation="Array") for name in ("weight", "grad", *row.states)
+        ]
+        own = [
+            kind(
+                name,
+                kind.POSITIONAL_OR_KEYWORD,
+                annotation="Number",
+                default=kind.empty if default is None else default,
+            )
+            for name, default in row.numbers.items()
+        ]
+        more = [
+            kind(name, kind.KEYWORD_ONLY, annotation=type(default).__name__, default=default)
+            for name, default in attributes.items()
+        ]
+        count = 1 + len(row.states)
+        returns = f"tuple[{', '.join(['Array'] * count)}]" if row.states else "Array"
+        signature = inspect.Signature([*arrays, *own, *more], return_annotation=returns)
+        record = namedtuple("Numbers", [p.name for p in (*own, *more)])
+
+        @functools.wraps(step)
+        def update(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            weight, grad, *rest = given.arguments.values()
+            new, after = step(weight, grad, tuple(rest[: count - 1]), record(*rest[count - 1 :]))
+            return (new, *after) if row.states else new
+
+        update.__signature__ = signature  # type: ignore[attr-defined]
+        UPDATES[step.__name__] = row
+        if row.states:
+            return register(level=3, nout=count, shape="as `weight`; then the states")(update)
+        return register(level=3, shape=SAME)(update)
+
+    return decorate
+
+
+def _scaled(grad: Array, n: Any) -> Array:
+    return _clipped(grad * n.rescale_grad, n.clip_gradient)
+
+
+def _decayed(weight: Array, grad: Array, n: Any) -> Array:
+    return _scaled(grad, n) + n.wd * weight
+
+
+def _betas(n: Any) -> Betas:
+    return n.beta1, n.beta2
+
+
+@_update("", f"lr {_COMMON}")
+def sgd_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Gradient descent: ``(1 - lr * wd) * weight - lr * grad``.
 
     Parameters
@@ -146,20 +229,11 @@ def sgd_update(
     >>> npx.sgd_update(np.array([1.0]), np.array([0.5]), lr=0.1).tolist()
     [0.95]
     """
-    return (1 - lr * wd) * weight - lr * _scaled(grad, rescale_grad, clip_gradient)
+    return (1 - n.lr * n.wd) * weight - n.lr * _scaled(grad, n), ()
 
 
-@register(level=3, nout=2, shape="as `weight`; then the states")
-def sgd_mom_update(
-    weight: Array,
-    grad: Array,
-    mom: Array,
-    lr: Number,
-    momentum: Number = 0.0,
-    wd: Number = 0.0,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-) -> tuple[Array, Array]:
+@_update("mom", _MOMENTUM)
+def sgd_mom_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Gradient descent with momentum: the new weight and the new `mom`; see `sgd_update`.
 
     Examples
@@ -171,21 +245,12 @@ def sgd_mom_update(
     ... ]
     [[0.95], [-0.05]]
     """
-    mom = momentum * mom - lr * wd * weight - lr * _scaled(grad, rescale_grad, clip_gradient)
-    return weight + mom, mom
+    mom = n.momentum * states[0] - n.lr * n.wd * weight - n.lr * _scaled(grad, n)
+    return weight + mom, (mom,)
 
 
-@register(level=3, nout=2, shape="as `weight`; then the states")
-def nag_mom_update(
-    weight: Array,
-    grad: Array,
-    mom: Array,
-    lr: Number,
-    momentum: Number = 0.0,
-    wd: Number = 0.0,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-) -> tuple[Array, Array]:
+@_update("mom", _MOMENTUM)
+def nag_mom_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Nesterov's accelerated gradient: the new weight and the new `mom`; see `sgd_update`.
 
     Examples
@@ -197,15 +262,13 @@ def nag_mom_update(
     ... ]
     [[0.95], [-0.05]]
     """
-    step = lr * (_scaled(grad, rescale_grad, clip_gradient) + wd * weight)
-    mom = momentum * mom - step
-    return weight + momentum * mom - step, mom
+    step = n.lr * _decayed(weight, grad, n)
+    mom = n.momentum * states[0] - step
+    return weight + n.momentum * mom - step, (mom,)
 
 
-@register(level=3, shape=SAME)
-def signsgd_update(
-    weight: Array, grad: Array, lr: Number, wd: Number = 0.0, rescale_grad: Number = 1.0, clip_gradient: Number = -1.0
-) -> Array:
+@_update("", f"lr {_COMMON}")
+def signsgd_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Return a step by the sign of the gradient; see `sgd_update`. Scaling and clipping change no sign.
 
     Examples
@@ -214,21 +277,11 @@ def signsgd_update(
     >>> npx.signsgd_update(np.array([1.0]), np.array([0.5]), lr=0.1).tolist()
     [0.9]
     """
-    return (1 - lr * wd) * weight - lr * jnp.sign(_scaled(grad, rescale_grad, clip_gradient))
+    return (1 - n.lr * n.wd) * weight - n.lr * jnp.sign(_scaled(grad, n)), ()
 
 
-@register(level=3, nout=2, shape="as `weight`; then the states")
-def signum_update(
-    weight: Array,
-    grad: Array,
-    mom: Array,
-    lr: Number,
-    momentum: Number = 0.0,
-    wd: Number = 0.0,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-    wd_lh: Number = 0.0,
-) -> tuple[Array, Array]:
+@_update("mom", f"{_MOMENTUM} wd_lh=0.0")
+def signum_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Give a step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight.
 
     Examples
@@ -240,27 +293,12 @@ def signum_update(
     ... ]
     [[0.9], [-0.5]]
     """
-    grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    mom = momentum * mom - (1 - momentum) * grad
-    return (1 - lr * wd_lh) * weight + lr * jnp.sign(mom), mom
+    mom = n.momentum * states[0] - (1 - n.momentum) * _decayed(weight, grad, n)
+    return (1 - n.lr * n.wd_lh) * weight + n.lr * jnp.sign(mom), (mom,)
 
 
-@register(level=3, nout=4, shape="as `weight`; then the states")
-def ftml_update(
-    weight: Array,
-    grad: Array,
-    d: Array,
-    v: Array,
-    z: Array,
-    lr: Number,
-    t: Number,
-    beta1: Number = 0.6,
-    beta2: Number = 0.999,
-    epsilon: Number = 1e-8,
-    wd: Number = 0.0,
-    rescale_grad: Number = 1.0,
-    clip_grad: Number = -1.0,
-) -> tuple[Array, Array, Array, Array]:
+@_update("d v z", "lr t beta1=0.6 beta2=0.999 epsilon=1e-8 wd=0.0 rescale_grad=1.0 clip_grad=-1.0")
+def ftml_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Follow the moving leader, at step `t` (from 1): the new weight, `d`, `v` and `z`.
 
     Examples
@@ -274,25 +312,12 @@ def ftml_update(
     ... ]
     [[0.9], [2.0], [0.00025], [-1.8]]
     """
-    grad = _scaled(grad, rescale_grad, clip_grad) + wd * weight
-    new, (d, v, z) = ftml_step(weight, grad, (d, v, z), lr, t, (beta1, beta2), epsilon)
-    return new, d, v, z
+    grad = _clipped(grad * n.rescale_grad, n.clip_grad) + n.wd * weight
+    return ftml_step(weight, grad, states, n.lr, n.t, _betas(n), n.epsilon)
 
 
-@register(level=3, nout=3, shape="as `weight`; then the states")
-def adam_update(
-    weight: Array,
-    grad: Array,
-    mean: Array,
-    var: Array,
-    lr: Number,
-    beta1: Number = 0.9,
-    beta2: Number = 0.999,
-    epsilon: Number = 1e-8,
-    wd: Number = 0.0,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-) -> tuple[Array, Array, Array]:
+@_update("mean var", f"lr {_BETAS} epsilon=1e-8 {_COMMON}")
+def adam_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Adam without the corrections for its start, which go into `lr`: the new weight, `mean` and `var`.
 
     Examples
@@ -306,26 +331,12 @@ def adam_update(
     ... ]
     [[0.6838], [0.05], [0.00025]]
     """
-    grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    descent, (mean, var) = adam_step(grad, (mean, var), lr, (beta1, beta2), epsilon)
-    return weight - descent, mean, var
+    descent, states = adam_step(_decayed(weight, grad, n), states, n.lr, _betas(n), n.epsilon)
+    return weight - descent, states
 
 
-@register(level=3, nout=3, shape="as `weight`; then the states")
-def adamw_update(
-    weight: Array,
-    grad: Array,
-    mean: Array,
-    var: Array,
-    rescale_grad: Number,
-    lr: Number,
-    eta: Number,
-    beta1: Number = 0.9,
-    beta2: Number = 0.999,
-    epsilon: Number = 1e-8,
-    wd: Number = 0.0,
-    clip_gradient: Number = -1.0,
-) -> tuple[Array, Array, Array]:
+@_update("mean var", _DECOUPLED)
+def adamw_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Adam with decoupled weight decay and the schedule's factor `eta`: the new weight, `mean` and `var`.
 
     A `rescale_grad` that is 0, infinite or NaN, as a loss scaler gives it, leaves everything as it is.
@@ -341,27 +352,14 @@ def adamw_update(
     ... ]
     [[0.6838], [0.05], [0.00025]]
     """
-    skip, rescale_grad = _refused(rescale_grad)
-    grad = _scaled(grad, rescale_grad, clip_gradient)
-    descent, new = adam_step(grad, (mean, var), lr, (beta1, beta2), epsilon)
-    return _unless(skip, (weight, mean, var), (weight - eta * (descent + wd * weight), *new))
+    skip, scale = _refused(n.rescale_grad)
+    grad = _clipped(grad * scale, n.clip_gradient)
+    descent, new = adam_step(grad, states, n.lr, _betas(n), n.epsilon)
+    return _unless(skip, (weight, states), (weight - n.eta * (descent + n.wd * weight), new))
 
 
-@register(level=3, nout=3, shape="as `weight`; then the states")
-def adabelief_update(
-    weight: Array,
-    grad: Array,
-    mean: Array,
-    var: Array,
-    rescale_grad: Number,
-    lr: Number,
-    eta: Number,
-    beta1: Number = 0.9,
-    beta2: Number = 0.999,
-    epsilon: Number = 1e-8,
-    wd: Number = 0.0,
-    clip_gradient: Number = -1.0,
-) -> tuple[Array, Array, Array]:
+@_update("mean var", _DECOUPLED)
+def adabelief_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """AdaBelief as `adamw_update`; the decay joins the gradient, `var` measures its distance from `mean`.
 
     Examples
@@ -375,10 +373,10 @@ def adabelief_update(
     ... ]
     [[0.6486], [0.05], [0.0002025]]
     """
-    skip, rescale_grad = _refused(rescale_grad)
-    grad = _clipped(grad * rescale_grad + wd * weight, clip_gradient)
-    descent, new = belief_step(grad, (mean, var), lr, (beta1, beta2), epsilon)
-    return _unless(skip, (weight, mean, var), (weight - eta * descent, *new))
+    skip, scale = _refused(n.rescale_grad)
+    grad = _clipped(grad * scale + n.wd * weight, n.clip_gradient)
+    descent, new = belief_step(grad, states, n.lr, _betas(n), n.epsilon)
+    return _unless(skip, (weight, states), (weight - n.eta * descent, new))
 
 
 def _refused(rescale_grad: Number) -> tuple[Array, Array]:
@@ -388,24 +386,12 @@ def _refused(rescale_grad: Number) -> tuple[Array, Array]:
     return skip, jnp.where(skip, 1.0, scale)
 
 
-def _unless(skip: Array, old: tuple[Array, ...], new: tuple[Array, ...]) -> tuple[Array, Array, Array]:
-    weight, mean, var = [jnp.where(skip, before, after) for before, after in zip(old, new, strict=True)]
-    return weight, mean, var
+def _unless(skip: Array, old: tuple[Array, States], new: tuple[Array, States]) -> tuple[Array, States]:
+    return jax.tree.map(functools.partial(jnp.where, skip), old, new)
 
 
-@register(level=3, nout=2, shape="as `weight`; then the states")
-def rmsprop_update(
-    weight: Array,
-    grad: Array,
-    n: Array,
-    lr: Number,
-    gamma1: Number = 0.95,
-    epsilon: Number = 1e-8,
-    wd: Number = 0.0,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-    clip_weights: Number = -1.0,
-) -> tuple[Array, Array]:
+@_update("n", f"lr gamma1=0.95 epsilon=1e-8 {_COMMON} clip_weights=-1.0")
+def rmsprop_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """RMSProp: the new weight, and `n`, the average of squared gradients.
 
     Examples
@@ -417,27 +403,12 @@ def rmsprop_update(
     ... ]
     [[0.5528], [0.0125]]
     """
-    grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    descent, (n,) = rms_step(grad, (n,), lr, gamma1, epsilon)
-    return _clipped(weight - descent, clip_weights), n
+    descent, states = rms_step(_decayed(weight, grad, n), states, n.lr, n.gamma1, n.epsilon)
+    return _clipped(weight - descent, n.clip_weights), states
 
 
-@register(level=3, nout=4, shape="as `weight`; then the states")
-def rmspropalex_update(
-    weight: Array,
-    grad: Array,
-    n: Array,
-    g: Array,
-    delta: Array,
-    lr: Number,
-    gamma1: Number = 0.95,
-    gamma2: Number = 0.9,
-    epsilon: Number = 1e-8,
-    wd: Number = 0.0,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-    clip_weights: Number = -1.0,
-) -> tuple[Array, Array, Array, Array]:
+@_update("n g delta", f"lr gamma1=0.95 gamma2=0.9 epsilon=1e-8 {_COMMON} clip_weights=-1.0")
+def rmspropalex_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """RMSProp as Graves has it: the new weight, `n`, `g` (the average of gradients) and `delta` (the momentum).
 
     Examples
@@ -451,24 +422,14 @@ def rmspropalex_update(
     ... ]
     [[0.5412], [0.0125], [0.025], [-0.4588]]
     """
-    grad = _scaled(grad, rescale_grad, clip_gradient) + wd * weight
-    delta, (g, n, _) = centered_step(grad, (g, n, delta), lr, gamma1, gamma2, epsilon)
-    return _clipped(weight + delta, clip_weights), n, g, delta
+    square, mean, delta = states
+    grad = _decayed(weight, grad, n)
+    delta, (mean, square, _) = centered_step(grad, (mean, square, delta), n.lr, n.gamma1, n.gamma2, n.epsilon)
+    return _clipped(weight + delta, n.clip_weights), (square, mean, delta)
 
 
-@register(level=3, nout=3, shape="as `weight`; then the states")
-def ftrl_update(
-    weight: Array,
-    grad: Array,
-    z: Array,
-    n: Array,
-    lr: Number,
-    lamda1: Number = 0.01,
-    beta: Number = 1.0,
-    wd: Number = 0.0,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-) -> tuple[Array, Array, Array]:
+@_update("z n", f"lr lamda1=0.01 beta=1.0 {_COMMON}")
+def ftrl_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Follow the regularized leader: the new weight, `z` and `n`.
 
     Examples
@@ -482,28 +443,15 @@ def ftrl_update(
     ... ]
     [[0.2993], [-4.5], [0.25]]
     """
-    grad = _scaled(grad, rescale_grad, clip_gradient)
-    new = n + jnp.square(grad)
-    z = z + grad - (jnp.sqrt(new) - jnp.sqrt(n)) * weight / lr
-    return ftrl_solution(z, new, lr, lamda1, beta, wd), z, new
+    z, old = states
+    grad = _scaled(grad, n)
+    new = old + jnp.square(grad)
+    z = z + grad - (jnp.sqrt(new) - jnp.sqrt(old)) * weight / n.lr
+    return ftrl_solution(z, new, n.lr, n.lamda1, n.beta, n.wd), (z, new)
 
 
-@register(level=3, nout=3, shape="as `weight`; then the states")
-def lamb_update_phase1(
-    weight: Array,
-    grad: Array,
-    mean: Array,
-    var: Array,
-    t: Number,
-    wd: Number,
-    beta1: Number = 0.9,
-    beta2: Number = 0.999,
-    epsilon: Number = 1e-6,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-    *,
-    bias_correction: bool = True,
-) -> tuple[Array, Array, Array]:
+@_update("mean var", f"t wd {_BETAS} epsilon=1e-6 rescale_grad=1.0 clip_gradient=-1.0", bias_correction=True)
+def lamb_update_phase1(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """LAMB's direction at step `t` (from 1), before it is scaled by norms; with the new `mean` and `var`.
 
     Examples
@@ -517,10 +465,9 @@ def lamb_update_phase1(
     ... ]
     [[1.0], [0.05], [0.00025]]
     """
-    grad = _scaled(grad, rescale_grad, clip_gradient)
-    mean, var = moments(grad, (mean, var), (beta1, beta2))
-    way, _ = lamb_direction((mean, var), t if bias_correction else None, (beta1, beta2), epsilon)
-    return way + wd * weight, mean, var
+    states = moments(_scaled(grad, n), states, _betas(n))
+    way, _ = lamb_direction(states, n.t if n.bias_correction else None, _betas(n), n.epsilon)
+    return way + n.wd * weight, states
 
 
 @register(level=3, shape=SAME)
@@ -548,23 +495,10 @@ def _trust(r1: Array, r2: Array, lower: Number, upper: Number) -> Array:
     return jnp.where(zero, 1.0, r1 / jnp.where(zero, 1.0, r2))
 
 
-@register(level=3, nout=3, shape="as `weight`; then the states")
-def lans_update(
-    weight: Array,
-    grad: Array,
-    mean: Array,
-    var: Array,
-    t: Number,
-    lr: Number,
-    wd: Number,
-    beta1: Number = 0.9,
-    beta2: Number = 0.999,
-    epsilon: Number = 1e-6,
-    rescale_grad: Number = 1.0,
-    clip_gradient: Number = -1.0,
-    lower_bound: Number = -1.0,
-    upper_bound: Number = -1.0,
-) -> tuple[Array, Array, Array]:
+@_update(
+    "mean var", f"t lr wd {_BETAS} epsilon=1e-6 rescale_grad=1.0 clip_gradient=-1.0 lower_bound=-1.0 upper_bound=-1.0"
+)
+def lans_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """LANS at step `t` (from 1): LAMB with a normalized gradient and Nesterov's look ahead.
 
     Examples
@@ -578,14 +512,14 @@ def lans_update(
     ... ]
     [[0.9], [0.1], [0.001]]
     """
-    grad = grad * rescale_grad
-    grad = _clipped(grad / jnp.linalg.norm(grad), clip_gradient)
-    mean, var = moments(grad, (mean, var), (beta1, beta2))
-    way, root = lamb_direction((mean, var), t, (beta1, beta2), epsilon)
-    behind, ahead = way + wd * weight, grad / root + wd * weight
+    grad = grad * n.rescale_grad
+    grad = _clipped(grad / jnp.linalg.norm(grad), n.clip_gradient)
+    states = moments(grad, states, _betas(n))
+    way, root = lamb_direction(states, n.t, _betas(n), n.epsilon)
+    behind, ahead = way + n.wd * weight, grad / root + n.wd * weight
     norm = jnp.linalg.norm(weight)
-    scales = [_trust(norm, jnp.linalg.norm(g), lower_bound, upper_bound) for g in (behind, ahead)]
-    return weight - lr * (scales[0] * beta1 * behind + scales[1] * (1 - beta1) * ahead), mean, var
+    scales = [_trust(norm, jnp.linalg.norm(g), n.lower_bound, n.upper_bound) for g in (behind, ahead)]
+    return weight - n.lr * (scales[0] * n.beta1 * behind + scales[1] * (1 - n.beta1) * ahead), states
 
 
 @register(level=3, shape=SAME)

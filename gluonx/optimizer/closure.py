@@ -100,7 +100,7 @@ class ClosedStep:
     closure : callable
         What was traced.
     update : callable
-        ``update(*arrays, *gradients, *states, step_vector, value=, value_fn=)``, which gives arrays and states.
+        ``update(arrays, gradients, states, step_vector, value=, value_fn=)``, which gives arrays and states.
     key : hashable
         Tells updates apart.
     weights, state : sequence of Handle
@@ -194,9 +194,9 @@ class _Step:
 
         (value, written), grads = jax.value_and_grad(loss, has_aux=True)(tuple(weights))
         extra |= {"value": value, "value_fn": lambda moving: loss(moving)[0]}
-        new = self.update(*weights, *grads, *states, hyper, **extra)
+        new = self.update(weights, grads, states, hyper, **extra)
         return (*new, *written, value)
 
 
-def _inexact(loss: Any) -> Any:
+def _inexact(loss: jax.Array) -> jax.Array:
     return loss.astype(jnp.promote_types(loss.dtype, jnp.float32))

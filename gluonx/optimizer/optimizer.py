@@ -31,13 +31,13 @@ from gluonx.arguments import refuse
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.optimizer.byhand import ByHand
+from gluonx.optimizer.gradients import altered
+from gluonx.optimizer.numbers import Rates, StepNumbers
 from gluonx.optimizer.rules import (
     At,
     FlatRule,
-    Rates,
     Rule,
     Step,
-    StepNumbers,
     per_parameter,
     with_master_weights,
     zeros_like_weight,
@@ -205,6 +205,8 @@ class Optimizer(_Keywords):
     )
     _declared: ClassVar[type | None] = None
     draws: ClassVar[bool] = False  # whether the formula draws random numbers, with `At.key`
+    accumulate: int = 1  # of so many steps the last one updates, by the mean of their gradients; the Trainer sets it
+    clip_norm: float | None = None  # gradients of a larger common norm are made shorter, all by one factor; likewise
     by_element: ClassVar[bool] = True  # whether the formula works on each element by itself, but for `At.norm`
 
     # What a class has for itself of the methods that MXNet calls: to update ndarrays, to find the numbers of a step.
@@ -324,11 +326,12 @@ class Optimizer(_Keywords):
         @property
         def learning_rate(self) -> Any:
             """The learning rate now: the scheduler's for the present update count, else the one that was set."""
-            return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+            return Optimizer._rate(self)
 
     def _rate(self) -> Any:
         """Return the factor that a rule gets as its learning rate, before multipliers."""
-        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+        # Of `accumulate` steps only the last one updates.
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(-(-self.num_update // self.accumulate))
 
     def set_learning_rate(self, lr: float) -> None:
         """Set the learning rate.
@@ -436,6 +439,11 @@ class Optimizer(_Keywords):
         """Say whether a gradient by rows updates these rows alone (`gluonx.optimizer.lazily`)."""
         return False
 
+    @property
+    def alters_gradients(self) -> bool:
+        """Whether gradients are summed over steps, or clipped by their common norm, before the rule gets them."""
+        return self.accumulate != 1 or self.clip_norm is not None
+
     @classmethod
     def _names(cls) -> tuple[str, ...]:
         return (*cls.setting_names, *cls.derived_names, *_OF_FORMULAS)
@@ -478,11 +486,16 @@ class Optimizer(_Keywords):
         key = (self._settings(), order, masters)
         found = self._rules.get(key)
         if found is None:
-            found = per_parameter(
-                self._states(), self._formula(), order, self.by_index, self.draws, self._updates_lazily()
-            )
-            self._rules[key] = found = with_master_weights(found) if masters else found
+            lazily = self._updates_lazily() and not self.alters_gradients
+            found = per_parameter(self._states(), self._formula(), order, self.by_index, self.draws, lazily)
+            self._rules[key] = found = self._completed(found, masters)
         return found
+
+    def _completed(self, rule: Any, masters: bool) -> Any:
+        """Return a rule with what is done to gradients and weights around it."""
+        if self.alters_gradients:
+            rule = altered(rule, self.accumulate, self.clip_norm)
+        return with_master_weights(rule) if masters else rule
 
     def flat_rule(self, weights: Sequence[Any], indices: Sequence[Any] | None = None) -> FlatRule | None:
         """Give `rule` fixed to a list of weights, for flat tuples; cached by settings, shapes and dtypes."""
@@ -714,7 +727,8 @@ def _reader(cls: type[Optimizer]) -> Callable[[Any], tuple[Any, ...]]:
     return attrgetter(*cls._names())
 
 
-_OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step")  # settings of all, which formulas may read
+# Settings of all, which formulas may read.
+_OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step", "accumulate", "clip_norm")
 _OF_ALL = frozenset(inspect.signature(Optimizer).parameters) - {"unknown"}
 
 
@@ -758,10 +772,8 @@ def run_rule(
     with autograd.pause():
         head = random_inputs(current_state()) if rule.draws else ()
         by_row = frozenset(k for k, grad in enumerate(grads) if grad.stype == "row_sparse")
-        op = rule.bound
-        if by_row and not rule.draws:
-            op = rule.bound_by_row(by_row)
-            grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
+        op = rule.bound_by_row(by_row)
+        grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
         own = [w if w.stype == "default" else w.tostype("default") for w in weights]
         out = invoke(op, (*own, *grads, *leaves, numbers, *head))
         for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
@@ -984,14 +996,14 @@ class OptaxOptimizer(Optimizer):
         return False
 
     def _settings(self) -> tuple[Any, ...]:
-        return (self.tx, self._outer_rate, self.multi_precision)
+        return (self.tx, self._outer_rate, self.multi_precision, self.accumulate, self.clip_norm)
 
     def _make_rule(self, indices: Any, masters: bool) -> Any:
         key = (self._settings(), masters)
         found = self._rules.get(key)
         if found is None:
             found = _scaled(self.tx, -1.0 if self._outer_rate else 1.0)
-            self._rules[key] = found = with_master_weights(found) if masters else found
+            self._rules[key] = found = self._completed(found, masters)
         return found
 
     def __repr__(self) -> str:

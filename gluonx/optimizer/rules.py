@@ -12,10 +12,10 @@ What distinguishes ours is that everything which changes from step to step is an
 ``rescale``
     What the gradients are multiplied with first, that is, ``scale / batch_size``.
 
-Two things are built here. `per_parameter` lifts a formula for one weight to a rule for many. `FlatRule` fixes a rule to
-a list of weights and speaks only flat tuples of arrays, because that is what crosses a ``jit`` border cheaply: the
-Trainer puts ``FlatRule.apply`` into the one program of a training step. Its per-step numbers travel as **one** float32
-vector (see `pack`), since every array that crosses costs microseconds.
+Three things are built here, and no more stands between a program and a formula. `per_parameter` lifts a formula for one
+weight to a rule for many. `FlatRule` fixes a rule to a list of weights and speaks only flat tuples of arrays. `Update`
+stands at the border of the one program of a step, and gives the rule the units that it works on
+(`gluonx.optimizer.units`) and the numbers of the step, which travel as one vector (`gluonx.optimizer.numbers`).
 
 The invariant: a formula computes in float32 or wider whatever the weights are stored in, and stores each state in the
 type in which it began.
@@ -26,6 +26,7 @@ optax is imported when somebody asks for a rule as optax knows it, or gives one;
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -33,27 +34,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gluonx._frames import telling
 from gluonx.deferred import DerivedOp
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops import prng
 from gluonx.ops.cpu.convolution import native_only
 from gluonx.optimizer.lazily import RowGradient, gathered, paired, put_back, widened
+from gluonx.optimizer.numbers import Hyper, advanced, unpack
+from gluonx.optimizer.units import Packing, Units
 
 if TYPE_CHECKING:
     import optax
 
 
 Leaves = tuple[Any, ...]
-
-
-class Hyper(NamedTuple):
-    """The numbers of one step: each a scalar, or (but for ``rescale``) a vector with one entry per parameter."""
-
-    lr: Any
-    wd: Any
-    t: Any
-    rescale: Any
 
 
 class At(NamedTuple):
@@ -70,146 +63,12 @@ class At(NamedTuple):
     layout: Any = None
     key: Any = None
 
-    def norm(self, array: Any) -> Any:
+    def norm(self, array: jax.Array) -> jax.Array:
         """Return the Euclidean norm; of a fused array that of each piece, broadcasting against it."""
         return jnp.sqrt(jnp.sum(jnp.square(array))) if self.layout is None else self.layout.norm(array)
 
 
 Step = Callable[[Any, Any, Leaves, At], tuple[Any, Leaves]]
-
-
-# ----------------------------------------------------------------- the numbers of a step, as one vector
-
-
-def pack(
-    lr: Sequence[float], wd: Sequence[float], t: Sequence[int], rescale: float, uniform: bool, decays: bool = True
-) -> np.ndarray:
-    """Put the numbers of a step into one float32 vector.
-
-    Parameters
-    ----------
-    lr, wd, t
-        One entry per parameter; with ``uniform`` only the first entry of each is read.
-    rescale
-        Factor of every gradient.
-    uniform
-        Whether all parameters share ``lr``, ``wd`` and ``t``.
-    decays
-        Whether there is weight decay at all. Without, the update does not have to read the weights for it.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``[rescale, t, lr, wd]`` if uniform, else ``[rescale, *t, *lr, *wd]``; float32; without ``wd`` where nothing
-        decays. A count beyond 2**24 is rounded, by when bias corrections have long been 1.
-
-    Examples
-    --------
-    >>> pack([0.5], [0.0], [3], 0.25, True).tolist()
-    [0.25, 3.0, 0.5, 0.0]
-    """
-    if not decays:
-        wd = ()
-    with telling():
-        if uniform:
-            return np.array((rescale, t[0], lr[0], *wd[:1]), np.float32)
-        return np.array((rescale, *t, *lr, *wd), np.float32)
-
-
-class Rates(NamedTuple):
-    """The numbers of a step that mostly stay from one to the next, as `pack` takes them."""
-
-    lr: list[float]
-    wd: list[float]
-    rescale: float
-    uniform: bool
-    decays: bool
-
-
-class StepNumbers(NamedTuple):
-    """The numbers of a step on the host: the counts, which move on, and the rates."""
-
-    t: list[int]
-    rates: Rates
-
-    def vector(self) -> np.ndarray:
-        """Return the vector of `pack`."""
-        lr, wd, rescale, uniform, decays = self.rates
-        return pack(lr, wd, self.t, rescale, uniform, decays)
-
-    def follows(self, before: StepNumbers) -> bool:
-        """Return whether nothing but the counts differs from the step `before`, and these by one: see `advanced`."""
-        t, rates = self
-        t_before, rates_before = before
-        return rates == rates_before and t == list(map(_one_more, t_before)) and max(t) < _EXACT
-
-
-_one_more = (1).__add__
-_EXACT = 1 << 24  # float32 has no odd numbers beyond
-
-
-def unpack(vector: Any, count: int) -> Hyper:
-    """Unpack what `pack` made for ``count`` parameters; works on arrays and on tracers.
-
-    Raises
-    ------
-    ValueError
-        If the length fits neither layout.
-    """
-    size = vector.shape[0]
-    if size in (3, 4):
-        return Hyper(rescale=vector[0], t=vector[1], lr=vector[2], wd=vector[3] if size == 4 else 0.0)
-    if size not in (1 + 2 * count, 1 + 3 * count):
-        raise ValueError(
-            f"The step vector of {count} parameters has 3, 4, {1 + 2 * count} or {1 + 3 * count} entries "
-            f"(see gluonx.optimizer.rules.pack), but this one has {size}."
-        )
-    t, lr, wd = (vector[1 + k * count : 1 + (k + 1) * count] for k in range(3))
-    return Hyper(rescale=vector[0], t=t, lr=lr, wd=wd if wd.shape[0] else 0.0)
-
-
-def for_arrays(numbers: Hyper, members: Sequence[Sequence[int | None]], layouts: Sequence[Any]) -> dict[str, Any]:
-    """Return the numbers of a step for arrays that hold several parameters each, as `per_parameter` takes them.
-
-    Parameters
-    ----------
-    numbers : Hyper
-        Of the parameters.
-    members : sequence
-        For each array the numbers of its parameters, None for one that is not trained.
-    layouts : sequence
-        For each array the `gluonx.packing.Layout` of its parameters; None for one that holds a single one.
-    """
-
-    def spread(number: Any) -> Any:
-        if jnp.ndim(number) == 0:
-            return number
-        return tuple(
-            number[own[0]]
-            if layout is None
-            else layout.spread([jnp.float32(1) if k is None else number[k] for k in own])
-            for own, layout in zip(members, layouts, strict=True)
-        )
-
-    each = {name: spread(getattr(numbers, name)) for name in ("lr", "wd", "t")}
-    return {**each, "rescale": numbers.rescale, "layouts": layouts}
-
-
-def moved_back(vector: Any, count: int, steps: Any) -> Any:
-    """Return the step vector of ``count`` parameters as it was ``steps`` updates ago: its counts are lower by that."""
-    return vector - _counts(vector, count) * steps.astype(vector.dtype)
-
-
-def advanced(vector: Any, count: int) -> Any:
-    """Give the step vector of ``count`` parameters for the step that comes next, if nothing but the counts changes."""
-    return vector + _counts(vector, count)
-
-
-def _counts(vector: Any, count: int) -> np.ndarray:
-    """1 where a step vector of ``count`` parameters has a count, else 0."""
-    size = vector.shape[0]
-    end = 2 if size in (3, 4) else 1 + count
-    return np.array([1 <= i < end for i in range(size)], vector.dtype)
 
 
 # ----------------------------------------------------------------- pieces that formulas share
@@ -258,7 +117,7 @@ def wide(dtype: Any) -> Any:
     return jnp.promote_types(dtype, jnp.float32)
 
 
-def _widen(leaf: Any, dtype: Any) -> Any:
+def _widen(leaf: jax.Array, dtype: Any) -> jax.Array:
     return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
 
 
@@ -516,6 +375,7 @@ class FlatRule:
     Examples
     --------
     >>> import jax.numpy as jnp, gluonx.optimizer as opt
+    >>> from gluonx.optimizer.numbers import pack
     >>> rule = FlatRule(opt.SGD(momentum=0.9).rule(), (jnp.ones(2),))
     >>> state = rule.init((jnp.ones(2),))
     >>> weights, state = rule.apply((jnp.ones(2),), (jnp.ones(2),), state, pack([0.5], [0.0], [1], 1.0, True))
@@ -524,7 +384,7 @@ class FlatRule:
     """
 
     __slots__ = (
-        "__weakref__", "_bound", "_by_row", "count", "draws", "form", "keys", "lazy", "leaf_names", "owners", "places",
+        "__weakref__", "_operators", "count", "draws", "form", "keys", "lazy", "leaf_names", "owners", "places",
         "treedef", "tx",
     )  # fmt: skip
 
@@ -552,27 +412,7 @@ class FlatRule:
         self.draws = getattr(self.tx.init, "draws", False)
         self.lazy = by_parameter and getattr(self.tx.init, "lazy", False)
         self.form: Callable[..., Any] | None = None
-        self._bound: DerivedOp | None = None
-        self._by_row: dict[frozenset[int], DerivedOp] = {}
-
-    def bound_by_row(self, by_row: frozenset[int]) -> DerivedOp:
-        """Make the rule an operator for weights of which some have a gradient by rows: two arrays, not one."""
-        found = self._by_row.get(by_row)
-        if found is None:
-
-            def update(*arrays: Any) -> Leaves:
-                n, m = self.count, self.count + len(by_row)
-                grads = paired(iter(arrays[n : n + m]), (True,) * n, by_row, arrays[:n])
-                weights, state = self.apply(arrays[:n], grads, arrays[n + m : -1], arrays[-1])
-                return weights + state
-
-            found = self._by_row[by_row] = DerivedOp("optimizer_update", update)
-        return found
-
-    @property
-    def pieces(self) -> int:
-        """The number of parameters with numbers in the step vector."""
-        return self.count
+        self._operators: dict[frozenset[int], DerivedOp] = {}
 
     @property
     def bound(self) -> DerivedOp:
@@ -580,10 +420,16 @@ class FlatRule:
 
         One that draws takes what `gluonx.deferred.engine.random_inputs` gives behind them.
         """
-        if self._bound is None:
-            update = Update(self, draws=True) if self.draws else self
-            self._bound = DerivedOp("optimizer_update", update, form=self.form, work=_total)
-        return self._bound
+        return self.bound_by_row(frozenset())
+
+    def bound_by_row(self, by_row: frozenset[int]) -> DerivedOp:
+        """Return `bound` for weights of which some have a gradient by rows: two arrays, not one."""
+        found = self._operators.get(by_row)
+        if found is None:
+            update = Update(self, Units.plain(self.count), (True,) * self.count, by_row, draws=self.draws)
+            form = None if by_row else self.form
+            found = self._operators[by_row] = DerivedOp("optimizer_update", update, form=form, work=_total)
+        return found
 
     def init(self, weights: Sequence[Any]) -> Leaves:
         """Make the state leaves of concrete weights: NumPy arrays where they begin as zeros, else new JAX arrays.
@@ -662,45 +508,88 @@ def _total(*arrays: Any) -> int:
     return sum([a.size for a in arrays])
 
 
+@dataclass(frozen=True, eq=False)
 class Update:
-    """A rule at the border of a program, where more crosses than its own arrays.
+    """A rule at the border of a program, which flat arrays cross.
+
+    ``(weights, gradients of the fresh ones, packed states, step vector) -> (weights, packed states)``
 
     Parameters
     ----------
-    rule : callable
-        ``rule(*arrays, **extra)``: (weights, gradients, states, step vector) -> (weights, states).
+    rule : FlatRule
+        On the units.
+    units : Units
+        What the formula works on; see `gluonx.optimizer.units`.
+    fresh : tuple of bool
+        Which arrays have a new gradient; the others, and their states, come out as they went in.
+    by_row : frozenset of int
+        Arrays whose gradient comes by rows: two arrays, see `gluonx.optimizer.lazily`.
+    packing : Packing, optional
+        How states travel, if it is not each by itself.
     advances : bool
         Whether the next step's vector comes out behind the results.
     draws : bool
-        Whether a root key's words and the number of the draw come in behind the rule's arrays.
+        Whether a root key's words and the number of the draw come in behind the step vector.
     told : bool
         Whether the loss comes in behind all of these; the rule is told its sum.
     """
 
-    __slots__ = ("advances", "draws", "plain", "rule", "told")
+    rule: FlatRule
+    units: Units
+    fresh: tuple[bool, ...]
+    by_row: frozenset[int] = frozenset()
+    packing: Packing | None = None
+    advances: bool = False
+    draws: bool = False
+    told: bool = False
 
-    def __init__(self, rule: Any, advances: bool = False, draws: bool = False, told: bool = False) -> None:
-        self.rule, self.advances, self.draws, self.told = rule, advances, draws, told
-        self.plain = getattr(rule, "together", None) or rule  # without extras
+    @property
+    def given(self) -> int:
+        """The number of arrays that the gradients are."""
+        return sum(self.fresh) + sum(self.fresh[k] for k in self.by_row)
 
-    def __call__(self, *arrays: Any, **extra: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """Return the update."""
+        extra: dict[str, Any] = {}
         if self.told:
             *arrays, loss = arrays  # type: ignore[assignment]
             extra["value"] = jnp.sum(loss.astype(jnp.promote_types(loss.dtype, jnp.float32)))
         if self.draws:
             *arrays, words, number = arrays  # type: ignore[assignment]
             extra["key"] = prng.wrap(words, number)
-        new = self.rule(*arrays, **extra) if extra else self.plain(*arrays)
-        return (*new, advanced(arrays[-1], self.rule.pieces)) if self.advances else new
+        n, m, vector = len(self.fresh), self.given, arrays[-1]
+        new = self.apply(arrays[:n], arrays[n : n + m], arrays[n + m : -1], vector, **extra)
+        return (*new, advanced(vector, self.units.count)) if self.advances else new
+
+    def apply(
+        self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: Any, **extra: Any
+    ) -> tuple[Any, ...]:
+        """Return the new arrays and packed states; `extra` as of :meth:`FlatRule.apply`."""
+        units, rule, packing = self.units, self.rule, self.packing
+        found = paired(iter(given), self.fresh, self.by_row, weights)
+        grads = [jnp.zeros_like(w) if g is None else g for g, w in zip(found, weights, strict=True)]
+        if "value_fn" in extra:
+            loss = extra["value_fn"]
+            extra["value_fn"] = lambda moving: loss(units.scatter(moving, weights))
+        old, leaves = units.gather(weights), packed if packing is None else packing.unpack(packed)
+        numbers = units.numbers(unpack(vector, units.count))
+        new, after = rule.apply(old, units.gather(grads), leaves, numbers, **extra)
+        masks = units.masks(self.fresh)
+        new = list(map(_where, masks, new, old))
+        after = [_where(k is None or masks[k], a, b) for k, a, b in zip(rule.owners, after, leaves, strict=True)]
+        return (*units.scatter(new, weights), *(after if packing is None else packing.pack(after)))
 
 
-def _one(number: Any) -> Any:
+def _where(mask: bool | jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
+    return (new if mask else old) if type(mask) is bool else jnp.where(mask, new, old)
+
+
+def _one(number: jax.Array) -> jax.Array:
     """Make a 1 out of a number of the step, so that XLA cannot know it (NaN where the number is NaN)."""
     return jnp.where(number == number, jnp.float32(1), jnp.float32(np.nan))
 
 
-def _add(weight: Any, change: Any, one: Any) -> Any:
+def _add(weight: jax.Array, change: jax.Array, one: jax.Array) -> jax.Array:
     """Add the change to a weight.
 
     A change that is a state too (SGD's momentum) is an array of its own, and the sum of two arrays a loop of one

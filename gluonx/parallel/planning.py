@@ -27,7 +27,7 @@ from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
 from gluonx.device import current_device, device_of, planned
 from gluonx.dtype import canonical, keeping_64_bits
 from gluonx.errors import DeviceError, ShapeError
-from gluonx.optimizer.stepvector import StepVector
+from gluonx.optimizer.numbers import StepVector
 from gluonx.parallel import hlo
 from gluonx.parallel.gpus import Chip
 from gluonx.parallel.topologies import abstract_mesh, quietly
@@ -86,10 +86,9 @@ class _PlannedTrainer(Trainer):
         return list(jax.eval_shape(lambda *given: tuple(units.init(rule, list(given))), *structs)), {}
 
     def _state_arrays(
-        self, packed: Any, leaves: list[Any], weights: list[Any], units: Any, lanes: list[Any]
+        self, kept: bool, packing: Any, leaves: list[Any], homes: list[Any], replicas: list[Any], param: Any
     ) -> tuple[list[Any], list[list[Any]]]:
-        homes = [weights[units.home_of(packed.rule, group[0])] for group in packed.groups]
-        found = jax.eval_shape(lambda *given: tuple(packed.pack(given)), *leaves)
+        found = jax.eval_shape(lambda *given: tuple(packing.pack(given)), *leaves)
         return [
             new_handle(
                 _absent(

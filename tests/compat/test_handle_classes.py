@@ -14,6 +14,7 @@ from gluonx import autograd, compat, nd, nn, np
 from gluonx.compat import kinds
 from gluonx.compat.nd.ndarray import NDArray
 from gluonx.errors import GraphError
+from gluonx.np import handle
 from gluonx.np.handle import ndarray
 
 
@@ -38,7 +39,7 @@ def test_functions_of_nd_leave_np_arrays_what_they_are():
     for array in (x, view, apart):
         for made in (nd.relu(array), nd.array(array), nd.concat(array, array, dim=0), nd.split(array, 1, axis=0)):
             assert is_nd(made[0] if isinstance(made, list) else made)
-        assert type(array).__mro__[0] in (ndarray, kinds.View, kinds.Detached)
+        assert type(array).__mro__[0] in (ndarray, handle.View, handle.Detached)
 
 
 def test_slices_and_detached_arrays_are_born_as_ndarrays():
@@ -183,14 +184,14 @@ def test_what_use_np_hands_out_is_written_through(mx):
     mx.npx.reset_np()
     net = Table()
     net.initialize()
-    handle = net.weight.data()
-    kind = type(handle)
+    array = net.weight.data()
+    kind = type(array)
     net.table()[:] = 7
-    assert handle.asnumpy().tolist() == [7, 7] and type(handle) is kind
+    assert array.asnumpy().tolist() == [7, 7] and type(array) is kind
     rows = net.all_rows()
     assert rows is net.rows
     rows[0][:] = 3
-    assert handle.asnumpy().tolist() == [3, 3] and type(handle) is kind
+    assert array.asnumpy().tolist() == [3, 3] and type(array) is kind
 
 
 class Stores(nn.HybridBlock):
@@ -269,3 +270,16 @@ def test_detach_of_a_twin_that_nobody_holds_follows_the_recorded_array(mx, taken
             z = (y * y).sum()
         z.backward()
         assert x.grad.asnumpy().tolist() == [28, 28, 28]
+
+
+KINDS = [ndarray, NDArray, kinds._Numpy]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=["np", "nd", "np in nd"])
+def test_where_a_value_is_and_its_kind_are_written_once_each(kind):
+    """A slice, a detached array and one in lent memory are of their kind, and bear its name."""
+    places = {"view_class": handle.View, "detached_class": handle.Detached, "lent_class": handle.Lent}
+    for attribute, place in places.items():
+        cls = getattr(kind, attribute)
+        assert issubclass(cls, place) and kind in cls.__mro__
+        assert kind is ndarray or (cls.__name__, cls.__module__) == (kind.__name__, kind.__module__)

@@ -12,11 +12,11 @@ import pytest
 
 import gluonx as mx
 from gluonx import autograd, engine, gluon, np
-from gluonx import trainer as trainer_module
 from gluonx.deferred import flushing, vectors
 from gluonx.deferred.core import Packed, intern_aval
 from gluonx.gluon import nn
-from gluonx.optimizer import packed
+from gluonx.optimizer.units import arranged
+from gluonx.trainer import plan as plans
 
 pytestmark = pytest.mark.usefixtures("young_heap")
 
@@ -471,9 +471,10 @@ NAMES = sorted(n for n, c in mx.optimizer.Optimizer.opt_registry.items() if c.__
 def trained(name, mults, monkeypatch, one_by_one, dtype="float32"):
     """Parameters and states after three steps; `one_by_one`: each weight is updated by itself."""
     mx.random.seed(3)
-    monkeypatch.setattr(trainer_module, "_UPDATES", {})
+    monkeypatch.setattr(plans, "UPDATES", {})
     if one_by_one:
-        monkeypatch.setattr(packed, "together", lambda *_: None)
+        apart = lambda *given: arranged(*given[:-1], frozenset(range(len(given[2]))))  # noqa: E731
+        monkeypatch.setattr(plans, "arranged", apart)
     net = made(dtype=dtype)
     if mults:
         net[0].weight.lr_mult, net[1].beta.wd_mult, net[2].bias.lr_mult = 0.5, 0.0, 2.0
@@ -495,9 +496,10 @@ def test_an_update_of_all_is_the_updates_of_each(name, mults, monkeypatch):
     same(found, wanted, 2e-5)
     states, others = trainer._states(), other._states()
     same(states, others, 2e-5)
-    assert other._held.rule.together is None
+    assert not other._held.units.groups
     optimizer = trainer.optimizer
-    assert (trainer._held.rule.together is not None) == (optimizer.by_element and not optimizer.by_index)
+    joins = optimizer.by_element and not optimizer.by_index and not optimizer.draws
+    assert bool(trainer._held.units.groups) == joins
 
 
 @pytest.mark.parametrize("mults", [False, True])
@@ -505,7 +507,7 @@ def test_float32_copies_of_narrow_weights_too(mults, monkeypatch):
     found, trainer = trained("adam", mults, monkeypatch, False, "bfloat16")
     wanted, _ = trained("adam", mults, monkeypatch, True, "bfloat16")
     same(found, wanted, 1e-2)
-    assert trainer._held.rule.together is not None
+    assert trainer._held.units.groups
 
 
 def test_the_numbers_of_a_step_are_sent_only_when_they_change():

@@ -14,7 +14,7 @@ import pytest
 import gluonx
 from gluonx import lr_scheduler, optimizer
 from gluonx.ops.updates import bias_correction
-from gluonx.optimizer.rules import Hyper, pack, unpack
+from gluonx.optimizer.numbers import Hyper, pack, unpack
 from lib import TESTS
 from lib.golden import load_cases
 

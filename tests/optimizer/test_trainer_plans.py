@@ -5,13 +5,14 @@ import sys
 import numpy as onp
 import pytest
 
-import gluonx.trainer
+import gluonx
 from gluonx import Trainer, autograd, cpu, initializer, nn, np
 from gluonx.block.block import HybridBlock
 from gluonx.block.fusion import Fused
 from gluonx.block.parameter import Parameter
 from gluonx.deferred.core import Attached
 from gluonx.errors import DeferredInitializationError, StaleGradientError
+from gluonx.trainer import plan as plans
 
 
 def made(count=3):
@@ -32,8 +33,8 @@ def train(net, trainer, **how):
 def walks(monkeypatch):
     """How often the parameters were walked."""
     found = []
-    marks = gluonx.trainer._marks
-    monkeypatch.setattr(gluonx.trainer, "_marks", lambda params: found.append(len(params)) or marks(params))
+    marks = plans.marks_of
+    monkeypatch.setattr(plans, "marks_of", lambda params: found.append(len(params)) or marks(params))
     return found
 
 

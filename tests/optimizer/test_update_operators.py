@@ -15,7 +15,7 @@ import pytest
 
 from gluonx import optimizer
 from gluonx.ops import updates
-from gluonx.optimizer.rules import pack
+from gluonx.optimizer.numbers import pack
 
 LR, WD, SCALE, CLIP, T = 0.125, 0.0625, 0.5, 0.75, 3
 BETAS = {"beta1": 0.75, "beta2": 0.875}

@@ -26,7 +26,7 @@ from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
 from gluonx.dtype import on_device
 from gluonx.errors import ShapeError
 from gluonx.host import copied
-from gluonx.np.handle import Detached, Lent, View, is_readable, ndarray
+from gluonx.np.handle import Detached, View, is_readable, make_kinds, ndarray
 
 
 class _Kind(type):
@@ -315,35 +315,8 @@ def _unpickle_nd(value: onp.ndarray, grad_req: str | None, stype: str) -> NDArra
     return array
 
 
-class _NDView(View, NDArray):
-    """A basic slice of an NDArray."""
-
-    __slots__ = ()
-
-
-_NDView.__name__ = _NDView.__qualname__ = "NDArray"  # a user sees one kind of array
-
-
-class _NDDetached(Detached, NDArray):
-    """The result of ``detach()`` of an NDArray."""
-
-    __slots__ = ()
-
-
-_NDDetached.__name__ = _NDDetached.__qualname__ = "NDArray"
-
-
-class _NDLent(Lent, NDArray):
-    """An NDArray in memory that another library may write to."""
-
-    __slots__ = ()
-
-
-_NDLent.__name__ = _NDLent.__qualname__ = "NDArray"
-NDArray.plain_class, NDArray.view_class, NDArray.detached_class = NDArray, _NDView, _NDDetached
-NDArray.lent_class = _NDLent
 _SWITCH = (ndarray, View, Detached)
-ND_KINDS: set[type] = {NDArray, _NDView, _NDDetached}
+ND_KINDS: set[type] = {*make_kinds(NDArray)}
 
 
 def as_nd(value: Any) -> Any:

@@ -1,0 +1,77 @@
+"""Gradients averaged over steps, or clipped by their common norm, before an optimizer's rule gets them.
+
+The state of such a rule is the sums and the count beside the optimizer's own states. A step that only adds to the sums
+is the same program as one that updates.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from gluonx.errors import ArgumentError
+from gluonx.optimizer.rules import Rule
+
+__all__ = ["Sums", "altered", "check"]
+
+
+class Sums(NamedTuple):
+    """State of a rule that averages gradients: the steps since the last update, the sums, the optimizer's states."""
+
+    count: Any
+    sums: Any
+    inner: Any
+
+
+def check(accumulate: Any, clip_norm: Any) -> None:
+    """Raise ArgumentError if a setting is out of range."""
+    if type(accumulate) is not int or accumulate < 1:
+        raise ArgumentError(f"accumulate must be a whole number of steps, at least 1, got {accumulate!r}.")
+    if clip_norm is not None and not clip_norm > 0:
+        raise ArgumentError(f"clip_norm must be above 0, got {clip_norm!r}.")
+
+
+def altered(inner: Any, accumulate: int, clip_norm: float | None) -> Rule:
+    """Return a rule that gives `inner` the mean gradients of several steps, clipped."""
+
+    def init(params: Any) -> Any:
+        if accumulate == 1:
+            return inner.init(params)
+        sums = jax.tree.map(lambda w: jnp.zeros(w.shape, jnp.promote_types(w.dtype, jnp.float32)), params)
+        return Sums(jnp.zeros((), jnp.int32), sums, inner.init(params))
+
+    init.draws = getattr(inner.init, "draws", False)
+
+    def update(grads: Any, state: Any, params: Any = None, *, t: Any, rescale: Any, **more: Any) -> tuple[Any, Any]:
+        grads = jax.tree.map(lambda g: g * rescale, grads)
+        if accumulate == 1:
+            return inner.update(_clipped(grads, clip_norm), state, params, t=t, rescale=1.0, **more)
+        count = state.count + 1
+        sums = jax.tree.map(lambda s, g: s + g.astype(s.dtype), state.sums, grads)
+
+        def change() -> tuple[Any, Any, Any]:
+            means = jax.tree.map(lambda s, g: (s / accumulate).astype(g.dtype), sums, grads)
+            updates = jnp.ceil(t / accumulate)
+            changes, after = inner.update(
+                _clipped(means, clip_norm), state.inner, params, t=updates, rescale=1.0, **more
+            )
+            return changes, after, jax.tree.map(jnp.zeros_like, sums)
+
+        def wait() -> tuple[Any, Any, Any]:
+            return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(change)[0]), state.inner, sums
+
+        changes, after, sums = jax.lax.cond(count == accumulate, change, wait)
+        return changes, Sums(count % accumulate, sums, after)
+
+    return Rule(init, update)
+
+
+def _clipped(grads: Any, norm: float | None) -> Any:
+    """Return gradients, made shorter together where their common norm is above `norm`."""
+    if norm is None:
+        return grads
+    squares = [jnp.sum(jnp.square(g.astype(jnp.promote_types(g.dtype, jnp.float32)))) for g in jax.tree.leaves(grads)]
+    factor = jnp.minimum(1.0, norm / (jnp.sqrt(sum(squares, jnp.float32(0))) + 1e-6))
+    return jax.tree.map(lambda g: (g * factor).astype(g.dtype), grads)

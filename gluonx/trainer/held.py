@@ -1,0 +1,101 @@
+"""The states of an optimizer as they lie between two steps, and where arrays lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from operator import methodcaller
+from typing import Any
+
+import numpy as np
+from jax.sharding import Sharding
+
+from gluonx.block.parameter import Parameter
+from gluonx.deferred.core import aval_of, new_handle
+from gluonx.deferred.graph import at_one_moment
+from gluonx.dtype import on_device
+from gluonx.optimizer.rules import FlatRule
+from gluonx.optimizer.units import Packing, Units
+from gluonx.sharding import is_spread, replicated
+
+READ, ON_HOST = methodcaller("_read"), methodcaller("asnumpy")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """The optimizer's states as they lie between two steps; another one takes the place of the whole."""
+
+    active: list[int] = field(default_factory=list)  # positions of the parameters that are trained
+    params: list[Parameter] = field(default_factory=list)  # the arrays of these: fused ones in place of their pieces
+    units: Units = field(default_factory=lambda: Units.plain(0))  # what of the arrays the rule works on
+    rule: FlatRule | None = None
+    packing: Packing | None = None
+    keys: list[Any] = field(default_factory=list)  # the names of the single states
+    arrays: list[Any] = field(default_factory=list)  # of the first device
+    copies: list[list[Any]] = field(default_factory=list)  # of further devices, where parameters have several
+    resting: dict[str, Any] = field(default_factory=dict)  # of parameters that are frozen now: by name, on the host
+
+    def every(self) -> list[Any]:
+        """Return the arrays of all devices."""
+        return [*self.arrays, *[s for each in self.copies for s in each]]
+
+    def leaves(self, read: Callable[[Any], Any]) -> list[Any]:
+        """Return the single states, of what `read` makes of an array."""
+        assert self.packing is not None, "made by the plan"
+        return self.packing.unpack([read(s) for s in at_one_moment(self.arrays)])  # between two steps of any thread
+
+    def by_name(self, read: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return the single states by name, those of frozen parameters too."""
+        if self.rule is None:
+            return dict(self.resting)
+        return {**self.resting, **self.units.by_name(self.rule, self.keys, self.leaves(read))}
+
+    def is_of(self, rule: FlatRule, units: Units) -> bool:
+        """Return whether the states are those of this rule for these units."""
+        return self.rule is rule and self.units == units
+
+
+def place_of(handle: Any, shape: tuple[int, ...]) -> Sharding | None:
+    """Return the sharding of a state of this shape: that of `handle`, or None if that array is free to follow others.
+
+    What has another shape than its weight, such as a count, is whole on every device.
+    """
+    value = handle._read()
+    if not value.committed:
+        return None
+    return value.sharding if value.shape == tuple(shape) else replicated(value.sharding)
+
+
+def bring(states: list[Any], weights: list[Any]) -> None:
+    """Put states where their weights are, which may have been moved to other devices or laid out anew since."""
+    for state, weight in zip(states, weights, strict=True):
+        target, array = aval_of(weight._read()), state._read()
+        place = place_of(weight, state.shape) if target.spread else target.sharding
+        if aval_of(array).sharding != place:
+            state.value, state.aval = on_device(array if target.spread else state.asnumpy(), place), None
+
+
+def states_of(packing: Packing, leaves: list[Any], homes: list[Any]) -> list[Any]:
+    """Return new arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
+    on_mesh = {i for group, h in zip(packing.groups, homes, strict=True) if lies_on_mesh(h._read()) for i in group}
+    # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
+    leaves = [np.array(a) if i not in on_mesh and lies_on_mesh(a) else a for i, a in enumerate(leaves)]
+    states = packing.pack(leaves)
+    return [new_handle(on_device(a, place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
+
+
+def lies_on_mesh(array: Any) -> bool:
+    """Return whether an array is spread over devices."""
+    return is_spread(getattr(array, "sharding", None))
+
+
+MIXED = object()
+
+
+def common_place(weights: list[Any]) -> Any:
+    """Return where numbers go that all weights need: None for the default device, MIXED if there is no one place."""
+    avals = [w.aval if w.aval is not None else aval_of(w._read()) for w in weights]
+    if all(a.sharding is None for a in avals):
+        return None
+    places = {replicated(a.sharding) for a in avals if a.spread}
+    return places.pop() if len(places) == 1 and all(a.spread for a in avals) else MIXED

@@ -1,0 +1,490 @@
+"""What a Trainer keeps between two steps, for whoever looks at it: files, checkpoints, copies, optax, updaters.
+
+States lie as the plan of the step has them (`gluonx.trainer.held`); seen from outside they are single arrays under the
+names of their parameters. An optimizer whose steps are written by hand keeps them in the updaters of MXNet instead, one
+a device, and so does any other from the moment on that somebody takes hold of ``trainer._updaters[k].states``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+from collections import deque
+from collections.abc import Generator, Iterable
+from dataclasses import replace
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Self
+from weakref import ref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from gluonx import files as serialize
+from gluonx._frames import door
+from gluonx.arguments import Checked
+from gluonx.block.parameter import Parameter
+from gluonx.deferred.core import new_handle
+from gluonx.deferred.derived import DerivedOp
+from gluonx.dtype import on_device
+from gluonx.errors import (
+    ArgumentError,
+    FormatError,
+    MismatchError,
+    ShapeError,
+)
+from gluonx.host import to_jax
+from gluonx.optimizer import Optimizer
+from gluonx.optimizer.adopting import adopt
+from gluonx.optimizer.numbers import StepVector
+from gluonx.optimizer.optimizer import OptaxOptimizer, Updater
+from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
+from gluonx.trainer.held import ON_HOST, READ, Held, place_of
+from gluonx.trainer.replicas import devices_of
+
+if TYPE_CHECKING:
+    from gluonx.trainer.plan import Plan
+
+_FOUND_AGAIN = frozenset(
+    {
+        "_held",
+        "_seen",
+        "_plans",
+        "_vector",
+        "_by_hand",
+        "_ops",
+        "_apart",
+    }
+)
+
+
+class DeviceUpdater(Updater):
+    """The states of one device, by numbers of parameters, and what updates weights by them: MXNet's ``_updaters``.
+
+    A Trainer steps by it where an optimizer was written by hand. Elsewhere states are part of the program of a step;
+    from the moment on that somebody asks for `states` they are arrays of his, and the Trainer takes the plain way.
+    """
+
+    def __init__(self, trainer: Stateful, optimizer: Optimizer) -> None:
+        self._trainer = ref(trainer)
+        super().__init__(optimizer)
+
+    @property
+    def states(self) -> dict[Any, Any]:
+        """States by index."""
+        trainer = self._trainer()
+        if trainer is not None:
+            trainer._keep_apart()
+        return self._states
+
+    @states.setter
+    def states(self, states: dict[Any, Any]) -> None:
+        self._states = states
+
+
+class Stateful(Checked):
+    """The part of a Trainer that reads, writes and copies its states."""
+
+    _names: list[str]
+    _params: list[Parameter]
+    _optimizer: Optimizer
+    _plans: dict[Any, Any]
+    _held: Held
+    _vector: StepVector
+    _seen: list[Any]  # the weights of the last step on several devices
+    _ops: dict[Any, DerivedOp]
+    _by_hand: bool
+    _keep_grads: bool
+    _scaler: Any  # gluonx.amp's loss scale
+    _apart: list[DeviceUpdater]  # what updates each device's arrays, where that is not one program
+
+    def _begin(self, states: dict[str, Any]) -> None:
+        """Set up what is found again at the next step, which takes these states."""
+        self._plans = {}
+        self._held = Held(resting=states)
+        self._vector = StepVector()
+        self._seen = []
+        self._by_hand = self._optimizer._is_imperative()
+        self._ops = {}
+
+    def _prepare(self) -> None:
+        raise NotImplementedError
+
+    def _whole_plan(self, ignore_waiting: bool) -> Plan | None:
+        raise NotImplementedError
+
+    def _replica_devices(self) -> list[Any]:
+        """Return the devices that the parameters have replicas on; none where they are one array."""
+        return next((p.list_device() for p in self._params if p._replicas is not None), [])
+
+    def _plan_for_states(self, all_there: bool = True) -> bool:
+        """Make the plan that states are kept for; False where all parameters are frozen.
+
+        One for `all_there` raises if a parameter still waits for its shape.
+        """
+        self._keep_together()
+        return self._whole_plan(not all_there) is not None
+
+    def _states(self, lying: bool = False) -> dict[str, Any]:
+        """Return the single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
+        self._keep_together()
+        return self._held.by_name(READ if lying else ON_HOST)
+
+    # -- updaters --------------------------------------------------------------------------------------------------
+
+    @property
+    def _updaters(self) -> list[Any]:
+        """What updates the arrays of each device; see :class:`DeviceUpdater`."""
+        number = max(1, len(self._replica_devices()))
+        while len(self._apart) < number:
+            self._apart.append(DeviceUpdater(self, self._optimizer))
+        return self._apart[:number]
+
+    @_updaters.setter
+    def _updaters(self, updaters: Iterable[Any]) -> None:
+        """Leave it to the Trainer: an override of `_init_optimizer` sets what MXNet's own sets."""
+
+    def _keep_apart(self) -> None:
+        """Keep the states as arrays of each device and parameter, as MXNet's updaters have them, and step by these."""
+        if self._by_hand:
+            return
+        if isinstance(self._optimizer, OptaxOptimizer):
+            raise ArgumentError("an optax transformation has no updaters: as_optax() gives its state")
+        kept = self._states()
+        self._begin(kept)
+        self._by_hand = True
+        for k, updater in enumerate(self._updaters):
+            for i, (name, param) in enumerate(zip(self._names, self._params, strict=True)):
+                if param._is_ready:
+                    place = functools.partial(place_of, param._every()[k])
+                    state = of_names(self._optimizer, name, kept, place)
+                    if state is not None:
+                        updater.states[i] = state
+
+    def _keep_together(self) -> None:
+        """Undo `_keep_apart`, for who looks at the states by name."""
+        if self._by_hand and not self._optimizer._is_imperative():
+            states = dict(self._held.resting)
+            for i, state in self._updaters[0].states.items():
+                states |= by_name(self._optimizer, self._names[i], state)
+            for updater in self._apart:
+                updater.states = {}
+            self._begin(states)
+
+    # -- copies ----------------------------------------------------------------------------------------------------
+
+    def _kept(self) -> dict[str, Any]:
+        states = self._states()
+        kept = {name: value for name, value in self.__dict__.items() if name not in _FOUND_AGAIN}
+        return {**kept, "states": states, "by_hand": [updater.states for updater in self._apart if self._by_hand]}
+
+    def _restore(self, kept: dict[str, Any]) -> None:
+        states, by_hand = kept.pop("states"), kept.pop("by_hand")
+        self.__dict__.update(kept)
+        self._optimizer.param_dict = dict(enumerate(self._params))
+        self._apart = []
+        self._begin(states)
+        for given in by_hand:
+            self._apart.append(DeviceUpdater(self, self._optimizer))
+            self._apart[-1].states = given
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return parameters, optimizer and states, without what is compiled.
+
+        Raises
+        ------
+        TypeError
+            For an optax transformation, whose functions pickle cannot write.
+        """
+        if hasattr(self._optimizer, "tx"):
+            raise TypeError(
+                "a Trainer with an optax transformation cannot be pickled, because optax builds it of local functions; "
+                "use trainer.save_states(file), make the Trainer anew and call load_states(file)"
+            )
+        return self._kept()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._restore(dict(state))
+
+    def __deepcopy__(self, known: dict[int, Any]) -> Self:
+        """Return a Trainer of copies of the parameters, as MXNet does; copy a net together with its Trainer."""
+        new = known[id(self)] = object.__new__(type(self))
+        new._restore(copy.deepcopy(self._kept(), known))
+        return new
+
+    def __copy__(self) -> Self:
+        """Return a Trainer of the same parameters and optimizer, with states of its own."""
+        new = object.__new__(type(self))
+        new._restore(self._kept())
+        return new
+
+    # -- the state of an optax transformation ----------------------------------------------------------------------
+
+    def as_optax(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return the state of the update rule, and the parameters, as optax has them; both are copies.
+
+        For functions of optax that look at them, such as ``optax.contrib.schedule_free_eval_params(state, params)``;
+        what these make of the parameters, :meth:`using` takes.
+
+        Returns
+        -------
+        state, params : pytree, tuple of jax.Array
+            The parameters that are trained, in the Trainer's order: by name, where it was given a dict.
+
+        Examples
+        --------
+        >>> import optax
+        >>> from gluonx import nn, Trainer
+        >>> net = nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> state, params = Trainer(net.collect_params(), optax.trace(0.9)).as_optax()
+        >>> [p.shape for p in params], state.trace[1].tolist()
+        ([(1,), (1, 2)], [[0.0, 0.0]])
+        """
+        self._plan_for_states()
+        assert self._held.rule is not None, "made by the plan"
+        rule = self._held.rule
+        leaves = self._held.leaves(lambda s: jnp.array(s._read(), copy=True))
+        state = jax.tree.unflatten(rule.treedef, [_as_key(x, kind) for x, kind in zip(leaves, rule.keys, strict=True)])
+        return state, tuple([jnp.array(h._read(), copy=True) for h in self._trained_handles()])
+
+    @contextlib.contextmanager
+    def using(self, params: Iterable[Any]) -> Generator[None]:
+        """Within, the parameters have other values: those of an average, say, for an evaluation.
+
+        Parameters
+        ----------
+        params : iterable of array
+            In the order of :meth:`as_optax`.
+
+        Raises
+        ------
+        ShapeError
+            If a shape does not fit; nothing has changed then.
+
+        Examples
+        --------
+        >>> from gluonx import nn, Trainer
+        >>> net = nn.Dense(1, in_units=2, use_bias=False)
+        >>> net.initialize()
+        >>> trainer = Trainer(net.collect_params(), "sgd")
+        >>> with trainer.using([np.ones((1, 2))]):
+        ...     net.weight.data().tolist()
+        [[1.0, 1.0]]
+        """
+        handles, given = self._trained_handles(), [to_jax(p) for p in params]
+        if self._held.copies:
+            raise ArgumentError("using() is not for parameters on several devices; lay the net out on a mesh")
+        shapes = [h.shape for h in handles]
+        if [p.shape for p in given] != shapes:
+            raise ShapeError(f"using() was given arrays of {[p.shape for p in given]} for parameters of {shapes}")
+        before = [new_handle(h._read()) for h in handles]
+        try:
+            for handle, value in zip(handles, given, strict=True):
+                handle._put(new_handle(value.astype(handle.dtype)))
+            yield
+        finally:
+            for handle, value in zip(handles, before, strict=True):
+                handle._put(value)
+
+    def _trained_handles(self) -> list[Any]:
+        """Return the arrays that the rule sees: of the parameters that are trained."""
+        self._plan_for_states()
+        return [self._params[i]._handle for i in self._held.active]
+
+    def hyperparams(self) -> dict[str, float]:
+        """Return the numbers that ``optax.inject_hyperparams`` keeps in the state, by name.
+
+        Examples
+        --------
+        >>> import optax
+        >>> from gluonx import nn, Trainer
+        >>> net = nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> trainer = Trainer(net.collect_params(), optax.inject_hyperparams(optax.sgd)(learning_rate=0.5))
+        >>> trainer.set_hyperparams(learning_rate=0.25)
+        >>> trainer.hyperparams()
+        {'learning_rate': 0.25}
+        """
+        leaves, found = self._hyperparam_leaves()
+        return {name: leaves[places[0]].item() for name, places in found.items()}
+
+    def set_hyperparams(self, **values: float) -> None:
+        """Set numbers that ``optax.inject_hyperparams`` keeps in the state; nothing recompiles.
+
+        Where several parts of a transformation have one of that name, all are set. A number that follows a schedule is
+        computed again at the next step.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none of that name; nothing has changed then.
+        """
+        leaves, found = self._hyperparam_leaves()
+        unknown = sorted(set(values) - set(found))
+        if unknown:
+            raise ArgumentError(
+                f"the optimizer has no injected hyperparameters {unknown}, but {sorted(found)}; they are made by "
+                "optax.inject_hyperparams(optax.adam)(learning_rate=...)"
+            )
+        held = self._held
+        assert held.packing is not None, "made for the leaves"
+        for name, value in values.items():
+            for place in found[name]:
+                leaves[place] = np.asarray(value, leaves[place].dtype)
+        states, packed = held.every(), [*held.packing.pack(leaves)] * (1 + len(held.copies))
+        new = [on_device(array, place_of(h, array.shape)) for h, array in zip(states, packed, strict=True)]
+        deque(map(setattr, states, repeat("value"), new), maxlen=0)
+
+    def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:
+        """Return the leaves of the state on the host, and where hyperparameters are among them."""
+        self._plan_for_states()
+        assert self._held.rule is not None, "made by the plan"
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(self._held.rule.leaf_names):
+            *_, kind, last = ("", *name.split("/"))
+            if kind == "hyperparams":
+                found.setdefault(last, []).append(place)
+        return list(self._held.leaves(ON_HOST)), found
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    @door
+    def save_states(self, fname: serialize.Place) -> None:
+        """Write the optimizer's states and counts to a file, or to a file object; whole or not at all.
+
+        Raises
+        ------
+        ValueError
+            For an optimizer with hand-written steps, whose states are unknown.
+        """
+        if self._optimizer._is_imperative():
+            raise ValueError(
+                f"{type(self._optimizer).__name__} keeps states of its own making, which cannot be saved safely"
+            )
+        self._prepare()
+        self._plan_for_states(all_there=False)
+        if self._scaler is not None:
+            self._scaler.settle(self._optimizer)
+        arrays = self._states()
+        arrays["__meta__"] = description(self._optimizer, self._names)
+        serialize.save_arrays(fname, arrays)
+
+    @door
+    def load_states(self, fname: serialize.Place) -> None:
+        """Read what :meth:`save_states` wrote, here or in MXNet: all of it, or nothing where something does not fit.
+
+        From a file of MXNet come, as there, the optimizer's settings and its learning rate scheduler too.
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged, or was written for another optimizer or other parameters.
+        """
+        source = serialize.at_hand(fname)
+        fname = serialize.name_of(fname)
+        self._prepare()
+        if not serialize.is_pickle(source):
+            arrays = serialize.load_arrays(source)
+            meta = described(arrays.pop("__meta__", None), fname)
+            if all(p._prefixed for p in self._params):
+                arrays, meta = by_place(arrays, meta, self._names)
+            return self._take_states(fname, arrays, meta)
+        found = serialize.load_trainer_states(source)
+        same = found.optimizer == type(self._optimizer).__name__
+        undo = adopt(self._optimizer, found.settings, found.scheduler) if same else None
+        try:
+            self._take_states(fname, *found.by_name(self._names, self._optimizer.multi_precision))
+        except BaseException:
+            if undo is not None:
+                undo()
+            raise
+
+    def _take_states(self, fname: Any, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
+        """All of the states, or nothing."""
+        trains = self._plan_for_states()
+        mine = type(self._optimizer).__name__
+        if meta["optimizer"] != mine:
+            raise FormatError(f"{fname}: states of optimizer {meta['optimizer']}, but this Trainer uses {mine}")
+        if not trains:  # all are frozen: their states wait until one is trained
+            self._held = Held(resting=dict(arrays))
+            return self._take_counts(meta)
+        held = self._held
+        rule, units, packing = held.rule, held.units, held.packing
+        assert rule is not None and packing is not None, "made by the plan"
+        shapes = units.shapes_by_name(rule, held.keys, packing.shapes)
+        wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
+        rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
+        extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
+        if wrong or extra:
+            raise FormatError(
+                f"{fname}: the states do not fit this Trainer; missing or of another shape: {wrong[:5]}, "
+                f"unexpected: {extra[:5]}"
+            )
+        leaves, _ = units.from_names(rule, held.keys, arrays, held.leaves(READ))
+        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, packing.dtypes, strict=True)]
+        packed = packing.pack(leaves)
+        values = [on_device(array, place_of(h, array.shape)) for h, array in zip(held.arrays, packed, strict=True)]
+        copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in devices_of(held.params)[1:]]
+        states = held.every()
+        values += [a for each in copies for a in each]
+        deque(map(setattr, states, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
+        self._held = replace(held, resting=rest)
+        self._take_counts(meta)
+
+    # -- checkpoints (gluonx.checkpoint) ---------------------------------------------------------------------------
+
+    def _kept_for_checkpoint(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the states by name, as they lie, and all else that the next step depends on, in types of JSON."""
+        if self._by_hand:
+            raise ValueError(f"{type(self._optimizer).__name__} keeps states of its own making, which nobody can write")
+        self._plan_for_states(all_there=False)
+        if self._scaler is not None:
+            self._scaler.settle(self._optimizer)
+        schedule = self._optimizer.lr_scheduler
+        rest = {
+            **described(description(self._optimizer, self._names), "a checkpoint"),
+            "schedule": None if schedule is None else [type(schedule).__name__, simple_of(schedule)],
+            "loss_scale": None if self._scaler is None else self._scaler.state_dict(),
+        }
+        return self._states(lying=True), rest
+
+    def _fits_checkpoint(self, rest: Any, source: str) -> None:
+        """Raise MismatchError if what :meth:`_kept_for_checkpoint` gave is not of a Trainer like this one."""
+        mine, schedule = type(self._optimizer).__name__, self._optimizer.lr_scheduler
+        if not isinstance(rest, dict):
+            raise MismatchError(f"{source} was saved without a Trainer")
+        theirs = rest["schedule"] and rest["schedule"][0]
+        if rest["optimizer"] != mine or rest["names"] != list(self._names):
+            raise MismatchError(
+                f"{source} is of the optimizer {rest['optimizer']} for {len(rest['names'])} parameters, but this "
+                f"Trainer has {mine} for {len(self._names)}, or they have other names"
+            )
+        if theirs != (schedule and type(schedule).__name__):
+            raise MismatchError(f"{source} has the schedule {theirs}, but this Trainer {schedule!r}")
+
+    def _param_of_state(self, name: str) -> Parameter | None:
+        """Return the parameter that a state of this name is of."""
+        owner = name.rpartition("/")[0]
+        return dict(zip(self._names, self._params, strict=True)).get(owner)
+
+    def _take_checkpoint(self, states: dict[str, Any], rest: dict[str, Any]) -> None:
+        """Go on from what :meth:`_kept_for_checkpoint` gave."""
+        self._take_states("the checkpoint", states, rest)
+        if rest["schedule"] is not None:
+            vars(self._optimizer.lr_scheduler).update(rest["schedule"][1])
+        if rest["loss_scale"] is not None and self._scaler is not None:
+            self._scaler.load_state_dict(rest["loss_scale"])
+
+    def _take_counts(self, meta: dict[str, Any]) -> None:
+        numbers = {name: i for i, name in enumerate(self._names)}
+        counts = {numbers[n]: c for n, c in meta["counts"].items() if n in numbers}
+        self._optimizer._index_update_count, self._optimizer.num_update = counts, meta["num_update"]
+        if meta.get("learning_rate") is not None:
+            self._optimizer.lr = meta["learning_rate"]
+
+
+def _as_key(leaf: Any, kind: Any) -> Any:
+    """Return a leaf of a state as optax has it: random keys as such."""
+    return leaf if kind is None else jax.random.wrap_key_data(leaf, impl=kind)

@@ -1,0 +1,784 @@
+"""The Trainer: turns gradients into new weights, as the last node of the step's one program.
+
+``step`` records the optimizer's update of all parameters as a single operator on flat lists (weights, gradients,
+states and one small vector of rates) and then runs the whole pending graph: forward, backward and update are one XLA
+program, and the buffers of weights and states are donated to it. What changes from step to step (learning rate,
+weight decay, counts, ``1 / batch_size``) travels in that vector, so it never recompiles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from typing import Any
+from weakref import ref
+
+from gluonx import lr_scheduler
+from gluonx._frames import door
+from gluonx.block.fusion.files import apart, pieces_of
+from gluonx.block.parameter import Parameter
+from gluonx.block.structure import Text
+from gluonx.deferred import engine
+from gluonx.deferred.contracts import StepRequest
+from gluonx.deferred.core import Handle, current_state
+from gluonx.engine import plain_steps
+from gluonx.errors import (
+    ArgumentError,
+    DeferredInitializationError,
+    GluonxError,
+    StaleGradientError,
+    UninitializedError,
+)
+from gluonx.extensions import NAMES
+from gluonx.optimizer import Optimizer, create
+from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
+from gluonx.optimizer.gradients import check
+from gluonx.trainer.plan import Plan, Planned, give_up, told_value
+from gluonx.trainer.replicas import (
+    Replicated,
+    check_same,
+    leaves_of,
+    new_gradients,
+    put_sums,
+    row_counts,
+    summed,
+    variable_of,
+)
+from gluonx.trainer.states import DeviceUpdater
+
+__all__ = ["Trainer"]
+
+_FRESH = attrgetter("fresh")
+_STALE = (
+    "The gradient of parameter '{path}' has not been renewed by backward since the last step. The loss may not "
+    "depend on it "
+    "(a part of the net that this iteration did not use), or backward was not called. If that is meant, call "
+    "step(batch_size, ignore_stale_grad=True), which leaves such parameters as they are."
+)
+
+_NO_VALUE = (
+    "Parameter '{path}' has no value yet; initialize the net and run it once on real input before trainer.step()"
+)
+
+_NO_TELLING = (
+    "step(value=...) is for optimizers of optax that look at the loss; this Trainer has steps written by hand, a loss "
+    "scale of gluonx.amp, or a store that updates the weights"
+)
+
+_OWN_STORES = ("local", "device", "nccl")
+
+_RESCALED = (
+    "The batch size is not that of the steps before, and a store over processes that updates the weights goes on with "
+    "the optimizer that it was given at the first step."
+)
+
+_ON_STORE = (
+    "{what}() cannot be called where gradients are summed and weights updated in one: call step(), or make the Trainer "
+    "with update_on_kvstore=False"
+)
+
+
+class Trainer(Planned):
+    """Applies an optimizer to a set of parameters.
+
+    Parameters
+    ----------
+    params : dict of str to Parameter, or list of Parameter
+        Usually ``net.collect_params()``. A dict is taken in the order of its sorted names, as MXNet does.
+    optimizer : str, Optimizer or optax.GradientTransformation
+        A name such as ``'adam'``, an object, or any transformation of optax.
+    optimizer_params : dict, optional
+        Settings for an optimizer given by name.
+    kvstore : str or object
+        A store of a class of your own (see `gluonx.compat.kvstore`), which is given all gradients before the update.
+        MXNet's own are taken for ported code: whatever the name, gradients of parameters on several devices are summed
+        by the program of the step. None sums nothing: each device updates its weights by its own gradients.
+    update_on_kvstore : bool, optional
+        Whether a store of your own updates the weights too; by default where it is capable of it. For parameters on
+        several devices: False makes their gradients the sums, so that they can be clipped between `allreduce_grads` and
+        `update`; else each keeps its own, and these two methods are errors.
+    compression_params
+        Taken for ported code.
+    keep_grads : bool
+        Whether gradients stay readable after ``step``, as in Gluon. False saves their memory.
+    schedule : {'constant', 'linear', 'cosine', 'one_cycle'}, optional
+        How the learning rate goes on after a warm-up; see :func:`gluonx.lr_scheduler.create`. The optimizer's rate is
+        the highest.
+    total_steps, warmup_steps : int, optional
+        How many updates the schedule has, and its warm-up.
+    accumulate : int
+        Of so many steps only the last one updates, by the mean of their gradients. Schedules count updates.
+    clip_norm : float, optional
+        The gradients are made shorter, all by one factor, where their common norm is above it.
+    loss_scale : float, optional
+        The first loss scale, for gradients in float16: call ``backward`` within `gluonx.amp.scale_loss`. It grows and
+        shrinks by itself, and steps whose gradients overflow are left out.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, nn, np, Trainer
+    >>> net = nn.Dense(1, in_units=1, use_bias=False, weight_initializer="zeros")
+    >>> net.initialize()
+    >>> trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> with autograd.record():
+    ...     loss = (net(np.ones((1, 1))) - 1) ** 2
+    >>> loss.backward()
+    >>> trainer.step(1)
+    >>> net.weight.data().item()
+    1.0
+    """
+
+    _amp_loss_scaler: Any = None  # a loss scale of the user's, whose has_overflow(params) decides whether to update
+
+    @door
+    def __init__(
+        self,
+        params: Any,
+        optimizer: Any,
+        optimizer_params: Mapping[str, Any] | None = None,
+        kvstore: Any = "device",
+        compression_params: Any = None,
+        update_on_kvstore: bool | None = None,
+        *,
+        keep_grads: bool = True,
+        schedule: str | None = None,
+        total_steps: int | None = None,
+        warmup_steps: int | None = None,
+        accumulate: int = 1,
+        clip_norm: float | None = None,
+        loss_scale: float | None = None,
+    ) -> None:
+        self._names, self._params = _listed(params)
+        self._contexts = self._check_contexts()
+        self._compression_params = compression_params
+        self._init_optimizer(optimizer, dict(optimizer_params or {}))
+        if schedule is not None or total_steps is not None or warmup_steps is not None:
+            self._optimizer.lr_scheduler = _scheduled(self._optimizer, schedule, total_steps, warmup_steps)
+        if accumulate != 1 or clip_norm is not None:
+            _alter(self._optimizer, accumulate, clip_norm)
+        self._scale = float(self._optimizer.rescale_grad)
+        self._keep_grads = keep_grads
+        self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
+        self._found_store = (kvstore, _store_of(kvstore))  # raises for what is no store
+        self._kvstore: Any = None
+        self._reset_kvstore()
+        # gluonx.amp's loss scale
+        self._scaler: Any = None if loss_scale is None else NAMES["gluonx.amp.LossScaler"](loss_scale)
+        self._apart: list[DeviceUpdater] = []  # what updates each device's arrays, where that is not one program
+        self._begin({})
+
+    # -- a step ------------------------------------------------------------------------------------------------------
+
+    @door
+    def step(
+        self, batch_size: float, ignore_stale_grad: bool = False, closure: Any = None, *, value: Any = None
+    ) -> Any:
+        """Update all parameters with their gradients over `batch_size`, and run what is pending.
+
+        Parameters
+        ----------
+        batch_size : number
+            Gradients are multiplied with ``1 / batch_size``. Give 1 if the loss is a mean already.
+        ignore_stale_grad : bool
+            Whether parameters without a new gradient are left as they are instead of raising.
+        closure : callable, optional
+            ``closure()`` computes the loss, or a list of losses, whose sum over `batch_size` is what is made smaller,
+            and nothing else: no ``backward`` is called, before or in it. For optimizers that look at the loss
+            themselves, such as ``optax.lbfgs()``; others take its gradient. Where parameters are on several devices,
+            the first one computes it. See :mod:`gluonx.optimizer.closure`.
+        value : ndarray or number, optional
+            The loss that ``backward`` was called on, for an optimizer that looks at its value, such as
+            ``optax.contrib.reduce_on_plateau()``: it is told the sum over `batch_size`. Others do not look.
+
+        Returns
+        -------
+        ndarray or None
+            With a closure the sum of the loss before the step.
+
+        Raises
+        ------
+        StaleGradientError
+            If a parameter has no new gradient. Nothing has changed then.
+        UninitializedError
+            If a parameter was not initialized.
+        DeferredInitializationError
+            If no forward has reached a parameter, so that its shape is unknown. `ignore_stale_grad` leaves it waiting.
+        """
+        if closure is not None:
+            if value is not None:
+                raise ArgumentError("step() takes a closure or a value; the closure gives the value itself")
+            return self._close(batch_size, closure)
+        before = self._optimizer.rescale_grad
+        try:
+            self._check_and_rescale_grad(self._scale / _positive(batch_size))
+            if self._params_to_init or not self._kv_initialized:
+                self._prepare()
+            if value is not None and (self._by_hand or self._scaler is not None or self._kvstore is not None):
+                raise ArgumentError(_NO_TELLING)
+            if not self._steps_as_written():
+                self._step_apart(ignore_stale_grad, value)
+            elif self._kvstore is None:
+                self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
+            else:
+                self._renewed(ignore_stale_grad)  # raises before anything is sent
+                self._allreduce_grads()
+                self._update(ignore_stale_grad)
+        except BaseException:
+            self._optimizer.rescale_grad = before
+            raise
+
+    def _make_step(self, ignore_stale: bool, value: Any = None, sums: bool = False) -> None:
+        """Update, by one program or by hand; where that fails, the counts are as before."""
+        if self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params):
+            return
+        optimizer = self._optimizer
+        before = optimizer._index_update_count, optimizer.num_update
+        plan = None if self._by_hand else self._plan(ignore_stale)
+        last = None if plan is None else ref(plan.last_value())  # weak: who holds a buffer keeps it from being donated
+        try:
+            if self._by_hand:
+                if sums:
+                    self._sum_in_place(ignore_stale)
+                self._step_imperatively(ignore_stale)
+            elif plan is not None and plan.copies:
+                self._step_on_several(plan, value, sums)
+            elif plan is not None:
+                self._step_in_one(plan, value)
+        except BaseException:
+            if plan is not None and last is not None and plan.last_value() is not last():
+                # An interrupt that came after the program: the step is made.
+                plan.spend()
+            else:
+                optimizer._index_update_count, optimizer.num_update = before
+            raise
+
+    def _step_in_one(self, plan: Plan, value: Any = None) -> None:
+        """Have the update recorded behind all that is pending, and run it all as one program."""
+        optimizer, request = self._optimizer, plan.request
+        self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
+        if value is not None:
+            request = request._replace(op=told_value(plan.op), args=[*self._with_more(request.args), value])
+        elif self._scaler is not None or optimizer.draws:
+            request = request._replace(args=self._with_more(request.args))
+        engine.commit_step(request)
+        if plan.vector is not None:
+            self._vector.stepped()
+        plan.spend()
+
+    def _with_more(self, args: list[Any]) -> list[Any]:
+        """Return the arguments of an update with those behind the step vector."""
+        scale = [] if self._scaler is None else [self._scaler.operand()]
+        return [*args, *scale, *(engine.random_inputs(current_state()) if self._optimizer.draws else ())]
+
+    # -- its plan ----------------------------------------------------------------------------------------------------
+
+    def _plan(self, ignore_stale: bool) -> Plan | None:
+        """Return what this step does; None where there is nothing to do.
+
+        The plan of the last step, as long as nothing was exchanged since; where gradients are missing that need not be
+        there, one for the others.
+        """
+        plan = self._whole_plan(ignore_stale)
+        if plan is None:
+            return None
+        fresh = tuple(map(_FRESH, plan.variables))
+        if False not in fresh:
+            return plan
+        if not ignore_stale:
+            stale = plan.held.params[fresh.index(False)]
+            raise StaleGradientError(_STALE.format(path=stale._path))
+        fresh = tuple([v.fresh if type(v) is not Replicated else v.any_fresh for v in plan.variables])
+        if not any(fresh):
+            return None
+        found = self._plans.get(fresh)
+        if found is None:
+            found = self._taken(fresh, self._make_plan(plan.held.active, plan.waiting, None if all(fresh) else fresh))
+            found.variables = plan.variables
+        return found
+
+    def _whole_plan(self, ignore_waiting: bool) -> Plan | None:
+        """Return the plan of all parameters that are trained, a new one if it fits no more; None if all are frozen."""
+        plan = self._plans.get(None)
+        if plan is None or not plan.fits(self._optimizer):
+            self._plans.clear()
+            active, waiting = self._trained(ignore_waiting)
+            if not active:
+                return None
+            plan = self._taken(None, self._make_plan(active, waiting))
+        if plan.waiting and not ignore_waiting:
+            raise _unreached(plan.waiting[0])
+        return plan
+
+    def _taken(self, key: Any, plan: Plan) -> Plan:
+        """Go by a new plan: its states are those that there are from now on."""
+        self._vector.move(plan.place)
+        self._plans[key], self._held = plan, plan.held
+        return plan
+
+    def _trained(self, ignore_stale: bool) -> tuple[list[int], list[Parameter]]:
+        """Return the positions of parameters that are not frozen, and those of them that still wait for a shape.
+
+        Raises if there is no parameter at all, one has no value (frozen ones too, where all are), or one waits and is
+        not to be ignored.
+        """
+        found = [i for i, p in enumerate(self._params) if p.grad_req != "null"]
+        if not self._params:
+            raise ValueError("this Trainer has no parameter to train: it was given none")
+        waiting: list[Parameter] = []
+        for p in [self._params[i] for i in found or range(len(self._params))]:
+            if p._handle is None:
+                raise UninitializedError(_NO_VALUE.format(path=p._path))
+            if not p._is_ready:
+                waiting.append(p)
+        ready = [i for i in found if self._params[i]._is_ready]
+        if waiting and not (ignore_stale and ready):
+            raise _unreached(waiting[0])
+        return ready, waiting
+
+    def _is_fresh(self, i: int, ignore_stale: bool) -> bool:
+        """Return whether a parameter has a new gradient, on any device where devices may be left out."""
+        p = self._params[i]
+        variable = variable_of(p)
+        if not variable.fresh and not ignore_stale:
+            raise StaleGradientError(_STALE.format(path=p._path))
+        return variable.any_fresh if type(variable) is Replicated else variable.fresh
+
+    def _renewed(self, ignore_stale: bool) -> list[int]:
+        """Return the positions of parameters with a new gradient."""
+        return [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
+
+    # -- a step on several devices -----------------------------------------------------------------------------------
+
+    def _step_on_several(self, plan: Plan, value: Any, sums: bool) -> None:
+        """Step parameters on several devices: gradients are summed over them, and each updates its replicas."""
+        optimizer = self._optimizer
+        if value is not None:
+            raise ArgumentError(
+                "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
+            )
+        if self._kvstore_params["kvstore"] is not None and self._steps_as_written():
+            self._check_replicas(plan)
+        if sums and self._keeps_sums():
+            put_sums(plan.fresh_weights(), plan.counts)
+            sums = False
+        replicas = plan.replica_grads()
+        grads = [g for replica in replicas for g in replica]
+        if sums:
+            grads = summed(replicas, plan.counts)
+        else:
+            engine.even_out(plan.every_weight())
+        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
+        each, args, owned = len(plan.grads), [], []
+        for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):
+            first = len(args)
+            args += [*leaves_of(weights), *grads[k * each : (k + 1) * each], *state]
+            owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
+        args = self._with_more([*args, vector])
+        release = None if self._keep_grads else lambda: give_up([g for replica in replicas for g in replica])
+        del grads
+        engine.commit_step(StepRequest(plan.op, args, plan.targets, owned, release))
+        plan.spend()
+        self._seen = [ref(w.value) for w in plan.every_weight()]
+
+    def _check_replicas(self, plan: Plan) -> None:
+        """Raise where somebody wrote to one replica alone since the last step."""
+        every = plan.every_weight()
+        if len(self._seen) != len(every) or any(w.value is not s() for w, s in zip(every, self._seen, strict=True)):
+            check_same(plan.held.params, every)
+
+    def _sum_in_place(self, ignore_stale: bool) -> None:
+        """Put the sums of gradients over several devices in their places, if there is a store that sums."""
+        if self._kvstore_params["kvstore"] is None or not self._replica_devices():
+            return
+        if not self._by_hand:
+            plan = self._plan(ignore_stale)
+            if plan is not None:
+                put_sums(plan.fresh_weights(), plan.counts)
+            return
+        weights = [self._params[i]._whole._every() for i in self._renewed(ignore_stale)]
+        put_sums([list(replica) for replica in zip(*weights, strict=True)], row_counts(each[0] for each in weights))
+
+    def _keeps_sums(self) -> bool:
+        """Return whether gradients on several devices are their sums after a step, as where no store updates."""
+        wanted = self._kvstore_params["update_on_kvstore"]
+        return self._optimizer.aggregate_num > 1 if wanted is None else not wanted
+
+    # -- steps by other ways: a closure, code of the user's, the two halves apart ------------------------------------
+
+    def _close(self, batch_size: float, closure: Any) -> Any:
+        """Return a step by a function that gives the loss."""
+        size, optimizer = _positive(batch_size), self._optimizer
+        if self._by_hand or self._scaler is not None:
+            why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
+            raise ValueError(f"this Trainer takes no closure, because {why}")
+        if not self._plan_for_states():
+            raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
+        plan = self._plans[None]
+        if plan.update.by_row:
+            raise ValueError(
+                "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
+            )
+        traced = traced_closure(closure, plan.weights)
+        if plan.copies:
+            self._check_replicas(plan)
+            check_writes(traced, self._params)
+        step = ClosedStep(
+            traced,
+            closure,
+            plan.update.apply,
+            plan.op,
+            plan.weights,
+            plan.state,
+            optimizer.draws,
+        )
+        before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
+        try:
+            optimizer.rescale_grad = self._scale / size
+            numbers = optimizer.counted(plan.fresh_indices, plan.held.active).vector()
+            args = step.arguments(numbers, self._replica_devices()[0] if plan.copies else None)
+            engine.commit_step(StepRequest(step.op, args, step.targets, step.owned))
+            plan.spread()
+        except BaseException:
+            optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
+            raise
+        if plan.copies:
+            self._seen = [ref(w.value) for w in plan.every_weight()]
+        return step.loss
+
+    def _step_imperatively(self, ignore_stale: bool) -> None:
+        """Step by the updater of each device: for an optimizer whose steps a user has written on ndarrays."""
+        optimizer, updaters = self._optimizer, self._updaters
+        todo = self._renewed(ignore_stale)
+        if self._scaler is not None and todo:
+            factor = self._scaler.passes([self._params[i]._handle.grad for i in todo])
+            if factor is None:
+                return
+            optimizer.rescale_grad *= factor
+        known = [dict(u.states) for u in updaters]
+        params = [self._params[i]._whole for i in todo]
+        touched = [h for p in params for h in p._every()] + list(handles_in(known))
+        values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
+        try:
+            for k, updater in enumerate(updaters):
+                arrays = [(i, self._params[i]._every()[k]) for i in todo]
+                fresh = [(i, w) for i, w in arrays if self._params[i]._replicas is None or w.variable.fresh]
+                if fresh:
+                    optimizer._set_current_device(k)
+                    updater([i for i, _ in fresh], [w.grad for _, w in fresh], [w for _, w in fresh])
+            engine.flush("trainer.step")
+        except BaseException:
+            for handle, *value in values:
+                handle.value, handle.aval, handle.tape = value
+            for updater, states in zip(updaters, known, strict=True):
+                updater.states = states
+            raise
+        finally:
+            optimizer._set_current_device(0)
+        for i in todo:
+            variable_of(self._params[i]).fresh = False
+        plain_steps[self._why_by_hand()] += 1
+
+    def _why_by_hand(self) -> str:
+        if self._optimizer._is_imperative():
+            return f"{type(self._optimizer).__name__} overrides {' and '.join(self._optimizer._own_updates)}"
+        return "states of trainer._updaters are in somebody's hands"
+
+    def _step_apart(self, ignore_stale: bool, value: Any) -> None:
+        """Do a step whose two halves a subclass has written anew: what these compute is all that is known of it."""
+        cls, own = type(self), self.__dict__
+        names = [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
+        why = f"{cls.__name__} overrides {' and '.join(names)}"
+        if value is not None:
+            raise ArgumentError(f"step(value=...) is not possible, because {why}")
+        plain_steps[why] += 1
+        self._allreduce_grads()
+        self._update(ignore_stale)
+
+    @door
+    def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
+        """Do :meth:`step` without the exchange of gradients, for code that calls `allreduce_grads` itself.
+
+        Raises
+        ------
+        ArgumentError
+            Where parameters are on several devices, or a store of the user's is capable of updating them, and
+            ``update_on_kvstore=False`` was not given: gradients and update are one there.
+        """
+        before = self._optimizer.rescale_grad
+        try:
+            self._check_and_rescale_grad(self._scale / _positive(batch_size))
+            self._prepare()
+            self._refuse_on_store("update")
+            self._update(ignore_stale_grad)
+        except BaseException:
+            self._optimizer.rescale_grad = before
+            raise
+
+    @door
+    def allreduce_grads(self) -> None:
+        """Make the gradients on each device the sum over all; a kvstore of the user's is given them.
+
+        Raises
+        ------
+        ArgumentError
+            As of `update`.
+        """
+        self._prepare()
+        self._refuse_on_store("allreduce_grads")
+        self._allreduce_grads()
+
+    def _refuse_on_store(self, what: str) -> None:
+        if self._update_on_kvstore and (self._kvstore is not None or self._replica_devices()):
+            raise ArgumentError(_ON_STORE.format(what=what))
+
+    # -- what MXNet's Trainer calls on itself, and a subclass may override -------------------------------------------
+
+    def _check_contexts(self) -> list[Any]:
+        return self._check_devices()
+
+    def _check_devices(self) -> list[Any]:
+        """Return the devices of the parameters; none as long as nobody has initialized one."""
+        return next((p.list_device() for p in self._params if p._handle is not None), [])
+
+    def _init_optimizer(self, optimizer: Any, optimizer_params: Mapping[str, Any]) -> None:
+        """Set the optimizer, for the constructor."""
+        if isinstance(optimizer, Optimizer) and optimizer_params:
+            raise ArgumentError(
+                "optimizer_params must be None when an Optimizer object is given, which has its settings"
+            )
+        self._optimizer = create(optimizer, param_dict=dict(enumerate(self._params)), **optimizer_params)
+
+    def _reset_kvstore(self) -> None:
+        """Forget the store; the next step asks `_init_kvstore` for one, and `_init_params` to tell it the weights."""
+        if "dist" in str(getattr(self._kvstore, "type", "")):
+            raise GluonxError("a store over processes cannot be exchanged: make a new Trainer")
+        self._kvstore, self._kv_initialized = None, False
+        self._distributed: bool | None = None
+        self._update_on_kvstore: bool | None = None
+        self._params_to_init = list(self._params)
+
+    def _init_kvstore(self) -> None:
+        """Find the store that gradients go to, before the first step: None where the program of a step sums them."""
+        given, wanted = self._kvstore_params["kvstore"], self._kvstore_params["update_on_kvstore"]
+        if self._found_store[0] is not given:
+            self._found_store = (given, _store_of(given))
+        store = self._found_store[1]
+        if store is not None:
+            if wanted and not store.is_capable("optimizer"):
+                raise ArgumentError(f"update_on_kvstore=True, but {type(store).__name__} cannot update weights")
+            if self._compression_params and hasattr(store, "set_gradient_compression"):
+                store.set_gradient_compression(self._compression_params)
+        elif given is not None and len(self._check_contexts()) > 1:
+            store = None if self._steps_as_written() else NAMES["gluonx.kvstore.create"](given)
+        self._kvstore = store
+        self._update_on_kvstore = self._updates_in(store, wanted)
+        self._distributed = "dist" in str(getattr(store, "type", ""))
+        if store is not None and self._update_on_kvstore:
+            store.set_optimizer(self._optimizer)
+        self._kv_initialized = True
+
+    def _updates_in(self, store: Any, wanted: bool | None) -> bool:
+        """Return whether a store updates the weights; or would, where the program of a step stands for MXNet's own."""
+        if wanted and self._optimizer.aggregate_num > 1:
+            raise ArgumentError("update_on_kvstore=True is not for an optimizer of aggregate_num > 1")
+        if store is None and (self._kvstore_params["kvstore"] is None or len(self._replica_devices()) < 2):
+            return False
+        if wanted is not None:
+            return bool(wanted)
+        return self._optimizer.aggregate_num <= 1 and (store is None or bool(store.is_capable("optimizer")))
+
+    def _init_params(self) -> None:
+        """Tell the store the weights of `_params_to_init`, and leave in that list those that have no shape yet."""
+        waiting = [p for p in self._params_to_init if not p._is_ready]
+        if self._kvstore is not None:
+            numbers = {id(p): i for i, p in enumerate(self._params)}
+            for p in self._params_to_init:
+                if p._is_ready:
+                    arrays = p.list_data()
+                    self._kvstore.broadcast(numbers[id(p)], arrays[0], arrays)
+        self._params_to_init = waiting
+
+    def _check_and_rescale_grad(self, scale: float) -> None:
+        """Set what the optimizer multiplies gradients with."""
+        if self._distributed and self._update_on_kvstore and self._kv_initialized:
+            if self._optimizer.rescale_grad != scale:
+                raise UserWarning(_RESCALED)
+        self._optimizer.rescale_grad = scale
+
+    def _allreduce_grads(self) -> None:
+        """Make the gradients the sums over devices, or have the store do with them what it does."""
+        if self._kvstore is None:
+            self._sum_in_place(True)
+        else:
+            self._pushed()
+
+    def _pushed(self) -> None:
+        """Give each new gradient to the store, which writes to the gradients or, if it updates, to the weights."""
+        for i in self._renewed(True):
+            param = self._params[i]
+            for weight in param._whole._every():
+                new_gradients(weight)  # an old gradient of a device that was left out is not pushed again
+            grads = param.list_grad()
+            self._kvstore.pushpull(i, grads, out=param.list_data() if self._update_on_kvstore else grads, priority=-i)
+            variable_of(param).fresh = True
+
+    def _update(self, ignore_stale_grad: bool = False) -> None:
+        """Update the weights of each device by its gradients, unless the store has done so."""
+        if self._kvstore is None or not self._update_on_kvstore:
+            return self._make_step(ignore_stale_grad)
+        for i in self._renewed(ignore_stale_grad):
+            variable_of(self._params[i]).fresh = False
+
+    def _steps_as_written(self) -> bool:
+        """Return whether `step` may be one program: nobody has overridden the two methods that it consists of."""
+        cls, own = type(self), self.__dict__
+        return (
+            cls._update is _UPDATE
+            and cls._allreduce_grads is _ALLREDUCE
+            and "_update" not in own
+            and "_allreduce_grads" not in own
+        )
+
+    def _prepare(self) -> None:
+        """Do what comes before the first step."""
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
+
+    @property
+    def _param2idx(self) -> dict[str, int]:
+        """The number of each parameter, by the name that no other has."""
+        return {p.name if p._prefixed else p._uuid: i for i, p in enumerate(self._params)}
+
+    @property
+    def _devices(self) -> list[Any]:
+        return self._contexts
+
+    # -- settings ----------------------------------------------------------------------------------------------------
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer."""
+        return self._optimizer
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next update."""
+        return self._optimizer.learning_rate
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the learning rate; no program recompiles for it."""
+        self._optimizer.set_learning_rate(lr)
+
+    @property
+    def amp_loss_scale(self) -> float:
+        """The loss scale of :mod:`gluonx.amp`; AttributeError where there is none."""
+        if self._scaler is None:
+            raise AttributeError("this Trainer has no loss scale: call amp.init_trainer(trainer) after it was made")
+        return self._scaler.loss_scale
+
+    def _attach_scaler(self, scaler: Any) -> None:
+        """Have every update checked and unscaled by `scaler`, a :class:`gluonx.amp.LossScaler`."""
+        self._scaler = scaler
+        self._plans.clear()
+
+    def __repr__(self) -> str:
+        return f"Trainer({len(self._params)} parameters, {self._optimizer!r})"
+
+
+def _unreached(param: Parameter) -> DeferredInitializationError:
+    """Return the error of a step for a parameter that no forward has given a shape."""
+    path = param._path
+    return DeferredInitializationError(
+        Text.UNREACHED.format(path=path, shape=param.shape, block=path.rpartition(".")[0] or path)
+    )
+
+
+def _scheduled(optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None) -> Any:
+    """Return the schedule of a name, for an optimizer that has a rate and none yet."""
+    if name is None or total_steps is None:
+        raise ArgumentError(
+            f"A schedule has a name and a length: schedule='cosine', total_steps=1000; got schedule={name!r}, "
+            f"total_steps={total_steps!r}, warmup_steps={warmup_steps!r}."
+        )
+    if optimizer.lr_scheduler is not None or optimizer.lr is None:
+        raise ArgumentError(
+            "schedule needs the optimizer's learning rate as a number from outside, but it has "
+            + ("an lr_scheduler already." if optimizer.lr_scheduler is not None else "its own inside.")
+        )
+    return lr_scheduler.create(name, optimizer.lr, total_steps, warmup_steps)
+
+
+def _alter(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> None:
+    """Have gradients summed over steps, or clipped, before the optimizer gets them."""
+    check(accumulate, clip_norm)
+    if optimizer._is_imperative() or type(optimizer).rule is not Optimizer.rule:
+        raise ArgumentError(
+            f"accumulate and clip_norm are for optimizers with a formula; {type(optimizer).__name__} has an update "
+            "written by hand, which can do it itself."
+        )
+    optimizer.accumulate, optimizer.clip_norm = accumulate, None if clip_norm is None else float(clip_norm)
+
+
+def _store_of(kvstore: Any) -> Any:
+    """Return the store of a user's class that is meant; None for MXNet's own."""
+    if kvstore is None or (isinstance(kvstore, str) and kvstore.lower() in _OWN_STORES):
+        return None
+    found = NAMES["gluonx.kvstore"](kvstore)
+    if found is not None and not (
+        callable(getattr(found, "broadcast", None)) and callable(getattr(found, "pushpull", None))
+    ):
+        raise ValueError(f"kvstore must be a name, or an object with broadcast and pushpull, got {found!r}")
+    return found
+
+
+def _positive(batch_size: Any) -> float:
+    """Return the batch size as a number; ValueError if it is none that gradients can be divided by."""
+    try:
+        size = float(batch_size)
+    except (TypeError, ValueError):
+        size = math.nan
+    if not 0 < size < math.inf:
+        raise ValueError(f"batch_size must be a positive number, got {batch_size!r}")
+    return size
+
+
+def handles_in(states: Any) -> Iterator[Any]:
+    """Yield the arrays in nested lists, tuples and dicts of states."""
+    if isinstance(states, Handle):
+        yield states
+    elif isinstance(states, (list, tuple, dict)):
+        for item in states.values() if isinstance(states, dict) else states:
+            yield from handles_in(item)
+
+
+def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
+    if isinstance(params, Mapping):
+        params = apart(params) if all(isinstance(p, Parameter) for p in params.values()) else params
+        pairs = [(name, params[name]) for name in sorted(params)]
+    elif isinstance(params, (list, tuple)):
+        single = [piece for p in params for piece in pieces_of(p)]
+        pairs = [(getattr(p, "_path", "") or f"{i}", p) for i, p in enumerate(single)]
+    else:
+        raise ValueError(
+            f"params must be a dict or list of Parameter, such as net.collect_params(), got {type(params).__name__}"
+        )
+    names: list[str] = []
+    unique: list[Parameter] = []
+    seen: set[int] = set()
+    for name, p in pairs:
+        if not isinstance(p, Parameter):
+            raise ValueError(f"params must hold Parameters, but {name!r} is a {type(p).__name__}")
+        if id(p) not in seen:
+            seen.add(id(p))
+            names.append(name)
+            unique.append(p)
+    often = Counter(names)
+    return [f"{name}#{i}" if often[name] > 1 else name for i, name in enumerate(names)], unique
+
+
+_UPDATE, _ALLREDUCE = Trainer._update, Trainer._allreduce_grads
+_HALVES = {"_allreduce_grads": _ALLREDUCE, "_update": _UPDATE}  # of a step, which are one where nobody overrides them
