@@ -19,6 +19,7 @@ from gluonx.deferred import engine as _engine
 from gluonx.deferred import flushing, graph, index_checks, program_cache, replicas
 from gluonx.deferred import host as _host
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
+from gluonx.ops import cudnn
 
 plain_steps: Counter[str] = Counter()  # steps of a Trainer that are more than one program, by reason
 
@@ -219,7 +220,7 @@ def explain(limit: int = 60) -> str:
     """Return the last program: its operations, the user's line behind each, why it ran, and why it was recompiled.
 
     Also told is, since the last :func:`reset_stats`, which blocks ran un-hybridized and which steps of a Trainer were
-    more than one program, and why.
+    more than one program, and why; and what computes the attention that was traced last.
 
     Parameters
     ----------
@@ -229,6 +230,7 @@ def explain(limit: int = 60) -> str:
     last = flushing.LAST
     told = [f"{n} call(s) of a hybridized block ran un-hybridized: {why}" for why, n in counters.unhybridized.items()]
     told += [f"{n} step(s) of a Trainer took the plain way, not one program: {why}" for why, n in plain_steps.items()]
+    told += cudnn.choices()
     if not last:
         return "\n".join(["No program has run yet.", *told])
     node: Node | None = last["node"]

@@ -140,7 +140,16 @@ def _has_attention() -> bool:
     return all(float(device.compute_capability) >= _LEAST_GPU for device in found)
 
 
-def attends(query: Array, key: Array, mask: Array | None, causal: bool) -> bool:
+_choices: dict[str, str] = {}  # what computes attention of which shapes, for `engine.explain`
+_MOST_CHOICES = 16
+
+
+def choices() -> list[str]:
+    """Return sentences that tell what computes the attention that was traced last, and why it is not cuDNN."""
+    return [f"attention of {what} is {how}" for what, how in list(_choices.items())]
+
+
+def attends(query: Array, key: Array, mask: Array | None, causal: bool, drops: bool) -> bool:
     """Return whether cuDNN's fused attention is there and computes this, forward and backward.
 
     Artifacts keep XLA's form: cuDNN's call is bound to the version of the library that it was made with.
@@ -151,20 +160,40 @@ def attends(query: Array, key: Array, mask: Array | None, causal: bool) -> bool:
     key : array, shape (batch, keys, key_heads, width)
     mask : array or None
     causal : bool
+    drops : bool
+        Whether weights are dropped.
     """
-    sizes = (*query.shape, *key.shape)
+    if native_only():
+        return False
+    why = _why_not(query, key, mask, causal, drops)
+    what = f"{query.dtype} {query.shape} to {key.shape}{', causal' * causal}{', masked' * (mask is not None)}"
+    _choices.pop(what, None)
+    _choices[what] = "cuDNN's in programs for CUDA" if why is None else f"XLA's: {why}"
+    while len(_choices) > _MOST_CHOICES:
+        _choices.pop(next(iter(_choices), what), None)
+    return why is None
+
+
+def _why_not(query: Array, key: Array, mask: Array | None, causal: bool, drops: bool) -> str | None:
+    """Return what keeps cuDNN from an attention; None where nothing does."""
+    queries, keys, width = query.shape[1], key.shape[1], query.shape[3]
+    if not all(isinstance(n, int) for n in (*query.shape, *key.shape)):
+        return "its lengths are not known"
+    if 0 in (*query.shape, *key.shape):
+        return "it is empty"
     if query.dtype not in (jnp.bfloat16, jnp.float16) or key.dtype != query.dtype:
-        return False
-    if not all(isinstance(n, int) and n > 0 for n in sizes):
-        return False
-    queries, width = query.shape[1], query.shape[3]
+        return "cuDNN takes bfloat16 and float16"
     if width > _WIDEST_HEAD or width % 8:
-        return False
-    if mask is not None and (queries % 2 or key.shape[1] % 2):
-        return False
-    if causal and queries != key.shape[1]:  # cuDNN counts from the first key, gluonx from the last
-        return False
-    return os.environ.get("GLUONX_CUDNN", "") != "0" and not native_only() and _has_attention()
+        return f"cuDNN takes heads of up to {_WIDEST_HEAD} and a multiple of 8, not {width}"
+    if mask is not None and (queries % 2 or keys % 2):
+        return f"cuDNN takes masks of even lengths, not {queries} and {keys}"
+    if causal and queries != keys:
+        return f"cuDNN counts from the first key and gluonx from the last, of {queries} queries and {keys} keys"
+    if drops:
+        return "weights are dropped"
+    if os.environ.get("GLUONX_CUDNN", "") == "0":
+        return "GLUONX_CUDNN is 0"
+    return None if _has_attention() else "there is no cuDNN here, or a GPU that is too old for it"
 
 
 def attention(

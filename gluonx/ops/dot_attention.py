@@ -221,7 +221,7 @@ def dot_product_attention(
     by_kernel = drop is None and query.dtype != jnp.float64
     plain = by_kernel and mask is None and valid_length is None and (square or not causal)
     allowed = None if plain else _allowed(name, query, keys, mask, valid_length, causal)
-    if drop is None and cudnn.attends(query, keys, mask, causal):
+    if cudnn.attends(query, keys, mask, causal, drop is not None):
 
         def usual(query: Array, keys: Array, values: Array, mask: Array | None, valid: Array | None) -> Array:
             hidden = None if plain else _allowed(name, query, keys, mask, valid, causal)

@@ -19,6 +19,7 @@ from jax.scipy import special
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
+from gluonx.ops.cpu.convolution import native_only
 from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Onnx, Record, Shape, register
 
@@ -38,8 +39,17 @@ def _relu(x: Array) -> Array:
 @_relu.defjvp
 def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (t,) = primals, tangents
-    y = jnp.maximum(x, 0)
-    return y, jax.lax.select(y > 0, t, t * y)  # 0 where it is closed, and NaN where x is
+    y = seen = jnp.maximum(x, 0)
+    if not native_only():
+        # A GPU computes it again from x, mostly in a kernel that reads what x is made of anyway; y need not be kept.
+        again = _positive_part
+        seen = lax.platform_dependent(x, y, cuda=again, rocm=again, default=lambda x, y: y)
+    return y, jax.lax.select(seen > 0, t, t * seen)  # 0 where it is closed, and NaN where x is
+
+
+def _positive_part(x: Array, y: Array) -> Array:
+    """Give `y` by other operations, which XLA does not join with those of the forward pass."""
+    return lax.select(x <= 0, jnp.zeros_like(x), x)
 
 
 @jax.custom_jvp

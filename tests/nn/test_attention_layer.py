@@ -10,6 +10,7 @@ from gluonx import Trainer, autograd, engine, nn, np, npx, ops
 from gluonx import files as serialize
 from gluonx.errors import ShapeError
 from gluonx.export.stablehlo import load_artifact
+from gluonx.ops import cudnn
 
 
 def real(*shape, seed=0):
@@ -319,3 +320,33 @@ def test_a_layer_trains_and_exports(tmp_path):
     path = net.export(tmp_path / "layer")
     assert "self_attention.qkv_weight" in serialize.load_arrays(path / "params.safetensors")
     onp.testing.assert_allclose(load_artifact(path)(real(4, 5, 8)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_explain_tells_what_computes_attention(monkeypatch):
+    """And why it is not cuDNN; of what was traced last."""
+    monkeypatch.setattr("gluonx.ops.cudnn._choices", {})
+    monkeypatch.setattr("gluonx.ops.cudnn._has_attention", lambda: True)
+    monkeypatch.setattr("gluonx.ops.cudnn.attention", lambda query, *_, **__: query)
+    monkeypatch.delenv("GLUONX_CUDNN", raising=False)
+
+    def told(query, keys, dtype="bfloat16", causal=False, mask=None):
+        structs = [jax.ShapeDtypeStruct(shape, dtype) for shape in (query, keys, keys)]
+        structs += [jax.ShapeDtypeStruct(mask, "bool")] if mask else []
+        fn = ops.get("dot_product_attention")
+        jax.eval_shape(lambda *arrays: fn(None, *arrays, causal=causal), *structs)
+        return cudnn.choices()[-1]
+
+    fine = (2, 8, 2, 16)
+    assert told(fine, fine) == f"attention of bfloat16 {fine} to {fine} is cuDNN's in programs for CUDA"
+    assert told(fine, fine, "float32").endswith("is XLA's: cuDNN takes bfloat16 and float16")
+    assert told((2, 8, 2, 136), (2, 8, 2, 136)).endswith("heads of up to 128 and a multiple of 8, not 136")
+    assert "causal is XLA's: cuDNN counts from the first key" in told((2, 4, 2, 16), fine, causal=True)
+    assert "masked is XLA's: cuDNN takes masks of even lengths, not 7 and 8" in told(
+        (2, 7, 2, 16), fine, mask=(2, 7, 8)
+    )
+    monkeypatch.setenv("GLUONX_CUDNN", "0")
+    assert told(fine, fine).endswith("is XLA's: GLUONX_CUDNN is 0")
+    assert set(cudnn.choices()) <= set(engine.explain().splitlines())
+    for length in range(2, 60, 2):
+        told((2, length, 2, 16), fine)
+    assert len(cudnn.choices()) == 16

@@ -11,7 +11,7 @@ from jax.test_util import check_grads
 
 import gluonx as mx
 from gluonx import autograd, nn
-from gluonx.ops import get
+from gluonx.ops import elementwise, get
 from gluonx.ops.cpu import convolution as lowering
 from gluonx.ops.cpu import weight_gradient as products
 from gluonx.ops.cpu.convolution import form_of, native_forms
@@ -626,3 +626,15 @@ def test_export_keeps_the_native_form(tmp_path):
     module = jax.export.deserialize((net.export(tmp_path / "net") / "model.jaxexport").read_bytes()).mlir_module()
     assert module.count("stablehlo.convolution") == 1
     assert "stablehlo.case" not in module
+
+
+def test_a_gpu_computes_relu_again_for_the_gradient():
+    """There it is fused into the kernel that needs it and not kept; the numbers are the same bits, NaN and all."""
+    x = jnp.array([-jnp.inf, -1.0, -0.0, 0.0, 2.0, jnp.inf, jnp.nan])
+    fn = get("relu").fn
+    traced = jax.jit(jax.grad(lambda x: (fn(x) * jnp.arange(7.0)).sum())).trace(x)
+    texts = {name: traced.lower(lowering_platforms=(name,)).as_text() for name in ("cpu", "cuda", "rocm", "tpu")}
+    again = {name: "compare LE," in text for name, text in texts.items()}
+    assert again == {"cpu": False, "cuda": True, "rocm": True, "tpu": False}
+    y = jnp.maximum(x, 0)
+    np.testing.assert_array_equal(elementwise._positive_part(x, y).view("int32") << 1, y.view("int32") << 1)
