@@ -108,7 +108,7 @@ for _name in ("prefix", "params"):
     extensions.BLOCK_KEYWORDS.offer(_name, "gluonx.compat.prefixes:takes_keywords")
 for _name in ("prefix", "name", "name_scope", "_prefix", "_params", "_counter", "_init_counter"):
     extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.prefixes:attribute")
-for _name in ("_collect_params_with_prefix", "_get_activation", "_in_format", "_out_format"):
+for _name in ("_cached_graph", "_collect_params_with_prefix", "_get_activation", "_in_format", "_out_format"):
     extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.privates:attribute")
 extensions.LAMBDAS.offer("name", "gluonx.compat.hybrid_forward:function_of_name")
 extensions.LAMBDAS.offer("F", "gluonx.compat.hybrid_forward:with_namespace")

@@ -1,7 +1,8 @@
 """Attributes of blocks that are MXNet's own business, and that programs ask for all the same.
 
 Conversion tools and libraries walk over ``net._collect_params_with_prefix()``; what a hybridized block was called with
-is in its ``_in_format`` and ``_out_format``; cells of a user's own call ``self._get_activation``.
+is in its ``_in_format`` and ``_out_format``, and its graph in ``_cached_graph``; cells of a user's own call
+``self._get_activation``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import jax
 
 from gluonx import npx
 from gluonx.block.block import Block, HybridBlock
+from gluonx.compat import symbol
 from gluonx.compat.mode import Mode
 from gluonx.rnn import RecurrentCell
 
@@ -70,6 +72,18 @@ def _out_format(block: Any) -> Any:
     return 0 if tree is None else _format(jax.tree.unflatten(tree, [object()] * traces[-1].n_out))
 
 
+def _graph(block: Any) -> tuple[Any, ...]:
+    """Return the inputs of a hybridized block as variables, and the symbol that it gives; before its first call ()."""
+    nesting = _in_format(block)
+    if nesting is None:
+        return ()
+    count = len(jax.tree.leaves(block._traced.last_inputs))
+    inputs = [symbol.var(f"data{number}" if count > 1 else "data") for number in range(count)]
+    given = jax.tree.unflatten(jax.tree.structure(block._traced.last_inputs), inputs)
+    found = jax.tree.leaves(block(*given))
+    return inputs, found[0] if len(found) == 1 else symbol.Group(found)
+
+
 def _format(value: Any) -> Any:
     if value is None:
         return -1
@@ -92,5 +106,6 @@ _ANSWERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
     "_collect_params_with_prefix": (Block, lambda block: functools.partial(_collect, block)),
     "_in_format": (HybridBlock, _in_format),
     "_out_format": (HybridBlock, _out_format),
+    "_cached_graph": (HybridBlock, _graph),
     "_get_activation": (RecurrentCell, lambda cell: functools.partial(_activation, cell)),
 }

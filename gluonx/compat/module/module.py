@@ -361,7 +361,7 @@ class Module(BaseModule):
             (self._param_names, self._executor.arg_dict, arg_params),
             (self._aux_names, self._executor.aux_dict, aux_params),
         ):
-            for name in names:
+            for name in sorted(names):  # the order in which MXNet draws
                 self._begin(name, bound[name], given, initializer, allow_missing, attrs.get(name))
         self.params_initialized = True
 

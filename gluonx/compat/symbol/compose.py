@@ -19,7 +19,8 @@ from gluonx.errors import FormatError
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
 
-_INITS = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
+_INITS = {"moving_mean": '["zero", {}]', "moving_avg": '["zero", {}]', "moving_var": '["one", {}]'}
+_PRELU = '["Constant", {"value": 0.25}]'  # of the gamma of a LeakyReLU, which has none but as a PReLU
 _BILINEAR = '["bilinear", {}]'
 _MARKS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
@@ -139,13 +140,15 @@ def _bound_inputs(
         found[key] = value
     entries: list[Entry] = []
     for key in wanted:
+        init = _PRELU if (op.name, key) == ("LeakyReLU", "gamma") else _INITS.get(key) if key in op.aux else None
         if key in found:
-            entries.append(_single(found[key], op, f"the input '{key}'"))
-        else:
-            init = {"__init__": _INITS[key]} if key in op.aux and key in _INITS else {}
-            entries.append(
-                (Node(f"{name}_{key}", None, (), {**marks, **texts, **init}), 0)
-            )  # as MXNet's, it has all that was said
+            entry = _single(found[key], op, f"the input '{key}'")
+            if init == _PRELU and entry[0].op is None:
+                entry[0].attrs.setdefault("__init__", init)
+        else:  # as MXNet's, it has all that was said
+            begin = {} if init is None else {"__init__": init}
+            entry = (Node(f"{name}_{key}", None, (), {**marks, **texts, **begin}), 0)
+        entries.append(entry)
     return entries
 
 

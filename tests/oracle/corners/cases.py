@@ -332,6 +332,49 @@ def floats_beside_integers():
     return found
 
 
+def graphs_of_blocks():
+    """The graph of a hybridized block, which loggers and converters take from it."""
+    net = nn.HybridSequential(prefix="n_")
+    with net.name_scope():
+        net.add(nn.Dense(4, activation="relu"), nn.Dense(2))
+    net.initialize()
+
+    class Both(nn.HybridBlock):
+        def hybrid_forward(self, F, a, rest):
+            return a + rest[0], a * rest[0]
+
+    both = Both()
+    found = [list(net._cached_graph)]
+    net.hybridize()
+    both.hybridize()
+    x = mx.nd.ones((1, 3))
+    net(x)
+    both(x, [x])
+    for block in (net, both):
+        inputs, out = block._cached_graph
+        names = [i.name for i in (inputs if isinstance(inputs, list) else [inputs])]
+        found.append([names, out.list_arguments(), len(out.list_outputs())])
+    return found
+
+
+def order_of_initialization():
+    """A module gives its parameters values in the order of their names."""
+    seen = []
+
+    class Seen(mx.init.Initializer):
+        def _init_weight(self, name, arr):
+            seen.append(str(name))
+            arr[:] = len(seen)
+
+        _init_bias = _init_gamma = _init_beta = _init_weight
+
+    hidden = mx.sym.BatchNorm(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="z"), name="b")
+    module = mx.mod.Module(mx.sym.FullyConnected(hidden, num_hidden=2, name="a"), label_names=None)
+    module.bind([("data", (2, 4))])
+    module.init_params(Seen())
+    return seen
+
+
 def whole_numbers_rounded():
     """Integers cut off, not rounded."""
     found = []
@@ -348,6 +391,6 @@ def whole_numbers_rounded():
 _BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded)
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
-    matrices, own_iterators, sparse_activations,
+    matrices, own_iterators, sparse_activations, graphs_of_blocks, order_of_initialization,
 )  # fmt: skip
 CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}

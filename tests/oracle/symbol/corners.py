@@ -7,6 +7,13 @@ LINES = [
     "sym.UpSampling(sym.var('d'), scale=2, sample_type='bilinear', num_filter=3, name='up').attr_dict()",
     "sym.UpSampling(sym.var('d'), sym.var('w'), scale=2, sample_type='bilinear', num_filter=3, num_args=2)"
     ".list_arguments()",
+    # How what an operator makes for itself begins.
+    "sym.LeakyReLU(sym.var('d'), act_type='prelu', name='p').attr_dict()",
+    "sym.LeakyReLU(sym.var('d'), sym.var('g'), act_type='prelu').attr_dict()['g']",
+    "sym.LeakyReLU(sym.var('d'), sym.var('g', init=mx.init.One()), act_type='prelu').attr_dict()['g']",
+    "sym.IdentityAttachKLSparseReg(sym.var('d'), name='k').attr_dict()",
+    "[(m.bind([('data', (2, 3))]), m.init_params(), m.get_params()[0]['p_gamma'].asnumpy().tolist())[2] for m in"
+    " [mx.mod.Module(sym.LeakyReLU(sym.var('data'), act_type='prelu', name='p'), label_names=None)]]",
     # What may be given to any operator.
     "sym.FullyConnected(sym.var('d'), num_hidden=3, name='fc', lr_mult=2.0, wd_mult=0, ctx_group='dev1').attr_dict()",
     "sym.Convolution(sym.var('d'), num_filter=3, kernel=(1, 1), name='cv', lr_mult=0.1, force_mirroring=True)"
