@@ -496,7 +496,8 @@ def by_products(monkeypatch):
     """Products make the gradient of every weight that they can, however few channels there are."""
 
     def set_band(places):
-        monkeypatch.setattr(products, "_FEW_CHANNELS", 1)
+        for name in ("_LEAST_CHANNELS", "_MANY_CHANNELS"):
+            monkeypatch.setattr(products, name, 1)
         monkeypatch.setattr(products, "_BAND", places)
         monkeypatch.setattr(products, "_FEW_PLACES", places)
         monkeypatch.setattr(lowering, "_FEW_PLACES", 0)
@@ -584,6 +585,9 @@ def test_where_products_pay():
     assert pay((2, 64, 56, 56), (64, 64, 3, 3)) and pay((2, 64, 56, 56), (32, 64, 3, 3))
     assert not pay((2, 64, 56, 56), (64, 64, 1, 1)), "a kernel of one place is a product as it is"
     assert not pay((2, 3, 56, 56), (64, 3, 3, 3)), "few channels"
+    assert pay((2, 32, 128, 128), (32, 32, 3, 3)) and pay((2, 16, 128, 128), (16, 16, 3, 3))
+    assert not pay((2, 32, 128, 128), (64, 32, 3, 3)), "XLA's own form has more columns"
+    assert not pay((2, 32, 16, 16), (32, 32, 3, 3)), "XLA's own form finds all of it in the cache"
     assert not pay((2, 64, 56, 56), (64, 64, 3, 3), stride=(2, 2))
     assert not pay((2, 64, 56, 56), (64, 32, 3, 3), groups=2)
     assert not pay((0, 64, 56, 56), (64, 64, 3, 3))

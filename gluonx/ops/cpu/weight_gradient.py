@@ -32,17 +32,26 @@ __all__ = ["by_products", "products_pay"]
 
 _BAND = 4096  # places of a band: its images and gradients, shifted, fit into the caches of one core
 _FEW_PLACES = 1024  # images are put together up to here
-_FEW_CHANNELS = 16  # shifted copies of fewer cost as much as they save
+_LEAST_CHANNELS = 16
+_MANY_CHANNELS = 64  # columns of a product that fill the library's registers
+_IN_CACHE = 1 << 19  # elements of image and result; XLA's own form does not suffer where they stay in a core's cache
 
 
 def products_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
-    """Return whether the weight's gradient is to be computed by products."""
+    """Return whether the weight's gradient is to be computed by products.
+
+    They have as many columns as the image has channels, and XLA's own form has as many as there are filters.
+    """
     if geometry.stride != (1, 1) or geometry.groups > 1 or not known(x.shape) or 0 in x.shape:
         return False
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return False
     kernel = geometry.spatial(weight.shape)
-    return math.prod(kernel) > 1 and min(x.shape[geometry.channel], weight.shape[0]) >= _FEW_CHANNELS
+    channels, filters = x.shape[geometry.channel], weight.shape[0]
+    if math.prod(kernel) == 1 or channels < max(_LEAST_CHANNELS, min(filters, _MANY_CHANNELS)):
+        return False
+    results = x.shape[0] * math.prod(geometry.places(x.shape, kernel)) * filters
+    return channels >= _MANY_CHANNELS or math.prod(x.shape) + results > _IN_CACHE
 
 
 def _largest(n: int, most: int) -> int:
