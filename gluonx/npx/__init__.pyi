@@ -1075,7 +1075,7 @@ def smooth_l1(data: ArrayLike, scalar: Any = 1.0, *, out: Any = None) -> ndarray
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond."""
 def softmax(data: ArrayLike, length: ArrayLike | None = None, axis: Any = -1, temperature: ArrayLike | None = None, use_length: Any = False, dtype: Any = None, *, out: Any = None) -> ndarray:
     """``exp(x / temperature)``, normalized along `axis`."""
-def softmax_cross_entropy_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, axis: Any = -1, sparse_label: Any = True, from_logits: Any = False, weight: Any = None, batch_axis: Any = 0, ignore_label: Any = None, *, out: Any = None) -> ndarray:
+def softmax_cross_entropy_loss(pred: ArrayLike, label: ArrayLike, sample_weight: ArrayLike | None = None, axis: Any = -1, sparse_label: Any = True, from_logits: Any = False, weight: Any = None, batch_axis: Any = 0, ignore_label: Any = None, label_smoothing: Any = 0.0, *, out: Any = None) -> ndarray:
     """Cross entropy between the softmax of the prediction and a label."""
 def softmax_output(data: ArrayLike, label: ArrayLike, grad_scale: Any = 1.0, ignore_label: Any = -1.0, multi_output: Any = False, use_ignore: Any = False, preserve_shape: Any = False, normalization: Any = 'null', out_grad: Any = False, smooth_alpha: Any = 0.0, *, out: Any = None) -> ndarray:
     """Return the softmax, with the gradient of the cross-entropy to `label`."""
