@@ -95,10 +95,10 @@ def train(net: Any, numbers: Any, steps: int, batch: int, length: int, rate: flo
 def main(argv: Sequence[str] | None = None) -> int:
     """Train and write; the status is 1 where the last losses are not below the bound."""
     parser = argparse.ArgumentParser(description="A GPT on Python's own reference manual.")
-    for name, value in (("units", 128), ("layers", 4), ("heads", 4), ("steps", 500), ("batch", 16), ("length", 128)):
+    for name, value in (("units", 96), ("layers", 3), ("heads", 4), ("steps", 400), ("batch", 16), ("length", 64)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--rate", type=float, default=3e-3)
-    parser.add_argument("--bound", type=float, default=1.9, help="of the loss")
+    parser.add_argument("--bound", type=float, default=2.0, help="of the loss")
     parser.add_argument("--limit", type=int, help="letters of the text")
     parser.add_argument("--prompt", default="The expression ")
     parser.add_argument("--mesh", type=mesh_of, help="axes and sizes, as data=2,model=2")
