@@ -7,14 +7,16 @@ of a ``config.json``, and `names_of` is the map of names, which `gluonx.weights.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import DTypeLike
 
 from gluonx import np
 from gluonx.block.block import Block, HybridBlock
-from gluonx.block.naming import Map, Part, Turned
+from gluonx.block.naming import Map, Part, Target, Turned
 from gluonx.block.parameter import Parameter
 from gluonx.errors import ArgumentError
 from gluonx.nn import (
@@ -30,7 +32,7 @@ from gluonx.nn.activations import activation_op
 from gluonx.nn.attention import Cache
 from gluonx.np import ndarray
 
-__all__ = ["BERT", "GPT2", "ViT", "names_of", "of_config"]
+__all__ = ["BERT", "GPT2", "ViT", "names_of", "of_config", "saved_names"]
 
 
 class BERT(HybridBlock):
@@ -400,6 +402,47 @@ def names_of(net: Block) -> Map:
             return [(rf"(?:{prefix}\.)?{theirs}", ours) for theirs, ours in rules]
     known = ", ".join(kind.__name__ for kind in _RULES)
     raise ArgumentError(f"There are names of transformers for {known}, not for {type(net).__name__}.")
+
+
+def saved_names(net: Block) -> dict[str, Target]:
+    """Return the map from the names that transformers' model with the same head has: for `gluonx.weights.save`.
+
+    Parameters
+    ----------
+    net : BERT, GPT2, ViT or gluonx.nn.CausalDecoder
+
+    Examples
+    --------
+    >>> saved_names(GPT2(vocab_size=10, num_layers=1, units=8, num_heads=2))["transformer.wte.weight"]
+    'words.weight'
+    """
+    names_of(net)  # raises for another net
+    prefix, rules = next(found for kind, found in _RULES.items() if isinstance(net, kind))
+    with_head = getattr(net, "scores" if isinstance(net, BERT) else "output", True) is not None
+    found: dict[str, Target] = {}
+    known: set[int] = set()
+    params = net.collect_params()
+    for theirs, to in rules:
+        groups = re.findall(r"\(.*?\)", theirs)
+        ours = to if isinstance(to, str) else to.name
+        pattern = re.sub(r"\\(\d)", lambda hit: groups[int(hit[1]) - 1], ours.replace(".", "[.]"))  # noqa: B023
+        for name, param in params.items():
+            hit = re.fullmatch(pattern, name)
+            if hit is None or (id(param) in known and isinstance(to, str)):  # a tied weight is written once
+                continue
+            known.add(id(param))
+            parts = iter([_LEAVES.get(part, part) for part in hit.groups()])
+            full = re.sub(r"\(.*?\)", lambda _: next(parts), theirs).replace(r"\.", ".")  # noqa: B023
+            of_head = full.startswith(("cls.", "classifier.", "lm_head."))
+            found[full if of_head or not with_head else f"{prefix}.{full}"] = _renamed(to, name)
+    return found
+
+
+_LEAVES = {"gamma": "weight", "beta": "bias"}
+
+
+def _renamed(to: Any, name: str) -> Target:
+    return name if isinstance(to, str) else replace(to, name=name)
 
 
 _ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh"}
