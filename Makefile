@@ -17,6 +17,7 @@
 #   make bench-data   images a second of the loaders against the other frameworks'; ARGS='--train 20' for a ResNet's wait
 #   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
 #   make bench-serve  requests a second of a served model, over onnxruntime and PyTorch in the same server
+#   make generated the stubs (.pyi) that editors and type checkers read, and pages of the docs; most targets do so first
 #   make docs      the documentation as a site, build/docs/index.html
 #   make notebooks run the notebooks and write their outputs into them
 #   make bench-venvs   PyTorch and MXNet 2.0 in environments of their own, for those two
@@ -33,10 +34,15 @@ CANDIDATES := $(PYTHON) python3.12 python3.13 python3.11 python3 python
 SUITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
+# Without isolation: a build of its own would install JAX a second time, to write the stubs, which $(VENV)/.generated does.
+WITHIN := --no-build-isolation
+BUILDS := install 'hatchling>=1.26,<2' 'editables>=0.5,<1'
+# What is made of the live modules is made anew where one of these has changed.
+SOURCES := $(shell find gluonx tools tests -name '*.py' -not -path '*/ports*' 2>/dev/null)
 SAY = echo 'installing gluonx and what "$(@F:.%=%)" needs into $(VENV): half a minute to some minutes, by the network'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-room test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-gpu-plan bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo generated test test-room test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-gpu-plan bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -45,18 +51,18 @@ help:
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
 
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.generated
 	@echo 'collecting the tests takes about a minute; then a line of dots for every hundred or so of some 20,000'
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(ARGS)
 
-test-fast: $(VENV)/.test
+test-fast: $(VENV)/.test $(VENV)/.generated
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' --sample 14 $(ARGS)
 
-test-room: $(VENV)/.test
+test-room: $(VENV)/.test $(VENV)/.generated
 	@test -n "$(ROOM)" || { echo 'which room? make test-room ROOM=np' >&2; exit 1; }
 	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(wildcard tests/$(ROOM) tests/test_$(ROOM).py gluonx/$(ROOM) gluonx/$(ROOM).py) $(ARGS)
 
-test-all: $(VENV)/.test
+test-all: $(VENV)/.test $(VENV)/.generated
 	-$(MAKE) $(VENV)/.tpu-plan  # the compiler of TPUs is there for Linux only; elsewhere its tests are skipped
 	GLUONX_TEST_XLA=optimized GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest -n $(JOBS) $(ARGS)
 
@@ -105,13 +111,15 @@ bench-ops: $(VENV)/.core
 	$(PY) -m benchmarks.ops $(ARGS)
 
 # Every page is read anew and every warning is an error: a link or a cross-reference that leads nowhere is one.
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs $(VENV)/.generated
 	$(PY) -m sphinx --builder html --jobs $(JOBS) --fresh-env --fail-on-warning --conf-dir docs $(ARGS) . build/docs
+
+generated: $(VENV)/.core $(VENV)/.generated
 
 notebooks: $(VENV)/.test
 	$(PY) -m tools.notebooks $(ARGS)
 
-lint: $(VENV)/.lint
+lint: $(VENV)/.lint $(VENV)/.generated
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/pyright --pythonpath $(PY)
@@ -126,12 +134,20 @@ clean:
 # One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone.
 $(VENV)/.core: pyproject.toml | $(PY)
 	@$(SAY)
-	$(PIP) install --editable .
+	$(PIP) $(BUILDS)
+	$(PIP) install --editable . $(WITHIN)
 	@touch $@
 
 $(VENV)/.%: pyproject.toml | $(PY)
 	@$(SAY)
-	$(PIP) install --editable '.[$*]'
+	$(PIP) $(BUILDS)
+	$(PIP) install --editable '.[$*]' $(WITHIN)
+	@touch $@
+
+# Stubs and pages, where a source has changed. Whatever asks for it installs gluonx first.
+$(VENV)/.generated: $(SOURCES) | $(VENV)/.core
+	@$(PY) -m tools.stubs --write
+	@$(PY) -m tools.parity --write
 	@touch $@
 
 # The other sides of `make bench-models`. PyTorch as PyPI has it; TORCH=... names another build, such as that for CPUs.
@@ -157,13 +173,15 @@ TORCH ?= torch
 # JAX's plugin for CUDA says on a machine without a GPU that there is none, wherever it is installed.
 .venv-gpu/.done: pyproject.toml | $(PY)
 	$(PY) -m venv .venv-gpu
-	.venv-gpu/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[test,gpu-plan]'
+	.venv-gpu/bin/python -m pip --disable-pip-version-check --quiet $(BUILDS)
+	.venv-gpu/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[test,gpu-plan]' $(WITHIN)
 	@touch $@
 
 # pyright judges with the optional packages installed, or it could not see their types.
 $(VENV)/.lint: pyproject.toml $(VENV)/.test | $(PY)
 	@$(SAY)
-	$(PIP) install --editable '.[lint]'
+	$(PIP) $(BUILDS)
+	$(PIP) install --editable '.[lint]' $(WITHIN)
 	@touch $@
 
 # The first interpreter that is new enough, can make environments, and truly runs: a version manager's shim may

@@ -8,7 +8,6 @@ gluon, np, npx, autograd``.
 from __future__ import annotations
 
 import importlib
-import os
 from typing import Any
 
 from gluonx import _process, aliases, extensions
@@ -16,8 +15,7 @@ from gluonx import _process, aliases, extensions
 __version__ = "0.2.0"
 
 _MODULES = aliases.SHORT
-# Modules that stand for others, such as gluonx.nd, are found in `_names`.
-__path__ = [*__path__, *(os.path.join(folder, "_names") for folder in __path__)]
+__path__ = [*__path__, aliases.path_of("gluonx", __path__[0], aliases.SHORT)]
 _NAMES = {
     "gluonx.block": ("Block", "HybridBlock"),
     "gluonx.block.fusion.layout": ("Fused",),
@@ -65,19 +63,17 @@ _OWN = (
     "lr_scheduler", "metric", "model_zoo", "nn", "np", "npx", "ops", "optimizer", "parallel", "probability",
     "quantization", "random", "rnn", "sparse", "trainer", "utils", "weights",
 )  # fmt: skip
-_UNSHOWN = {"ndarray", "serialize", "symbol_block"}  # modules by names of MXNet that nobody needs to complete
+_UNSHOWN = {"ndarray", "symbol_block"}  # modules by names of MXNet that nobody needs to complete
 
 __all__ = [*sorted({*_WHERE, *_OWN, *aliases.SHORT} - _UNSHOWN)]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    if not (name in _WHERE or name in __all__ or name in _EXTRAS or name in aliases.FORMER):
+    if not (name in _WHERE or name in __all__ or name in _EXTRAS):
         raise AttributeError(aliases.absent(name))
     with _process.uncollected():
         if name in _WHERE:
             found = getattr(importlib.import_module(_WHERE[name]), name)
-        elif name in aliases.FORMER:
-            found = importlib.import_module(f"gluonx.{name}")
         else:
             found = importlib.import_module(_MODULES.get(name, f"gluonx.{name}"))
     globals()[name] = found
@@ -90,6 +86,7 @@ def __dir__() -> list[str]:
 
 extensions.EXPORTERS.offer("mxnet", "gluonx.compat.symbol.exporting:export_mxnet")
 extensions.NAMES.offer("gluonx.Block.itself", "gluonx.compat.privates:is_called_as_a_reference")
+extensions.NAMES.offer("gluonx.amp.LossScaler", "gluonx.amp.scaling:LossScaler")
 extensions.NAMES.offer("gluonx.amp.convert_model", "gluonx.compat.symbol.amp:convert_model")
 extensions.NAMES.offer("gluonx.amp.convert_symbol", "gluonx.compat.symbol.amp:convert_symbol")
 extensions.NAMES.offer("gluonx.deferred.get_symbol", "gluonx.compat.symbol.exporting:get_symbol")
@@ -115,5 +112,4 @@ for _name in ("_collect_params_with_prefix", "_get_activation", "_in_format", "_
     extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.privates:attribute")
 extensions.LAMBDAS.offer("name", "gluonx.compat.hybrid_forward:function_of_name")
 extensions.LAMBDAS.offer("F", "gluonx.compat.hybrid_forward:with_namespace")
-aliases.remember_moves()
 _process.start()

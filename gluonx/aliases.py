@@ -1,21 +1,23 @@
 """Module names that stand for others: ``gluonx.gluon`` has what gluonx has, and ``gluonx.gluon.nn`` is ``gluonx.nn``.
 
-An import of an alias gives the very module that it stands for, not a second copy. Each alias has a file, in
-``gluonx/gluon`` or ``gluonx/_names``, which calls `stand_for`; so no finder is hooked into Python's imports.
-
-Names that only stand in pickles of gluonx 0.1.0 have no file: `remember_moves` enters them, each as a module that has
-nothing of its own and hands on what is where it moved to.
+An import of an alias gives the very module that it stands for, not a second copy. No alias has a file. Python looks for
+the parts of a package in the folders of its ``__path__`` and keeps a finder for each folder; `path_of` adds one folder
+that does not exist to the path of ``gluonx`` and of ``gluonx.gluon``, and its finder knows the table. Python's lists of
+finders and hooks, ``sys.meta_path`` and ``sys.path_hooks``, stay as they are.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 import pkgutil
 import sys
-import types
-from typing import Any
+from collections.abc import Iterator, Mapping
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
-__all__ = ["FORMER", "MOVED", "SHORT", "absent", "remember_moves", "stand_for"]
+__all__ = ["GLUON", "SHORT", "absent", "path_of"]
 
 # By their names in MXNet; `gluonx.context` is an attribute of gluonx and an importable module, as the others are.
 SHORT = {
@@ -47,7 +49,6 @@ SHORT = {
     "recordio": "gluonx.data.recordio",
     "registry": "gluonx.compat.registry",
     "runtime": "gluonx.compat.runtime",
-    "serialize": "gluonx.files",
     "sym": "gluonx.compat.symbol",
     "symbol": "gluonx.compat.symbol",
     "symbol_block": "gluonx.compat.symbol_block",
@@ -56,23 +57,14 @@ SHORT = {
     "visualization": "gluonx.compat.visualization",
     "viz": "gluonx.compat.visualization",
 }
-FORMER = ("exchange", "serialize")  # of gluonx 0.1.0; they warn, and so no `dir` shows them
-# Modules of gluonx 0.1.0 that its pickles name, and where they are now.
-MOVED = {
-    "gluonx.blocktools": "gluonx.block.tools",
-    "gluonx.calls": "gluonx.block.bulking",
-    "gluonx.forms": "gluonx.block.fusion.files",
-    "gluonx.fused": "gluonx.block.fusion.blocks",
-    "gluonx.naming": "gluonx.compat.prefixes",
-    "gluonx.parameterdict": "gluonx.compat.parameter_dict",
-    "gluonx.pieces": "gluonx.block.fusion.pieces",
-    "gluonx.deferred.fusion": "gluonx.block.fusion.layout",
-}
-_ALIASES = {
-    "gluonx.gluon": "gluonx",
-    "gluonx.exchange.stablehlo": "gluonx.export.stablehlo",  # of gluonx 0.1.0
-    **{f"gluonx.{name}": module for name, module in SHORT.items()},
-}
+GLUON = {
+    name: SHORT.get(name, f"gluonx.{name}")
+    for name in (
+        "block", "contrib", "data", "loss", "metric", "model_zoo", "nn", "parameter", "probability", "rnn",
+        "symbol_block", "trainer", "utils",
+    )
+}  # fmt: skip
+"""The modules of ``gluonx.gluon``, each one of gluonx."""
 
 
 def absent(name: str) -> str:
@@ -89,43 +81,51 @@ def absent(name: str) -> str:
     return f"module 'gluonx' has no attribute {name!r}{': ' + way if way else ''}"
 
 
-def _real_name(name: str) -> str | None:
-    for alias, real in _ALIASES.items():
-        if name == alias or name.startswith(alias + "."):
-            return real + name[len(alias) :]
-    return None
+class _Finder:
+    """The finder of a folder that does not exist, in which each module stands for another one."""
+
+    def __init__(self, package: str, names: Mapping[str, str]) -> None:
+        self.package = package
+        self.names = names
+
+    def find_spec(self, name: str, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return the spec of an alias, None for every other name."""
+        package, _, last = name.rpartition(".")
+        known = package == self.package and last in self.names
+        return importlib.util.spec_from_loader(name, self) if known else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python to make the module, which is thrown away: `exec_module` puts another in its place."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module that the alias stands for, and all its parts, under the name of the alias."""
+        _stand_for(module.__name__, self.names[module.__name__.rpartition(".")[2]])
+
+    def iter_modules(self, prefix: str = "") -> Iterator[tuple[str, bool]]:
+        """Give the names of the aliases to `pkgutil`; none is a package, or it would walk through its parts twice."""
+        yield from ((prefix + name, False) for name in self.names)
 
 
-def stand_for(alias: str) -> None:
-    """Put the module that `alias` stands for in its place; called by a file that is the alias and does nothing else.
-
-    Python imports a name by a file of that name, and takes what the file puts into ``sys.modules`` for the module. The
-    parts of a package are put there too: Python would find their files below the alias and run them a second time.
+def path_of(package: str, folder: str, names: Mapping[str, str]) -> str:
+    """Enter a finder of aliases for a folder that does not exist, and return the folder, for a package's ``__path__``.
 
     Parameters
     ----------
-    alias : str
-        The ``__name__`` of the file, such as ``gluonx.gluon.nn`` or ``gluonx.nd``.
+    package : str
+        The package whose parts the aliases are to be, such as ``gluonx.gluon``.
+    folder : str
+        The folder of the package.
+    names : mapping of str to str
+        The last part of each alias, and the whole name of the module that it stands for.
     """
-    real = _real_name(alias)
-    if real is None:
-        raise ImportError(f"{alias} stands for no module of gluonx")
+    path = os.path.join(os.path.abspath(folder), "<aliases>")
+    sys.path_importer_cache[path] = _Finder(package, names)  # type: ignore[assignment]
+    return path
+
+
+def _stand_for(alias: str, real: str) -> None:
+    """Enter a module under its alias, and its parts too: Python would find their files and run them a second time."""
     module = sys.modules[alias] = importlib.import_module(real)
     for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
         if part.name != "__main__":
-            stand_for(f"{alias}.{part.name}")
-
-
-class _Moved(types.ModuleType):
-    """A module under its former name; what it is asked for is imported from where that is now."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # of tools that look at every module there is; nothing is imported for them
-            raise AttributeError(name)
-        return getattr(importlib.import_module(MOVED[self.__name__]), name)
-
-
-def remember_moves() -> None:
-    """Let pickles find what they name by modules of gluonx 0.1.0: Python looks into ``sys.modules`` first."""
-    for name in MOVED:
-        sys.modules.setdefault(name, _Moved(name, f"Moved to `{MOVED[name]}`."))
+            _stand_for(f"{alias}.{part.name}", f"{real}.{part.name}")

@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 JaxDevice: TypeAlias = Any  # jax.Device: a class of jaxlib's C++ half, which has no stubs for type checkers
+DeviceLike: TypeAlias = "Device | str | jax.sharding.Sharding | None"  # what `device=` takes; a jax.Device, too
+DevicesLike: TypeAlias = "DeviceLike | list[Device] | tuple[Device, ...]"  # what may be several: a parameter has an array on each
 
 _KINDS = {"cpu": "cpu", "cpu_pinned": "cpu", "cpu_shared": "cpu", "gpu": "gpu", "tpu": "tpu"}
 _folded: dict[Any, Device] = {}  # by the sharding of arrays on it: a device that shares one of JAX's with another
@@ -253,7 +255,7 @@ def current_device() -> Device:
 current_context = current_device
 
 
-def _on_host(device: Any) -> None:
+def _on_host(device: DeviceLike) -> None:
     """Check that a device is a CPU, or none in particular: where arrays of a forked child are (`gluonx.forked`)."""
     chosen = _current.get() if device is None else device
     kind = getattr(chosen, "device_type", getattr(chosen, "platform", chosen))
@@ -261,7 +263,7 @@ def _on_host(device: Any) -> None:
         forked.check(f"device {chosen}")
 
 
-def resolve(device: Any) -> JaxDevice | None:
+def resolve(device: DeviceLike) -> JaxDevice | None:
     """Return the ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it".
 
     A sharding of JAX is taken as it is, and given for a folded device.

@@ -14,10 +14,11 @@ from __future__ import annotations
 import contextlib
 import threading
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import jax.typing
 import ml_dtypes
 import numpy as np
 
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
+DTypeLike: TypeAlias = "jax.typing.DTypeLike | None"  # what `dtype=` takes; None is the default of whoever is asked
 _cache: dict[Any, np.dtype] = {}
 
 WIDE = frozenset(map(np.dtype, (np.float64, np.int64, np.uint64, np.complex128)))
@@ -97,7 +99,7 @@ def without_64_bits() -> contextlib.AbstractContextManager[None]:
 _NOTHING = contextlib.nullcontext()
 
 
-def canonical(dtype: Any, default: Any = np.float32) -> np.dtype:
+def canonical(dtype: DTypeLike, default: DTypeLike = np.float32) -> np.dtype:
     """Return the ``numpy.dtype`` that is meant by `dtype`.
 
     Parameters
@@ -135,7 +137,7 @@ wide_default: ContextVar[bool] = ContextVar("gluonx_np_default_dtype", default=F
 """The flag of MXNet's ``npx.set_np(dtype=True)``: arrays made without a dtype are float64 if it is set."""
 
 
-def standard(dtype: Any) -> np.dtype:
+def standard(dtype: DTypeLike) -> np.dtype:
     """Get the dtype that ``dtype=`` means for a new array: None is float32, or float64 by NumPy's default."""
     return canonical(np.float64 if dtype is None and wide_default.get() else dtype)
 

@@ -46,8 +46,8 @@ class ArgumentError(GluonxError, ValueError, TypeError, AssertionError):
     """An argument of a kind or value that is not taken, where MXNet's checks are of one of these classes."""
 
 
-class UnsupportedArgumentError(GluonxError, TypeError, NotImplementedError):
-    """An argument that NumPy's function takes and this one does not, where MXNet raises NotImplementedError."""
+class UnsupportedArgumentError(GluonxError, TypeError, ValueError, NotImplementedError):
+    """An argument that NumPy's function takes and this one does not, where MXNet raises one of these."""
 
 
 class ShapeError(GluonxError, ValueError, AssertionError):

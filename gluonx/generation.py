@@ -36,6 +36,8 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     stop: int | Iterable[int] = (),
+    beams: int = 1,
+    length_penalty: float = 1.0,
 ) -> list[list[int]]:
     """Continue prompts by the tokens that a language model finds likely.
 
@@ -44,8 +46,9 @@ def generate(
     net : Block
         With ``init_states(batch_size, length)`` and ``incremental_decode(tokens, states, mask)``, which returns logits
         of shape (batch, new, vocabulary) and the states after them, as :class:`gluonx.nn.CausalDecoder` has them. The
-        mask has shape (batch, new, length). Positions must be relative (rotary, say): short prompts do not start at
-        column 0.
+        mask has shape (batch, new, length). Short prompts do not start at column 0: positions must be relative (rotary,
+        say), or counted by the mask, as ``model_zoo.transformers.GPT2`` does. Where the net says its ``max_length``,
+        prompt and new tokens may not be more.
     prompt : list of list of int, or array of int of shape (batch, length) or (length,)
         The lists may have different lengths.
     max_new_tokens : int
@@ -59,6 +62,12 @@ def generate(
         Draw only among the likeliest tokens that together have this probability.
     stop : int or iterable of int
         Tokens that end a text; the one that was met is its last.
+    beams : int
+        How many texts are kept for each prompt, the likeliest so far (beam search); the best of them is returned. Only
+        with temperature 0.
+    length_penalty : float
+        Texts of a beam search are compared by the sum of their tokens' log-probabilities, divided by their length to
+        this power: above 0 long texts are preferred, below 0 short ones.
 
     Returns
     -------
@@ -75,7 +84,7 @@ def generate(
     Notes
     -----
     All sampling settings are operands of the one program. The cache is as long as the next power of two that holds
-    prompt and new tokens; other batch sizes and other powers are other programs.
+    prompt and new tokens; other batch sizes and other powers are other programs, and so are other numbers of beams.
 
     Examples
     --------
@@ -86,6 +95,13 @@ def generate(
     [5, 5]
     """
     stops = _stops(stop)
+    if beams != 1:
+        if beams < 1 or temperature or top_k is not None or top_p is not None:
+            raise ArgumentError(
+                "beams must be at least 1, and with more than one nothing is drawn (temperature=0, no top_k or top_p); "
+                f"got beams={beams}, temperature={temperature}, top_k={top_k}, top_p={top_p}."
+            )
+        return _beam_search(net, _checked(net, prompt, max_new_tokens), max_new_tokens, stops, beams, length_penalty)
     rows, steps = _steps(net, prompt, max_new_tokens, temperature, top_k, top_p)
     if not stops:  # nothing depends on the tokens: they are read once, at the end
         columns = [np.asarray(tokens) for tokens in list(steps)]
@@ -165,10 +181,8 @@ def _rows(prompt: Any) -> list[np.ndarray]:
     return [row.astype(np.int32) for row in rows]
 
 
-def _steps(
-    net: Block, prompt: Any, count: int, temperature: float, top_k: int | None, top_p: float | None
-) -> tuple[int, Iterator[Any]]:
-    """Check everything; return the number of prompts, and an iterator over the new tokens, arrays of shape (rows,)."""
+def _checked(net: Block, prompt: Any, count: int) -> list[np.ndarray]:
+    """Return the prompts as vectors, of a net that can continue them by `count` tokens."""
     if not (hasattr(net, "init_states") and hasattr(net, "incremental_decode")):
         raise ArgumentError(
             f"generate needs a net with init_states and incremental_decode, as nn.CausalDecoder has them; "
@@ -176,13 +190,26 @@ def _steps(
         )
     if count < 1:
         raise ArgumentError(f"max_new_tokens must be at least 1, got {count}.")
+    rows = _rows(prompt)
+    longest, most = max(len(row) for row in rows) + count, getattr(net, "max_length", None)
+    if most is not None and longest > most:
+        raise ArgumentError(
+            f"{type(net).__name__} has {most} positions, but the longest prompt and {count} new tokens are {longest}."
+        )
+    return rows
+
+
+def _steps(
+    net: Block, prompt: Any, count: int, temperature: float, top_k: int | None, top_p: float | None
+) -> tuple[int, Iterator[Any]]:
+    """Check everything; return the number of prompts, and an iterator over the new tokens, arrays of shape (rows,)."""
     if temperature < 0:
         raise ArgumentError(f"temperature must not be negative, got {temperature}.")
     if top_k is not None and top_k < 1:
         raise ArgumentError(f"top_k must be at least 1, got {top_k}.")
     if top_p is not None and not 0 < top_p <= 1:
         raise ArgumentError(f"top_p must be above 0 and at most 1, got {top_p}.")
-    rows = _rows(prompt)
+    rows = _checked(net, prompt, count)
     settings = (
         np.float32(temperature),
         np.int32(np.iinfo(np.int32).max if top_k is None else top_k),
@@ -194,19 +221,60 @@ def _steps(
 def _run(
     programs: _Programs, net: Any, rows: list[np.ndarray], count: int, settings: tuple[Any, ...]
 ) -> Iterator[jax.Array]:
+    after, empty, states = _begin(net, rows, count)
+    values = programs.values()
+    root = jnp.asarray(prng.root())
+    for _ in range(count):
+        after, states = programs.step(values, states, after, empty, root, np.int32(prng.next_index()), settings)
+        yield after
+        after = after[:, None]
+
+
+def _begin(net: Any, rows: list[np.ndarray], count: int) -> tuple[Any, np.ndarray, Any]:
+    """Return the prompts, padded on the left; how much of each is padding; and empty states."""
     width = _power(max(len(row) for row in rows))
     length = max(_power(width + count), _SMALLEST)
     tokens, empty = np.zeros((len(rows), width), np.int32), np.zeros(len(rows), np.int32)
     for i, row in enumerate(rows):
         tokens[i, width - len(row) :], empty[i] = row, width - len(row)
-    values = programs.values()
-    states = jax.tree.map(_array, net.init_states(len(rows), length), is_leaf=_is_ours)
-    root = jnp.asarray(prng.root())
-    after: Any = tokens
-    for _ in range(count):
-        after, states = programs.step(values, states, after, empty, root, np.int32(prng.next_index()), settings)
-        yield after
-        after = after[:, None]
+    return tokens, empty, jax.tree.map(_array, net.init_states(len(rows), length), is_leaf=_is_ours)
+
+
+def _beam_search(
+    net: Block, rows: list[np.ndarray], count: int, stops: set[int], beams: int, length_penalty: float
+) -> list[list[int]]:
+    """Return for each prompt the best text that the search meets.
+
+    Each step returns the likeliest continuations of the kept texts: those that go on, and those that end. The device
+    keeps states and scores; here the tokens are kept, and the ended texts.
+    """
+    programs = _programs(net)
+    tokens, empty, states = _begin(net, rows, count)
+    values, scores = programs.values(), np.zeros((len(rows), 1), np.float32)
+    words = np.full(max(_power(len(stops) or 1), 8), -1, np.int32)  # few programs serve all numbers of stop tokens
+    words[: len(stops)] = sorted(stops)
+    kept: list[list[list[int]]] = [[[]] for _ in rows]
+    ended: list[list[tuple[float, list[int]]]] = [[] for _ in rows]
+    over = [False] * len(rows)
+    for size in range(1, count + 1):
+        tokens, states, scores, parents, ends = programs.search(values, states, tokens, empty, scores, words, beams)
+        found = [np.asarray(x) for x in (tokens, parents, scores, *ends)]
+        for i in range(len(rows)):
+            if over[i]:
+                continue
+            new, parent, score, last, whose, total = (x[i] for x in found)
+            done = [(float(t) / size**length_penalty, [*kept[i][p], int(w)]) for w, p, t in zip(last, whose, total)]
+            ended[i] = sorted([*ended[i], *(one for one in done if one[0] > -np.inf)], reverse=True)[:beams]
+            kept[i] = [[*kept[i][p], int(w)] for w, p in zip(new, parent)]
+            best = float(score[0]) / size**length_penalty
+            over[i] = len(ended[i]) == beams and best <= ended[i][-1][0]
+            if size == count and not over[i]:
+                going = [(float(s) / size**length_penalty, text) for s, text in zip(score, kept[i])]
+                ended[i] = sorted([*ended[i], *going], reverse=True)
+        if all(over):
+            break
+        tokens = tokens.reshape(-1, 1)
+    return [texts[0][1] for texts in ended]
 
 
 def _power(size: int) -> int:
@@ -222,7 +290,7 @@ def _array(x: Any) -> Any:
 
 
 class _Programs:
-    """The programs of one net: `step` is compiled once for the prompts and once for all tokens after them."""
+    """The programs of one net: each is compiled once for the prompts and once for all tokens after them."""
 
     def __init__(self, net: Block, handles: dict[str, Any], key: Any) -> None:
         self.key, self._handles = key, handles
@@ -234,6 +302,7 @@ class _Programs:
 
         forward = PureForward(decode, handles)  # type: ignore[arg-type] - it is only called
         self.step: Callable[..., Any] = jax.jit(self._stepping(forward), donate_argnums=1)
+        self.search: Callable[..., Any] = jax.jit(self._searching(forward), static_argnums=6)
 
     def values(self) -> dict[str, Any]:
         moment: list[Any] = at_one_moment(list(self._handles.values()))  # another thread may be training them
@@ -244,13 +313,40 @@ class _Programs:
             values: Any, states: Any, tokens: Any, empty: Any, root: Any, index: Any, settings: Any
         ) -> tuple[Any, Any]:
             self.traces += 1
-            length = jax.tree.leaves(states)[0].shape[1]
-            seen = jnp.arange(length)[None, None] >= empty[:, None, None]
-            mask = jnp.broadcast_to(seen, (*tokens.shape, length))
-            (logits, states), _ = forward(values, None, (tokens, states, mask), {}, False)
-            return _choose(logits[:, -1].astype(jnp.float32), prng.wrap(root, index), *settings), states
+            logits, states = _logits(forward, values, states, tokens, empty)
+            return _choose(logits, prng.wrap(root, index), *settings), states
 
         return step
+
+    def _searching(self, forward: PureForward) -> Callable[..., Any]:
+        def step(
+            values: Any, states: Any, tokens: Any, empty: Any, scores: Any, stops: Any, beams: int
+        ) -> tuple[Any, ...]:
+            self.traces += 1
+            rows, before = scores.shape
+            logits, states = _logits(forward, values, states, tokens, jnp.repeat(empty, before))
+            words = logits.shape[-1]
+            totals = (scores[..., None] + jax.nn.log_softmax(logits).reshape(rows, before, words)).reshape(rows, -1)
+            stopping = jnp.isin(jnp.arange(totals.shape[1]) % words, stops)
+            size = min(beams, totals.shape[1])
+            total, place = jax.lax.top_k(totals, size)
+            ends = place % words, place // words, jnp.where(stopping[place], total, -jnp.inf)
+            going, place = jax.lax.top_k(jnp.where(stopping, -jnp.inf, totals), size)
+            parents = place // words
+            rows_before = (parents + before * jnp.arange(rows)[:, None]).reshape(-1)
+            states = jax.tree.map(lambda x: x[rows_before] if x.ndim else x, states)
+            return place % words, states, going, parents, ends
+
+        return step
+
+
+def _logits(forward: PureForward, values: Any, states: Any, tokens: Any, empty: Any) -> tuple[jax.Array, Any]:
+    """Return the logits of what follows the tokens, whose first columns are `empty`, and the states after them."""
+    length = jax.tree.leaves(states)[0].shape[1]
+    seen = jnp.arange(length)[None, None] >= empty[:, None, None]
+    mask = jnp.broadcast_to(seen, (*tokens.shape, length))
+    (logits, states), _ = forward(values, None, (tokens, states, mask), {}, False)
+    return logits[:, -1].astype(jnp.float32), states
 
 
 def _choose(logits: jax.Array, key: Any, temperature: Any, top_k: Any, top_p: Any) -> jax.Array:

@@ -19,6 +19,7 @@ from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.initializer import Uniform
+from gluonx.nn.attention import MultiHeadAttention
 from gluonx.nn.basic import Dense
 from gluonx.ops import get
 
@@ -55,6 +56,7 @@ class LoRADense(Dense):
         super().__init__(units, use_bias=dense.bias is not None, flatten=dense._flatten, in_units=size)
         self.weight, self.bias, self.act = dense.weight, dense.bias, dense.act
         self._rank, self._scale = rank, float(alpha) / rank
+        self._was_fused = False  # whether the layer around had its weight in one product with others
         dtype = dense.weight.dtype
         self.lora_a = Parameter("lora_a", shape=(rank, size), init=Uniform(size**-0.5), dtype=dtype)
         self.lora_b = Parameter("lora_b", shape=(units, rank), init="zeros", dtype=dtype)
@@ -124,7 +126,8 @@ def inject(net: Block, select: str = ".*", rank: int = 8, alpha: float = 16.0) -
     ------
     ArgumentError
         If no dense layer matches, a shape is not known yet, or a layer's weight is used by its parent in one product
-        with others, which would pass the addition by (query, key and value of ``nn.MultiHeadAttention``).
+        with others, which would pass the addition by. (``nn.MultiHeadAttention`` multiplies by query, key and value
+        apart as soon as one of them has an addition.)
 
     Examples
     --------
@@ -139,23 +142,32 @@ def inject(net: Block, select: str = ".*", rank: int = 8, alpha: float = 16.0) -
     """
     pattern = re.compile(select)
     fused = {id(piece) for _, block in net._walk() for piece in pieces_of_block(block)}
+    attentions: list[Block] = []
 
     def wanted(path: str, child: Block, parent: Block, name: str) -> Any:
         if type(child) is not Dense or not pattern.fullmatch(path):
             return None
-        if id(child.weight) in fused:
+        layer = LoRADense(child, rank, alpha)
+        if id(child.weight) not in fused:
+            return layer
+        if not isinstance(parent, MultiHeadAttention):
             raise ArgumentError(
                 f"LoRA cannot stand in '{path}': {type(parent).__name__} multiplies by its weight together with others "
                 "and does not call the layer."
             )
-        return LoRADense(child, rank, alpha)
+        layer._was_fused = True
+        attentions.append(parent)
+        return layer
 
-    frozen = list(dict.fromkeys(net.collect_params().values()))
     paths = _exchange(net, wanted)
     if not paths:
         raise ArgumentError(f"{type(net).__name__} has no dense layer whose path matches {select!r}.")
-    for param in frozen:
-        param.grad_req = "null"
+    for attention in attentions:
+        attention.unfuse()
+    added = parameters(net)
+    for name, param in net.collect_params().items():
+        if name not in added:
+            param.grad_req = "null"
     for path in paths:
         layer = _at(net, path)
         for param in (layer.lora_a, layer.lora_b):
@@ -178,7 +190,19 @@ def merge(net: Block) -> list[str]:
 
     The net computes what it did before, as fast as without LoRA. What was frozen stays frozen.
     """
-    return _exchange(net, lambda path, child, *_: child.merged() if isinstance(child, LoRADense) else None)
+    attentions: list[Block] = []
+
+    def wanted(path: str, child: Block, parent: Block, name: str) -> Dense | None:
+        if not isinstance(child, LoRADense):
+            return None
+        if child._was_fused:
+            attentions.append(parent)
+        return child.merged()
+
+    paths = _exchange(net, wanted)
+    for attention in dict.fromkeys(attentions):
+        attention.fuse()
+    return paths
 
 
 def save(net: Block, filename: str | os.PathLike[str]) -> None:

@@ -192,11 +192,13 @@ class SoftmaxCrossEntropyLoss(_PairLoss):
     ignore_label : int, optional
         Places with this label, such as padding, count for nothing: the loss of a sample is the mean over the others, 0
         without any.
+    label_smoothing : float
+        The share of each label that is spread over all classes evenly.
 
     Raises
     ------
     ArgumentError
-        If a label is to be ignored and labels are distributions.
+        If a label is to be ignored and labels are distributions, or a share is not from 0 to below 1.
 
     Examples
     --------
@@ -214,12 +216,17 @@ class SoftmaxCrossEntropyLoss(_PairLoss):
         batch_axis: int = 0,
         *,
         ignore_label: int | None = None,
+        label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(weight, batch_axis)
+        if not 0 <= label_smoothing < 1:
+            raise ArgumentError(f"label_smoothing must be at least 0 and below 1, got {label_smoothing}.")
         if ignore_label is not None and not sparse_label:
             raise ArgumentError("ignore_label needs labels that are class indices: sparse_label=True.")
         self._axis, self._sparse_label, self._from_logits = axis, sparse_label, from_logits
         attrs = {"axis": axis, "sparse_label": sparse_label, "from_logits": from_logits, **_ignoring(ignore_label)}
+        if label_smoothing:
+            attrs["label_smoothing"] = float(label_smoothing)
         self._bind(ops.softmax_cross_entropy_loss, **attrs)
 
 

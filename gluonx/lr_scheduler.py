@@ -17,7 +17,15 @@ from collections.abc import Sequence
 
 from gluonx.arguments import Checked
 
-__all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
+__all__ = [
+    "CosineScheduler",
+    "FactorScheduler",
+    "LRScheduler",
+    "MultiFactorScheduler",
+    "OneCycleScheduler",
+    "PolyScheduler",
+    "create",
+]
 
 
 class LRScheduler(Checked):
@@ -263,6 +271,102 @@ class CosineScheduler(_Descent):
 
     def _curve(self, part: float) -> float:
         return (1 + math.cos(math.pi * part)) / 2
+
+
+class OneCycleScheduler(LRScheduler):
+    """Go up to ``base_lr`` and then down to nearly nothing, each along half a cosine.
+
+    "Super-Convergence", https://arxiv.org/abs/1708.07120.
+
+    Parameters
+    ----------
+    max_update : int
+        Update count at which the rate is lowest.
+    base_lr : float
+        The highest rate.
+    warmup_steps : int, optional
+        Update count at which it is reached; three tenths of the way by default.
+    div_factor, final_div_factor : float
+        The first rate is ``base_lr / div_factor``, the last one the first over ``final_div_factor``.
+
+    Examples
+    --------
+    >>> rate = OneCycleScheduler(10, base_lr=1.0, warmup_steps=2, div_factor=10.0)
+    >>> rate(0), rate(2), rate(6)
+    (0.1, 1.0, 0.500005)
+    """
+
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        warmup_steps: int | None = None,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+    ) -> None:
+        _need_int("max_update", max_update)
+        warmup_steps = int(0.3 * max_update) if warmup_steps is None else warmup_steps
+        if not 0 <= warmup_steps < max_update or div_factor < 1 or final_div_factor < 1:
+            raise ValueError(
+                "The warm-up must end before max_update, and both factors are at least 1; got warmup_steps="
+                f"{warmup_steps}, max_update={max_update}, div_factor={div_factor}, "
+                f"final_div_factor={final_div_factor}."
+            )
+        super().__init__(base_lr, warmup_steps, base_lr / div_factor)
+        self.max_update, self.final_lr = max_update, self.warmup_begin_lr / final_div_factor
+
+    def get_warmup_lr(self, num_update: int) -> float:
+        """Give the rate of the way up."""
+        return _half_cosine(self.warmup_begin_lr, self.base_lr, num_update / self.warmup_steps)
+
+    def _main_lr(self, num_update: int) -> float:
+        part = (num_update - self.warmup_steps) / (self.max_update - self.warmup_steps)
+        return _half_cosine(self.base_lr, self.final_lr, min(part, 1.0))
+
+
+def _half_cosine(start: float, end: float, part: float) -> float:
+    return end + (start - end) * (1 + math.cos(math.pi * part)) / 2
+
+
+def create(name: str, base_lr: float, total_steps: int, warmup_steps: int | None = None) -> LRScheduler:
+    """Make a schedule by its name.
+
+    Parameters
+    ----------
+    name : {'constant', 'linear', 'cosine', 'one_cycle'}
+        What comes after a linear warm-up: the rate stays, or goes down to 0 along a line or half a cosine.
+        'one_cycle' is :class:`OneCycleScheduler`.
+    base_lr : float
+        The rate at the end of the warm-up.
+    total_steps : int
+        Update count at which it ends.
+    warmup_steps : int, optional
+        Updates of warm-up; none by default, and three tenths of all for 'one_cycle'.
+
+    Raises
+    ------
+    ValueError
+        If there is no schedule of this name, or the warm-up is longer than the whole.
+
+    Examples
+    --------
+    >>> rate = create("cosine", 0.1, total_steps=100, warmup_steps=10)
+    >>> rate(5), rate(10), rate(55), rate(100)
+    (0.05, 0.1, 0.05, 0.0)
+    """
+    if name == "one_cycle":
+        return OneCycleScheduler(total_steps, base_lr, warmup_steps)
+    _need_int("total_steps", total_steps)
+    warmup = 0 if warmup_steps is None else warmup_steps
+    if warmup > total_steps:
+        raise ValueError(f"warmup_steps={warmup} is more than total_steps={total_steps}.")
+    if name == "constant":
+        return FactorScheduler(max(total_steps, 1), 1.0, base_lr=base_lr, warmup_steps=warmup)
+    if name == "linear":
+        return PolyScheduler(total_steps, base_lr, 1, warmup_steps=warmup)
+    if name == "cosine":
+        return CosineScheduler(total_steps, base_lr, warmup_steps=warmup)
+    raise ValueError(f"There is no schedule {name!r}; the names are 'constant', 'linear', 'cosine' and 'one_cycle'.")
 
 
 def __dir__() -> list[str]:

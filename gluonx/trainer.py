@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import files as serialize
+from gluonx import lr_scheduler
 from gluonx._frames import door
 from gluonx.arguments import Checked
 from gluonx.block.fusion.files import apart, pieces_of
@@ -62,6 +63,7 @@ from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Update
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
 from gluonx.optimizer.stepvector import StepVector
+from gluonx.optimizer.wrapped import wrap
 from gluonx.sharding import is_spread, replicated
 from gluonx.thresholds import threshold
 
@@ -259,6 +261,21 @@ def _told_value(op: DerivedOp) -> DerivedOp:
     return found
 
 
+def _scheduled(optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None) -> Any:
+    """Return the schedule of a name, for an optimizer that has a rate and none yet."""
+    if name is None or total_steps is None:
+        raise ArgumentError(
+            f"A schedule has a name and a length: schedule='cosine', total_steps=1000; got schedule={name!r}, "
+            f"total_steps={total_steps!r}, warmup_steps={warmup_steps!r}."
+        )
+    if optimizer.lr_scheduler is not None or optimizer.lr is None:
+        raise ArgumentError(
+            "schedule needs the optimizer's learning rate as a number from outside, but it has "
+            + ("an lr_scheduler already." if optimizer.lr_scheduler is not None else "its own inside.")
+        )
+    return lr_scheduler.create(name, optimizer.lr, total_steps, warmup_steps)
+
+
 def _gradients(variable: Any) -> tuple[Any, ...]:
     """Return the arrays that a gradient is: row numbers and values where it is kept by rows."""
     return (variable.rows, variable.values) if type(variable) is RowVariable else (variable.grad,)
@@ -335,6 +352,18 @@ class Trainer(Checked):
         Taken for ported code.
     keep_grads : bool
         Whether gradients stay readable after ``step``, as in Gluon. False saves their memory.
+    schedule : {'constant', 'linear', 'cosine', 'one_cycle'}, optional
+        How the learning rate goes on after a warm-up; see :func:`gluonx.lr_scheduler.create`. The optimizer's rate is
+        the highest.
+    total_steps, warmup_steps : int, optional
+        How many updates the schedule has, and its warm-up.
+    accumulate : int
+        Of so many steps only the last one updates, by the mean of their gradients. Schedules count updates.
+    clip_norm : float, optional
+        The gradients are made shorter, all by one factor, where their common norm is above it.
+    loss_scale : float, optional
+        The first loss scale, for gradients in float16: call ``backward`` within `gluonx.amp.scale_loss`. It grows and
+        shrinks by itself, and steps whose gradients overflow are left out.
 
     Examples
     --------
@@ -363,18 +392,29 @@ class Trainer(Checked):
         update_on_kvstore: bool | None = None,
         *,
         keep_grads: bool = True,
+        schedule: str | None = None,
+        total_steps: int | None = None,
+        warmup_steps: int | None = None,
+        accumulate: int = 1,
+        clip_norm: float | None = None,
+        loss_scale: float | None = None,
     ) -> None:
         self._names, self._params = _listed(params)
         self._contexts = self._check_contexts()
         self._compression_params = compression_params
         self._init_optimizer(optimizer, dict(optimizer_params or {}))
+        if schedule is not None or total_steps is not None or warmup_steps is not None:
+            self._optimizer.lr_scheduler = _scheduled(self._optimizer, schedule, total_steps, warmup_steps)
+        if accumulate != 1 or clip_norm is not None:
+            wrap(self._optimizer, accumulate, clip_norm)
         self._scale = float(self._optimizer.rescale_grad)
         self._keep_grads = keep_grads
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
         self._found_store = (kvstore, _store_of(kvstore))  # raises for what is no store
         self._kvstore: Any = None
         self._reset_kvstore()
-        self._scaler: Any = None  # gluonx.amp's loss scale
+        # gluonx.amp's loss scale
+        self._scaler: Any = None if loss_scale is None else NAMES["gluonx.amp.LossScaler"](loss_scale)
         self._apart: list[_DeviceUpdater] = []  # what updates each device's arrays, where that is not one program
         self._begin({})
 

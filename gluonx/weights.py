@@ -22,14 +22,15 @@ Nothing in a file is executed, and PyTorch need not be installed. A *map* leads 
 >>> report.complete
 True
 
-`suggest` proposes such a map, `save` writes the parameters under their names again, and `torchvision` has the maps of
-the model zoo.
+`suggest` proposes such a map, `save` writes the parameters under their names again, and `torchvision` and
+`transformers` have the maps of the model zoo. `from_pretrained` makes a net of a folder of the Hugging Face Hub.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,8 +42,23 @@ from gluonx.block import naming
 from gluonx.block.naming import Map, Part, Report, Split, Target, Turned
 from gluonx.errors import FormatError
 from gluonx.model_zoo.torchvision import names_of as torchvision
+from gluonx.model_zoo.transformers import names_of as transformers
+from gluonx.model_zoo.transformers import of_config
 
-__all__ = ["Part", "Report", "Split", "Turned", "load", "match", "read", "save", "suggest", "torchvision"]
+__all__ = [
+    "Part",
+    "Report",
+    "Split",
+    "Turned",
+    "from_pretrained",
+    "load",
+    "match",
+    "read",
+    "save",
+    "suggest",
+    "torchvision",
+    "transformers",
+]
 
 _INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 _SINGLE = ("model.safetensors", "pytorch_model.bin", "model.pt")
@@ -173,5 +189,48 @@ def save(net: Any, place: files.Place, map: Mapping[str, Target] | Report, forma
         If a parameter has no name in the map.
     """
     map = map.by_name if isinstance(map, Report) else map
-    arrays = {name: param.data().asnumpy() for name, param in net.collect_params().items()}
+    params, named = net.collect_params(), {name for target in map.values() for name in naming.names_of(target)}
+    known = {id(params[name]) for name in named if name in params}  # a parameter may stand here under two names
+    arrays = {n: p.data().asnumpy() for n, p in params.items() if n in named or id(p) not in known}
     files.save_arrays(place, naming.returned(arrays, map), format)
+
+
+_LEFT = re.compile(r"cls\..*|(vit\.|bert\.)?pooler\..*|.*\.(position_ids|attn\.(masked_)?bias|inv_freq)")
+"""What files may hold that no forward here reads: heads of pretraining, and tables that are computed."""
+
+
+@door
+def from_pretrained(folder: str | os.PathLike[str], **options: Any) -> Any:
+    """Return a net with its weights, of a folder as the Hugging Face Hub has them; nothing is downloaded.
+
+    Parameters
+    ----------
+    folder : str or path
+        With ``config.json``, and ``model.safetensors`` or another file that `read` knows.
+    **options
+        As for `load`. Heads of pretraining that the net lacks are left out in any case.
+
+    Returns
+    -------
+    Block
+        Of :mod:`gluonx.model_zoo.transformers`.
+
+    Raises
+    ------
+    ArgumentError
+        If the net is of a kind that there is none of here.
+    FormatError
+        If the files do not fit.
+    """
+    path = os.path.join(folder, "config.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path!r} cannot be read: {error}") from error
+    net = of_config(config)
+    arrays, rules = read(folder), transformers(net)
+    extra = match(net, arrays, rules).extra
+    left = {name for name in extra if _LEFT.fullmatch(name)}
+    load(net, {name: array for name, array in arrays.items() if name not in left}, rules, **options)
+    return net

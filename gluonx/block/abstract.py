@@ -50,7 +50,7 @@ def ready_params(block: Block) -> dict[str, Parameter]:
     return dict(found.values())
 
 
-def abstract(block: Block, *inputs: Any) -> Block:
+def abstract(block: Block, *inputs: object) -> Block:
     """Return a copy of `block` whose parameters have shapes and hold no arrays.
 
     Parameters

@@ -104,7 +104,7 @@ class LoadedBlock(HybridBlock):
     def __repr__(self) -> str:
         return f"LoadedBlock('{self.artifact.path}', {self.signature})"
 
-    def __deepcopy__(self, memo: Any) -> LoadedBlock:
+    def __deepcopy__(self, memo: dict[int, object]) -> LoadedBlock:
         return LoadedBlock(self.artifact)
 
 

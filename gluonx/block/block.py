@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 import jax
+from numpy.typing import ArrayLike
 
 from gluonx import initializer
 from gluonx._frames import door, shorten, warn
@@ -57,11 +58,17 @@ from gluonx.block.tools import (
 from gluonx.deferred import tracing
 from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.remat import policy_of
-from gluonx.device import Replicas
+from gluonx.device import DevicesLike, Replicas
+from gluonx.dtype import DTypeLike
 from gluonx.errors import ArgumentError, DynamicShapeError
 from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS, NAMES
 from gluonx.files import Place, load_arrays, name_of
 from gluonx.sharding import Spec
+
+if TYPE_CHECKING:
+    from gluonx.deferred.contracts import Handle
+    from gluonx.initializer import InitLike
+
 
 __all__ = ["Block", "HookHandle", "HybridBlock", "name_blocks_by", "wrap_calls"]
 
@@ -133,21 +140,21 @@ class Block(Checked):
         own["_plain"] = True
         self._block_names.begin(self, prefix, params)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Make a bare instance, once the keywords are known to be right."""
         for key in kwargs:
             if key in BLOCK_KEYWORDS:
                 BLOCK_KEYWORDS[key](cls)
         return super().__new__(cls, *args, **kwargs)
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls._fuses_by_functions = cls.fuse_parameters is not Block.fuse_parameters
         cls._block_names.defined(cls)
 
     # ---------------------------------------------------------------- attributes and children
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         existing = self.__dict__.get(name)
         if isinstance(existing, (Block, Parameter)) and not isinstance(value, type(existing)):
             raise TypeError(
@@ -219,7 +226,7 @@ class Block(Checked):
 
         return block_html(self)
 
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
         """Do the same as a part of what treescope renders."""
         from gluonx.block.display import block_part
 
@@ -244,7 +251,7 @@ class Block(Checked):
 
     else:
 
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        def __call__(self, *args: object, **kwargs: object) -> Any:
             """Run ``forward``, between the hooks if there are any."""
             if Replicas.on and (device := device_of_call(args)) is not None:
                 with device:
@@ -270,7 +277,7 @@ class Block(Checked):
                 shorten(error)
                 raise
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: object, **kwargs: object) -> Any:
         """Compute the block's output. Every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
@@ -300,7 +307,7 @@ class Block(Checked):
         with watch_operators(self._op_hooks.values()):
             return self.forward(*args, **kwargs)
 
-    def _run_forward(self, *args: Any, **kwargs: Any) -> Any:
+    def _run_forward(self, *args: object, **kwargs: object) -> Any:
         """Run the forward without the hooks, which run around it: the part that a trace runs."""
         return self.forward(*args, **kwargs)
 
@@ -316,7 +323,7 @@ class Block(Checked):
         self.__dict__["_ready"] = all(p._is_ready for p in own) and not (fusions is not None and fusions.waiting)
         self._refresh()
 
-    def _deferred_infer_shape(self, *args: Any, **kwargs: Any) -> None:
+    def _deferred_infer_shape(self, *args: object, **kwargs: object) -> None:
         """Have the block tell the shapes of its parameters, by its inputs; MXNet's name for the moment of it."""
         self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
 
@@ -403,7 +410,7 @@ class Block(Checked):
         """
         return HookHandle(self, self.__dict__.setdefault("_back_hooks", {}), (hook, True))
 
-    def intermediates(self, *inputs: Any, names: str | Iterable[str], **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    def intermediates(self, *inputs: Any, names: str | Iterable[str], **kwargs: object) -> tuple[Any, dict[str, Any]]:
         """Run the block, and return also what blocks below it gave; they are recorded like the output.
 
         Parameters
@@ -613,11 +620,11 @@ class Block(Checked):
     @door
     def initialize(
         self,
-        init: Any = None,
-        device: Any = None,
+        init: InitLike = None,
+        device: DevicesLike = None,
         verbose: bool = False,
         force_reinit: bool = False,
-        ctx: Any = None,
+        ctx: DevicesLike = None,
         override: bool = False,
     ) -> None:
         """Initialize all parameters, or prepare it where a shape is not known yet.
@@ -678,7 +685,7 @@ class Block(Checked):
             raise
         fusion.fuse_waiting(self)
 
-    def setattr(self, name: str, value: Any) -> None:
+    def setattr(self, name: str, value: object) -> None:
         """Set an attribute of all parameters: ``net.setattr('grad_req', 'null')``."""
         # The pieces of a fused parameter change their grad_req together, or their shared gradient would have two.
         for param in dict.fromkeys((self.collect_params() if name == "grad_req" else self._params_apart()).values()):
@@ -689,17 +696,17 @@ class Block(Checked):
         for param in self._unique_params():
             param.zero_grad()
 
-    def reset_device(self, device: Any) -> None:
+    def reset_device(self, device: DevicesLike) -> None:
         """Move all parameters to another device, or have a replica of each on several."""
         self._unfuse_for(device)
         for param in self._unique_params():
             param.reset_device(device)
 
-    def reset_ctx(self, ctx: Any) -> None:
+    def reset_ctx(self, ctx: DevicesLike) -> None:
         """Do :meth:`reset_device`, by its older name."""
         self.reset_device(ctx)
 
-    def _unfuse_for(self, device: Any) -> None:
+    def _unfuse_for(self, device: DevicesLike) -> None:
         """Take apart what is fused, or is to be, where the parameters get several devices."""
         if isinstance(device, (list, tuple)) and len(set(device)) > 1:
             for _, block in self._walk():
@@ -745,14 +752,14 @@ class Block(Checked):
         """
         return sharding.shard(self, rules)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters. A block that wants otherwise (BatchNorm) overrides this method."""
         for child in self._children.values():
             child.cast(dtype)
         for param in self._reg_params.values():
             param.cast(dtype)
 
-    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+    def hybridize(self, active: bool = True, **kwargs: object) -> None:
         """Hybridize all :class:`HybridBlock` below this one; see there for the options."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
@@ -951,12 +958,12 @@ class Block(Checked):
     def load_parameters(
         self,
         filename: Place,
-        device: Any = None,
+        device: DevicesLike = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         cast_dtype: bool = False,
         dtype_source: str = "current",
-        ctx: Any = None,
+        ctx: DevicesLike = None,
         ignore_mismatch: bool | str = False,
         *,
         names: naming.Map | None = None,
@@ -1019,12 +1026,12 @@ class Block(Checked):
     def load_dict(
         self,
         param_dict: Mapping[str, Any],
-        device: Any = None,
+        device: DevicesLike = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         cast_dtype: bool = False,
         dtype_source: str = "current",
-        ctx: Any = None,
+        ctx: DevicesLike = None,
         ignore_mismatch: bool | str = False,
         *,
         names: naming.Map | None = None,
@@ -1092,7 +1099,7 @@ class HybridBlock(Block):
 
     _calls_by_itself = False  # whether its class overrides _call_cached_op
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+    def __init__(self, prefix: str | None = None, params: Iterable[Parameter] | None = None) -> None:
         super().__init__(prefix, params)
         own = self.__dict__
         own["_active"] = False
@@ -1107,7 +1114,7 @@ class HybridBlock(Block):
         super().register_child(block, name)
         self._clear_cached_op()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls._calls_by_itself = cls._call_cached_op is not HybridBlock._call_cached_op
 
@@ -1125,7 +1132,7 @@ class HybridBlock(Block):
             return self._call_active(args, kwargs)
         return super()._run(args, kwargs)
 
-    def _call_cached_op(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_cached_op(self, *args: object, **kwargs: object) -> Any:
         """Run the traced forward; what a class of the user's may override, as in MXNet."""
         return self._call_active(args, kwargs)
 
@@ -1232,7 +1239,7 @@ class HybridBlock(Block):
         self._set_active(bool(active), bool(active and scan), remat if active else None)
         super().hybridize(active, **({"scan": True} if scan else {}), **({"remat": remat} if remat else {}))
 
-    def chained(self, blocks: Iterable[Block], x: Any, *args: Any) -> Any:
+    def chained(self, blocks: Iterable[Block], x: ArrayLike, *args: object) -> Any:
         """Give `x` to the first block, its output to the next, and so on; every block gets `args` too.
 
         For the forward of a net of many equal layers: under ``hybridize(scan=True)`` those are one loop, and
@@ -1262,7 +1269,9 @@ class HybridBlock(Block):
         self._refresh()
 
     @door
-    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any) -> None:
+    def optimize_for(
+        self, x: ArrayLike, *args: object, backend: str | None = None, clear: bool = False, **kwargs: Any
+    ) -> None:
         """Hybridize, and run the block once so that it is traced for these inputs.
 
         Parameters
@@ -1288,7 +1297,7 @@ class HybridBlock(Block):
         epoch: int = 0,
         remove_amp_cast: bool = True,
         *,
-        inputs: Any = None,
+        inputs: Sequence[Any] | None = None,
         dynamic_batch: bool = True,
         platforms: Any = None,
         vjp_order: int = 0,
@@ -1365,13 +1374,13 @@ class HybridBlock(Block):
             buckets,
         )
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters; a hybridized block stays so and is traced again."""
         super().cast(dtype)
         self._clear_cached_op()
 
     @door
-    def infer_shape(self, *args: Any) -> None:
+    def infer_shape(self, *args: object) -> None:
         """Find the unknown shapes of all parameters below from example inputs, without computing anything.
 
         A layer that knows its parameters' shapes overrides this method and assigns them, as in
@@ -1386,7 +1395,7 @@ class HybridBlock(Block):
         arrays = [i for i, leaf in enumerate(leaves) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
         structs = [jax.ShapeDtypeStruct(tuple(leaves[i].shape), leaves[i].dtype) for i in arrays]
 
-        def forward(*handles: Any) -> None:
+        def forward(*handles: Handle) -> None:
             for i, handle in zip(arrays, handles):
                 leaves[i] = handle
             self.forward(*jax.tree.unflatten(tree, leaves))
@@ -1438,7 +1447,7 @@ def wrap_calls(wrap: Callable[[Any], Any] | None) -> None:
 
 
 def _offered(name: str) -> Any:
-    def method(self: HybridBlock, *args: Any, **kwargs: Any) -> Any:
+    def method(self: HybridBlock, *args: object, **kwargs: object) -> Any:
         return BLOCK_METHODS[name](self, *args, **kwargs)
 
     method.__name__, method.__qualname__ = name, f"HybridBlock.{name}"

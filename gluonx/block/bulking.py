@@ -12,6 +12,7 @@ pay: for inputs of more than a few kinds, or where each call is another program,
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -43,13 +44,13 @@ class Calls:
     def __init__(self) -> None:
         self.kinds: dict[Any, list[int]] = {}
 
-    def __deepcopy__(self, memo: Any) -> Calls:
+    def __deepcopy__(self, memo: dict[int, object]) -> Calls:
         return Calls()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Calls, ()
 
-    def run(self, forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
+    def run(self, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
         """``forward(*args, **kwargs)``, operator by operator or gathered."""
         if _local.inside:
             return forward(*args, **kwargs)
@@ -88,7 +89,7 @@ def _kind_of(args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any
     return tuple(kind)
 
 
-def _gathered(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
+def _gathered(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
     set_state(state_with(bulk=_AT_MOST))
     try:
         out = forward(*args, **kwargs)

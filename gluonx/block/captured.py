@@ -49,7 +49,7 @@ class Captured:
 
     __slots__ = ("arrays", "build", "fixed", "held", "key", "module", "seen")
 
-    def __init__(self, fn: Any, fixed: bool) -> None:
+    def __init__(self, fn: Callable[..., Any], fixed: bool) -> None:
         self.arrays: list[Any] = []
         self.held: list[Any] = []
         self.fixed = fixed
@@ -61,7 +61,7 @@ class Captured:
         """Return the function with these arrays in the place of those that were found."""
         return self.build(arrays, {})
 
-    def look(self, value: Any, depth: int) -> tuple[Any, Build]:
+    def look(self, value: object, depth: int) -> tuple[Any, Build]:
         """Return the key of a value, and how it is built again."""
         kind: Any = type(value)
         if kind in _PLAIN:
@@ -92,7 +92,7 @@ class Captured:
         self.held.append(value)
         return (id(value), *self._plain_attributes(value)), lambda *_: value
 
-    def _plain_attributes(self, value: Any) -> list[Any]:
+    def _plain_attributes(self, value: object) -> list[Any]:
         """Return the numbers among the attributes of an object that is known by its identity, such as settings."""
         if isinstance(value, (*_SKIPPED, FunctionType)) or _is_library(type(value)):
             return []
@@ -137,7 +137,7 @@ class Captured:
         own, begin = self._object(value.__self__, depth)
         return ("method", key, own), lambda *found: MethodType(build(*found), begin(*found))
 
-    def _object(self, value: Any, depth: int) -> tuple[Any, Build]:
+    def _object(self, value: object, depth: int) -> tuple[Any, Build]:
         """Return an object by its identity and its attributes; what is built is a shallow copy."""
         self.held.append(value)
         attributes = getattr(value, "__dict__", None)
@@ -212,13 +212,13 @@ def _is_library(what: Any) -> bool:
     return (getattr(what, "__module__", None) or "").partition(".")[0] in _LIBRARIES
 
 
-def _innermost(fn: Any) -> Any:
+def _innermost(fn: Callable[..., Any]) -> Any:
     while isinstance(fn, (functools.partial, MethodType)):
         fn = fn.func if isinstance(fn, functools.partial) else fn.__func__
     return fn
 
 
-def captured(fn: Any, fixed: bool = False) -> Captured | None:
+def captured(fn: Callable[..., Any], fixed: bool = False) -> Captured | None:
     """Look at what `fn` sees beside its arguments; None for functions of libraries, and what is no Python function.
 
     Parameters

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,11 +29,15 @@ from gluonx.deferred.graph import at_one_moment
 from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
 
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
+
 _FORMAT = "gluonx-block-1"
 
 
 def save_parameters(
-    block: Any, filename: serialize.Place, deduplicate: bool | None = None, format: str | None = None
+    block: Block, filename: serialize.Place, deduplicate: bool | None = None, format: str | None = None
 ) -> None:
     """Write the parameters of `block` by structured name, as MXNet keeps them; see ``Block.save_parameters``."""
     params = block._params_apart()
@@ -97,7 +101,7 @@ class Options:
         return wanted if isinstance(wanted, bool) else re.match(wanted, name) is not None
 
 
-def load_parameters(block: Any, filename: serialize.Place, options: Options) -> None:
+def load_parameters(block: Block, filename: serialize.Place, options: Options) -> None:
     """Read the parameters of `block` from a file; see ``Block.load_parameters``."""
     # Views of the file, which _staged copies: the only copy in memory is the one that computes.
     # Their checksums are compared meanwhile.
@@ -111,7 +115,7 @@ def read(filename: serialize.Place) -> dict[str, Any]:
 
 
 def load_dict(
-    block: Any,
+    block: Block,
     arrays: Mapping[str, Any],
     source: str,
     options: Options,
@@ -229,7 +233,7 @@ def _warn_of_torn_ties(params: Mapping[str, Parameter], arrays: Mapping[str, Any
             warn(f"'{first}' and '{name}' share one parameter, but come with different values; '{name}' is taken.")
 
 
-def share(block: Any, shared: Mapping[str, Parameter]) -> None:
+def share(block: Block, shared: Mapping[str, Parameter]) -> None:
     """Put given parameters in the place of those of `block`; see ``Block.share_parameters``."""
     if not isinstance(shared, Mapping) or not all(isinstance(p, Parameter) for p in shared.values()):
         raise ValueError(f"share_parameters takes a dict of parameters, as from collect_params(), got {shared!r}")
@@ -256,7 +260,7 @@ def share(block: Any, shared: Mapping[str, Parameter]) -> None:
         setattr(owner, attribute, param)
 
 
-def save_model(block: Any, prefix: str | PathLike[str]) -> None:
+def save_model(block: Block, prefix: str | PathLike[str]) -> None:
     """Write the structure and the parameters of `block`; see ``Block.save``."""
     prefix = os.fspath(prefix)
     names = _first_names(block._params_apart())
@@ -265,7 +269,7 @@ def save_model(block: Any, prefix: str | PathLike[str]) -> None:
         json.dump({"format": _FORMAT, "block": _describe(block, names)}, file, indent=1)
 
 
-def _describe(block: Any, names: Mapping[Parameter, str]) -> dict[str, Any]:
+def _describe(block: Block, names: Mapping[Parameter, str]) -> dict[str, Any]:
     return {
         "class": type(block).__name__,
         "hybridized": bool(getattr(block, "_active", False)),
@@ -274,7 +278,7 @@ def _describe(block: Any, names: Mapping[Parameter, str]) -> dict[str, Any]:
     }
 
 
-def load_model(block: Any, prefix: str | PathLike[str]) -> None:
+def load_model(block: Block, prefix: str | PathLike[str]) -> None:
     """Read what :func:`save_model` wrote; see ``Block.load``."""
     prefix = os.fspath(prefix)
     described = _read_description(f"{prefix}-model.json")
@@ -310,7 +314,7 @@ def _read_description(path: str) -> dict[str, Any]:
     return content["block"]
 
 
-def _compare(block: Any, described: Any, prefix: str, origin: dict[str, str]) -> list[str]:
+def _compare(block: Block, described: Any, prefix: str, origin: dict[str, str]) -> list[str]:
     """List the differences of a block and a description; fill `origin` with the first name of each parameter."""
     here = prefix[:-1] or "the block itself"
     described = described if isinstance(described, dict) else {}

@@ -71,7 +71,7 @@ def _constructor(cls: type[Block], rows: list[inspect.Parameter]) -> Any:
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     signature = inspect.Signature([own, *rows], return_annotation="None")
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: Any, *args: object, **kwargs: object) -> None:
         try:
             given = signature.bind(self, *args, **kwargs)
         except TypeError as error:

@@ -12,6 +12,7 @@ import dataclasses
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gluonx import html
@@ -72,7 +73,7 @@ def _tree(name: str, block: Block, seen: set[int], unfolded: bool) -> str:
     return html.folding(_title(name, block), parts, unfolded)
 
 
-def _rendered(value: Any) -> str | None:
+def _rendered(value: object) -> str | None:
     """Render a value by treescope, where it is installed and wanted."""
     if os.environ.get("GLUONX_DISPLAY", "").lower() == "plain":
         return None
@@ -107,7 +108,7 @@ def parameter_html(param: Parameter) -> str:
     return _rendered(param) or html.table(_COLUMNS, [_row(param._path, param, False)], _RIGHT)
 
 
-def block_part(block: Block, path: str | None, render: Any) -> Any:
+def block_part(block: Block, path: str | None, render: Callable[..., Any]) -> Any:
     """Return a block as treescope renders it; see its ``__treescope_repr__``."""
     from treescope import rendering_parts as parts
 
@@ -126,7 +127,7 @@ def block_part(block: Block, path: str | None, render: Any) -> Any:
     return parts.build_custom_foldable_tree_node(inside, path, parts.text(title + " {"), state)
 
 
-def parameter_part(param: Parameter, path: str | None, render: Any) -> Any:
+def parameter_part(param: Parameter, path: str | None, render: Callable[..., Any]) -> Any:
     """Return a parameter as treescope renders it, in one line."""
     from treescope import rendering_parts as parts
 

@@ -191,7 +191,7 @@ def _last(spec: InputSpec) -> InputSpec:
     return InputSpec(spec.name, (batch, *space, channel), spec.dtype)
 
 
-def _is_spec(value: Any) -> bool:
+def _is_spec(value: object) -> bool:
     return all(
         isinstance(leaf, InputSpec) for leaf in jax.tree.leaves(value, is_leaf=lambda v: isinstance(v, InputSpec))
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gluonx._frames import door
 from gluonx.block.captured import Captured, captured
@@ -29,6 +30,7 @@ from gluonx.host import copied, to_jax
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block
+    from gluonx.np.handle import ndarray
 
 __all__ = ["Functional", "PureForward", "from_jax", "functional"]
 
@@ -65,7 +67,7 @@ class PureForward:
         return _forward_of, (self.net, list(self.handles), self._exports)
 
     def __call__(
-        self, values: dict[str, Any], key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool
+        self, values: dict[str, Any], key: object, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool
     ) -> tuple[Any, dict[str, Any]]:
         """Return what the forward gives for arguments in which arrays of JAX stand, and all values after it.
 
@@ -86,7 +88,7 @@ class PureForward:
         trace = self.trace(handles, inside, _started(key))
         trace.runs_hooks = None if self._exports else True
 
-        def enter(x: Any) -> Any:
+        def enter(x: ArrayLike) -> Any:
             return trace.enter(x) if hasattr(x, "shape") and not isinstance(x, Handle) else x
 
         with trace.running(False, train, pure=True):
@@ -108,7 +110,7 @@ def _forward_of(net: Block, names: list[str], exports: bool) -> PureForward:
     return PureForward(net, {name: params[name]._handle for name in names}, exports)
 
 
-def _entering(value: Any) -> Any:
+def _entering(value: object) -> Any:
     """Return an input of a pure function: numbers are arrays without dimensions."""
     return to_jax(value) if isinstance(value, (bool, int, float, complex, np.generic)) else value
 
@@ -155,7 +157,7 @@ class Functional:
                 kind[name] = jnp.copy(handle._read())
         self._forward = PureForward(net, handles, reached)
 
-    def __call__(self, *inputs: Any, key: Any = None, train: bool = False) -> tuple[Any, Any]:
+    def __call__(self, *inputs: Any, key: object = None, train: bool = False) -> tuple[Any, Any]:
         """Do :meth:`apply` with the arrays that this object holds: return the outputs, and the state afterwards."""
         return self.apply(self.params, self.state, key, *inputs, train=train)
 
@@ -184,7 +186,7 @@ class Functional:
         return f"Functional({type(self._forward.net).__name__}, {len(self.params)} params, {len(self.state)} state)"
 
     def apply(
-        self, params: dict[str, Any], state: dict[str, Any], key: Any, *inputs: Any, train: bool = False
+        self, params: dict[str, Any], state: dict[str, Any], key: object, *inputs: Any, train: bool = False
     ) -> tuple[Any, Any]:
         """Return the forward pass, pure and traceable.
 
@@ -226,7 +228,7 @@ class Functional:
                 handle._assign(new_handle(new))  # type: ignore[attr-defined]
 
 
-def _portable(array: Any) -> Any:
+def _portable(array: ndarray) -> Any:
     return np.asarray(array) if isinstance(array, jax.Array) and array.dtype in WIDE else array
 
 
@@ -245,7 +247,7 @@ jax.tree_util.register_pytree_with_keys(
 )
 
 
-def _started(key: Any) -> Any:
+def _started(key: object) -> Any:
     """Return the key of a trace, or what makes it, or None."""
     if callable(key):
         return lambda: (_words(key()), np.int32(0))
@@ -324,7 +326,7 @@ def from_jax(
     function = fn
 
     @functools.wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         moving = [a for i, a in enumerate(args) if i not in nums]
         named = {k: v for k, v in kwargs.items() if k not in names}
         fixed = (
@@ -389,6 +391,6 @@ class _JaxOp:
         return jax.tree.unflatten(self.trees[_kinds(handles)], outs)
 
 
-def _kinds(leaves: Any) -> tuple[Any, ...]:
+def _kinds(leaves: Sequence[Any]) -> tuple[Any, ...]:
     """Return the shapes of the inputs; a number is an array without dimensions."""
     return tuple([tuple(getattr(x, "shape", ())) for x in leaves])

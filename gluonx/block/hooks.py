@@ -9,7 +9,7 @@ one that reads a value has it computed up to there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -19,11 +19,14 @@ from gluonx.deferred.core import Handle
 from gluonx.deferred.engine import as_handle
 from gluonx.errors import ArgumentError
 
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
 
 class Watched:
     """One call of `block` whose gradients its backward hooks see."""
 
-    def __init__(self, block: Any, befores: Sequence[Any], hooks: Sequence[Any]) -> None:
+    def __init__(self, block: Block, befores: Sequence[Any], hooks: Sequence[Any]) -> None:
         self.block, self.befores, self.hooks = block, tuple(befores), tuple(hooks)
         self.inputs: _Border | None = None
         self.grad_outputs: Any = None
@@ -122,7 +125,7 @@ class _Identity(autograd.Function):
         return [None if g is None else as_handle(g) for g in self.border.flat(found)]
 
 
-def _checked(found: Any, before: tuple[Any, ...], block: Any, what: str) -> tuple[Any, ...]:
+def _checked(found: Any, before: tuple[Any, ...], block: Block, what: str) -> tuple[Any, ...]:
     """Return the gradients that a hook gave in place of `before`."""
     given = found if isinstance(found, tuple) else tuple(found) if isinstance(found, list) else (found,)
     if len(given) != len(before):

@@ -8,10 +8,14 @@ method of its own name (``hybrid_forward``), a keyword (``prefix=``), an attribu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from gluonx.extensions import BLOCK_KEYWORDS, BLOCK_MEMBERS
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+    from gluonx.block.parameter import Parameter
 
 
 class Names:
@@ -23,36 +27,36 @@ class Names:
             if name in vars(cls):
                 BLOCK_MEMBERS[name](cls)
 
-    def begin(self, block: Any, prefix: str | None, params: Any) -> None:
+    def begin(self, block: Block, prefix: str | None, params: Iterable[Parameter]) -> None:
         """Name a block that is being made; `prefix` and `params` are what its constructor was given."""
         if prefix is not None or params is not None:
             BLOCK_KEYWORDS["prefix"](type(block))
             type(block)._block_names.begin(block, prefix, params)
 
-    def adopt(self, block: Any, param: Any, name: str) -> Any:
+    def adopt(self, block: Block, param: Parameter, name: str) -> Any:
         """Return the parameter that the attribute `name` of `block` is to hold: `param`, or one that is shared."""
         del block, name
         return param
 
-    def own(self, block: Any) -> Any:
+    def own(self, block: Block) -> Any:
         """Return the dict of a block's own parameters."""
         return block._reg_params
 
-    def collected(self, block: Any, select: str | None) -> Any:
+    def collected(self, block: Block, select: str | None) -> Any:
         """Return the result of ``block.collect_params(select)``, or None (as here) if it has the structured names."""
         del block, select
 
-    def shared(self, block: Any, params: Any) -> Any:
+    def shared(self, block: Block, params: Mapping[str, Parameter]) -> Mapping[str, Parameter]:
         """Return by structured name what ``block.share_parameters`` was given."""
         del block
         return params
 
-    def structured(self, block: Any, arrays: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    def structured(self, block: Block, arrays: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arrays of a file by structured name."""
         del block, params
         return arrays
 
-    def saved(self, block: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+    def saved(self, block: Block, arrays: dict[str, Any]) -> dict[str, Any]:
         """Return arrays by structured name under the names that a file of :meth:`file_format` has for them."""
         del block
         return arrays

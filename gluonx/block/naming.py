@@ -168,6 +168,11 @@ def _expanded(target: Target, hit: re.Match[str]) -> Target:
     raise TypeError(f"a rule's target must be a name, Turned, Split or Part, got {target!r}")
 
 
+def names_of(target: Target) -> Sequence[str]:
+    """Return our names that an array goes to."""
+    return target.names if isinstance(target, Split) else [target if isinstance(target, str) else target.name]
+
+
 def targets(names: Iterable[str], ours: Mapping[str, Any], map: Map) -> dict[str, Target]:
     """Return where each of their names goes; counters of PyTorch that nothing names are left out."""
     exact = isinstance(map, Mapping)
@@ -293,9 +298,10 @@ def match(
     to = targets(arrays, params, map)
     made = arranged(arrays, params, map) if made is None else made
     report = Report()
-    report.missing = [name for name in params if name not in made]
+    known = {id(params[name]) for name in made if name in params}  # a parameter may stand here under two names
+    report.missing = [name for name, param in params.items() if id(param) not in known]
     for theirs, target in to.items():
-        names = target.names if isinstance(target, Split) else [target if isinstance(target, str) else target.name]
+        names = names_of(target)
         if not any(name in params for name in names):
             report.extra.append(theirs)
             continue

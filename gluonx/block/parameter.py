@@ -24,12 +24,13 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from operator import methodcaller
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 from jax.core import eval_context
 from jax.sharding import NamedSharding
+from numpy.typing import ArrayLike
 
 from gluonx import initializer
 from gluonx._frames import cast, door, warn
@@ -47,8 +48,8 @@ from gluonx.block.structure import (
 from gluonx.deferred import source_location
 from gluonx.deferred.core import Attached, at_once, current_state, finds_shapes, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
-from gluonx.device import Device, Replicas, current_device
-from gluonx.dtype import canonical, is_inexact, on_device
+from gluonx.device import Device, DeviceLike, DevicesLike, Replicas, current_device
+from gluonx.dtype import DTypeLike, canonical, is_inexact, on_device
 from gluonx.errors import (
     ArgumentError,
     DeferredInitializationError,
@@ -64,6 +65,10 @@ from gluonx.np.creation import array
 from gluonx.np.handle import ndarray
 from gluonx.ops import prng
 from gluonx.sharding import Layout, Layouts, Spec, current_mesh, layout_of, replicated
+
+if TYPE_CHECKING:
+    from gluonx.initializer import InitLike
+
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -127,10 +132,10 @@ class Parameter:
         name: str = "weight",
         grad_req: str = "write",
         shape: int | Sequence[int | None] | None = None,
-        dtype: Any = np.float32,
+        dtype: DTypeLike = np.float32,
         lr_mult: float = 1.0,
         wd_mult: float = 1.0,
-        init: Any = None,
+        init: InitLike = None,
         allow_deferred_init: bool = False,
         differentiable: bool = True,
         stype: str = "default",
@@ -168,7 +173,7 @@ class Parameter:
 
         return parameter_html(self)
 
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
         """Do the same as a part of what treescope renders."""
         from gluonx.block.display import parameter_part
 
@@ -187,7 +192,7 @@ class Parameter:
         return self._dtype
 
     @dtype.setter
-    def dtype(self, dtype: Any) -> None:
+    def dtype(self, dtype: DTypeLike) -> None:
         self.cast(dtype)
 
     @property
@@ -241,11 +246,11 @@ class Parameter:
     @door
     def initialize(
         self,
-        init: Any = None,
-        device: Any = None,
-        default_init: Any = None,
+        init: InitLike = None,
+        device: DevicesLike = None,
+        default_init: InitLike = None,
         force_reinit: bool = False,
-        ctx: Any = None,
+        ctx: DevicesLike = None,
     ) -> None:
         """Make the array, or, while the shape is unknown, have it made as soon as the shape is there.
 
@@ -292,7 +297,7 @@ class Parameter:
         self._replicate(places)
         self._begin_with(value, chosen)
 
-    def _checked_devices(self, device: Any) -> list[Device]:
+    def _checked_devices(self, device: DevicesLike) -> list[Device]:
         """Get the devices that a user gave; raises, before anything has changed, if this machine has no such device."""
         places = device_list(device, self._path)
         for place in places:
@@ -439,7 +444,7 @@ class Parameter:
             self._handle = ndarray._unknown(self)
         return self._handle
 
-    def _fill(self, value: np.ndarray, init: Any = None) -> None:
+    def _fill(self, value: np.ndarray, init: InitLike = None) -> None:
         """Put a host array, that of `init` perhaps, into the handle and give it its gradient."""
         handle = self._make_handle()
         own = getattr(type(init), "make", None) is initializer.Initializer.make  # a user's might keep the array
@@ -490,7 +495,7 @@ class Parameter:
                 self._begin_with(self._initial_value(self._awaiting), self._awaiting)
                 self._awaiting = None
 
-    def _begin_with(self, value: np.ndarray, init: Any) -> None:
+    def _begin_with(self, value: np.ndarray, init: InitLike) -> None:
         """Give the parameter its first value, that of `init`."""
         if self._overrides("_init_impl"):
             devices = [self._device] if self._replicas is None else list(self._replicas)
@@ -516,7 +521,12 @@ class Parameter:
         self._attach()
 
     def _load_init(
-        self, data: Any, device: Any = None, cast_dtype: bool = False, dtype_source: str = "current", ctx: Any = None
+        self,
+        data: Any,
+        device: DevicesLike = None,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+        ctx: DevicesLike = None,
     ) -> None:
         """Take a loaded value, whether there is one already or not."""
         host = data.asnumpy()
@@ -548,7 +558,7 @@ class Parameter:
         """Return the value on the host, the mean of replicas that differ."""
         return new_handle(on_device(self._reduced()))
 
-    def _check_and_get(self, arr_list: Sequence[Any] | None, device: Any) -> Any:
+    def _check_and_get(self, arr_list: Sequence[Any] | None, device: DeviceLike) -> Any:
         """Return the one of `_data` or `_grad` on a device; the list itself if `device` is ``list``."""
         if arr_list is None:
             raise self._uninitialized_error() if self._handle is None else self._deferred_error()
@@ -599,7 +609,7 @@ class Parameter:
 
     # ---------------------------------------------------------------- loading
 
-    def _place_for(self, device: Any) -> list[Device]:
+    def _place_for(self, device: DevicesLike) -> list[Device]:
         """Return the devices of a loaded value: the parameter's, else those that `device` says."""
         if self._device is None:
             return self._checked_devices(device)
@@ -637,7 +647,7 @@ class Parameter:
 
     # ---------------------------------------------------------------- values and gradients
 
-    def data(self, device: Any = None, ctx: Any = None) -> ndarray:
+    def data(self, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
         """Return the array: the same handle for the whole life of the parameter.
 
         Parameters
@@ -673,7 +683,7 @@ class Parameter:
         self._check_device(device)
         return handle
 
-    def _replica(self, device: Any) -> Any:
+    def _replica(self, device: DevicesLike) -> Any:
         """Return the handle for a device, the current one if None; in a trace, which runs on any of them, the first."""
         assert self._replicas is not None, "asked of parameters on several devices"
         if current_state().trace is not None:
@@ -693,7 +703,7 @@ class Parameter:
             return new_handle(jax.numpy.zeros(self.shape, self.dtype))
         return ndarray._unknown(self)
 
-    def _check_device(self, device: Any) -> None:
+    def _check_device(self, device: DevicesLike) -> None:
         wanted = one_device(device, self._path)
         if wanted != self._device and current_state().trace is None:  # a traced input does not know where it will be
             raise DeviceError(
@@ -714,7 +724,7 @@ class Parameter:
         return self._every() if self._repeated is None else [self.data(device) for device in self._repeated]
 
     @door
-    def set_data(self, data: Any) -> None:
+    def set_data(self, data: ArrayLike) -> None:
         """Write a copy of `data` into the parameter.
 
         Works at any time: outside ``record``, inside it (gradients of what was recorded before keep the old value), and
@@ -783,7 +793,7 @@ class Parameter:
         return data.to_device(self._device)
 
     @door
-    def grad(self, device: Any = None, ctx: Any = None) -> ndarray:
+    def grad(self, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
         """Return the gradient of the last backward pass, zeros before the first.
 
         Returns
@@ -849,7 +859,7 @@ class Parameter:
 
     list_ctx = list_device
 
-    def reset_device(self, device: Any) -> None:
+    def reset_device(self, device: DevicesLike) -> None:
         """Move the array to another device, or have a replica on each of several; its gradient is zero again.
 
         Replicas that differ, as running statistics do, become one by their mean.
@@ -875,11 +885,11 @@ class Parameter:
             Layouts.version += 1
             self._fill(value)
 
-    def reset_ctx(self, ctx: Any) -> None:
+    def reset_ctx(self, ctx: DevicesLike) -> None:
         """Do :meth:`reset_device`, by its older name."""
         self.reset_device(ctx)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype; the handle stays the same, its gradient is zero again."""
         dtype = canonical(dtype)
         if dtype == self._dtype:
@@ -1002,7 +1012,7 @@ class Constant(Parameter):
     Constant (shape=(2, 2), dtype=float32)
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         host = value.asnumpy() if isinstance(value, ndarray) else np.asarray(value, np.float32)
         self._value = np.array(host)
         super().__init__(

@@ -10,13 +10,17 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from jax.sharding import Mesh
 
 from gluonx.block.fusion import blocks as fusion
 from gluonx.errors import DeviceError
 from gluonx.sharding import Layout, Spec, named, needed_mesh
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
 
 Entries: TypeAlias = tuple[Any, ...]  # of a spec, one for each axis of the array
 Rule: TypeAlias = Callable[[tuple[int, ...], Entries], Entries]
@@ -34,7 +38,7 @@ _MOST = 12
 class Strategy(Protocol):
     """What tells the parameters of a net how to lie on a mesh."""
 
-    def rules(self, net: Any, mesh: Mesh) -> Mapping[str, Rule]:
+    def rules(self, net: Block, mesh: Mesh) -> Mapping[str, Rule]:
         """Return the rule of each parameter that it has something to say about, by structured name."""
         ...
 
@@ -61,7 +65,7 @@ class Report:
         return "\n".join(lines)
 
 
-def shard(net: Any, given: Sequence[Strategy | Mapping[str, Spec]]) -> Report:
+def shard(net: Block, given: Sequence[Strategy | Mapping[str, Spec]]) -> Report:
     """Lay out the parameters of `net` on the mesh in use; see ``Block.shard``."""
     name = type(net).__name__
     mesh = needed_mesh(f"{name}.shard()")
@@ -93,7 +97,7 @@ def shard(net: Any, given: Sequence[Strategy | Mapping[str, Spec]]) -> Report:
     return Report(mesh, params)
 
 
-def _unfuse(net: Any, split: list[Any]) -> None:
+def _unfuse(net: Block, split: list[Any]) -> None:
     """Take apart what is fused, or is to be, of pieces that are split: each is split on its own."""
     pieces = set(map(id, split))
     for _, block in net._walk():

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx.device import Device, current_device, device_of, place_device, resolve
+from gluonx.device import Device, DevicesLike, current_device, device_of, place_device, resolve
 from gluonx.errors import DeviceError
 from gluonx.sharding import is_spread
 
@@ -130,7 +130,7 @@ def is_complete(shape: Shape | None) -> bool:
     return shape is not None and -1 not in shape
 
 
-def device_list(device: Any, path: str) -> list[Device]:
+def device_list(device: DevicesLike, path: str) -> list[Device]:
     """Return the devices meant by what a user gave: one, a list of them, or None for the current one.
 
     Raises
@@ -170,7 +170,7 @@ def check_distinct(devices: list[Device], path: str) -> None:
         )
 
 
-def one_device(device: Any, path: str) -> Device:
+def one_device(device: DevicesLike, path: str) -> Device:
     """Return the device meant by what a user gave: a device, a list that names one, or None for the current one."""
     if device is None:
         return current_device()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
@@ -25,6 +26,7 @@ from gluonx.dtype import keeping_64_bits
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block
+    from gluonx.deferred.contracts import Operator
 
 
 _COLUMNS = "{:<44}{:<26}{:>12}{:>12}{:>12}"
@@ -104,14 +106,14 @@ def summarize(block: Block, *inputs: Any) -> Summary:
     rows = [_Row("Input", _shapes(inputs), [], 0)]
     meter = [0.0]  # operations so far of each block that is running, and of what runs outside
 
-    def enter(*_: Any) -> None:
+    def enter(*_: object) -> None:
         meter.append(0.0)
 
-    def note(layer: Block, _: Any, outputs: Any) -> None:
+    def note(layer: Block, _: object, outputs: Sequence[Any]) -> None:
         title = f"{names[id(layer)]} ({type(layer).__name__})" if names[id(layer)] else type(layer).__name__
         rows.append(_Row(title, _shapes(outputs), list(layer._reg_params.values()), meter.pop()))
 
-    def count(op: Any, args: Any, outputs: Any) -> None:
+    def count(op: Operator, args: object, outputs: Sequence[Any]) -> None:
         if op is not None:
             meter[-1] += _flops(op, args, outputs)
 
@@ -155,7 +157,7 @@ def _by_xla(op: Any, args: Any, made: int) -> float:
 
 
 @functools.lru_cache(maxsize=1024)
-def _cost(op: Any, *inputs: Any) -> float:
+def _cost(op: Operator, *inputs: Any) -> float:
     structs = [jax.ShapeDtypeStruct(*i) if isinstance(i, tuple) else None if i is type(None) else i() for i in inputs]
     with keeping_64_bits(needs_64_bits(op, [s for s in structs if hasattr(s, "dtype")])):
         return (jax.jit(strong(op)).lower(*structs).cost_analysis() or {}).get("flops", 0.0)

@@ -8,7 +8,7 @@ import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -22,6 +22,10 @@ from gluonx.deferred.interceptor import Interceptor
 from gluonx.device import Device, current_device
 from gluonx.errors import ArgumentError
 from gluonx.sharding import is_spread
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
 
 __all__ = [
     "HookHandle",
@@ -60,7 +64,7 @@ class Registry(OrderedDict[str, Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         return Registry, (), None, None, iter(self.items())  # a copy belongs with the copies of what is in it
 
-    def __setitem__(self, name: str, item: Any) -> None:
+    def __setitem__(self, name: str, item: object) -> None:
         self.structure.join(belonging(item))
         super().__setitem__(name, item)
 
@@ -102,7 +106,7 @@ def unfailing(describe: Callable[[Any], str]) -> Callable[[Any], str]:
     return __repr__
 
 
-def belonging(item: Any) -> Structure:
+def belonging(item: object) -> Structure:
     """Return the structure of a block or parameter, given to it now where it has none, as one that is being copied."""
     own = item.__dict__
     return own.get("_structure") or own.setdefault("_structure", Structure())
@@ -116,7 +120,7 @@ class Snapshot:
     def __init__(self, content: Any, version: int = -1) -> None:
         self.content, self.version = content, version
 
-    def __deepcopy__(self, memo: Any) -> Snapshot:
+    def __deepcopy__(self, memo: dict[int, object]) -> Snapshot:
         return Snapshot(None)  # of another object; not true of the copy
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -128,7 +132,7 @@ class HookHandle:
 
     __slots__ = ("_block", "_hooks")
 
-    def __init__(self, block: Any, hooks: dict[HookHandle, Any], hook: Any) -> None:
+    def __init__(self, block: Block, hooks: dict[HookHandle, Any], hook: object) -> None:
         self._block, self._hooks = block, hooks
         hooks[self] = hook
         self._changed()
@@ -149,7 +153,7 @@ class HookHandle:
         self.detach()
 
 
-def foreign_call(args: Any, kwargs: Any) -> Callable[[Any, tuple[Any, ...]], Any] | None:
+def foreign_call(args: object, kwargs: object) -> Callable[[Any, tuple[Any, ...]], Any] | None:
     """Return what calls a block with `args` where one of them brings that along, else None.
 
     Such an input is no array, and its class defines ``__call_block__(block, args)``. This is asked when a call has
@@ -175,7 +179,7 @@ def device_of_call(args: tuple[Any, ...]) -> Device | None:
     return None if device == current_device() else device
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: object) -> Iterator[Any]:
     """Yield what stands in lists, tuples and dicts, whatever that is."""
     if isinstance(value, (list, tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
@@ -204,7 +208,7 @@ def chosen(known: Mapping[str, Any], names: str | Iterable[str], owner: str, wha
     return {name: known[name] for name in names}
 
 
-def hooks_run(block: Any) -> bool:
+def hooks_run(block: Block) -> bool:
     """Return whether hooks of `block` run in this call: there must be values. Where they are missed, that is said."""
     trace = current_state().trace
     runs = True if trace is None else trace.runs_hooks
@@ -224,7 +228,7 @@ class LineByLine:
     below them are traced as ever, and a recorded step is one program all the same.
     """
 
-    def __init__(self, block: Any, traced: Any) -> None:
+    def __init__(self, block: Block, traced: Any) -> None:
         self._block = weakref.ref(block)
         self.traced = traced  # for when the hooks are gone
         self.last_inputs: Any = traced.last_inputs if traced is not None else None
@@ -294,19 +298,19 @@ class _Trail:
 
     __slots__ = ("kind", "last", "names")
 
-    def __init__(self, block: Any) -> None:
+    def __init__(self, block: Block) -> None:
         self.kind = type(block).__name__  # of the innermost one
         self.names: list[str] = []  # within the outermost one, from the outside inwards
         self.last = (id(block), self.kind)
 
-    def leave(self, block: Any) -> None:
+    def leave(self, block: Block) -> None:
         """Note that the error leaves `block`, in which the one that it left last lies."""
         inner, kind = self.last
         self.names.insert(0, next((n for n, child in block._children.items() if id(child) == inner), f"<{kind}>"))
         self.last = (id(block), type(block).__name__)
 
 
-def locate(error: Exception, block: Any) -> None:
+def locate(error: Exception, block: Block) -> None:
     """Note below an error that leaves `block` where it arose: each block on the way out puts its name in front."""
     trail: _Trail | None = error.__dict__.get("_gluonx_trail")
     if trail is None:

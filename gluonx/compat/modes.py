@@ -87,7 +87,9 @@ class Version:
         _name_as(version, undecided=version == 2)
         if version == 1:
             return
-        from_the_start = beyond_doubt and not cls.switched and not {"mxnet.nd", "mxnet.ndarray"} & {*sys.modules}
+        nd = sys.modules["gluonx.compat.nd"]
+        uses_nd = any(sys.modules.get(name) is nd for name in ("mxnet.nd", "mxnet.ndarray"))
+        from_the_start = beyond_doubt and not cls.switched and not uses_nd
         if assumed:
             name_by_structure()
         if from_the_start:

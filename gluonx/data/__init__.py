@@ -10,9 +10,12 @@ from gluonx.data import recordio as recordio
 from gluonx.data import sampler as sampler
 from gluonx.data.dataloader import DataLoader as DataLoader
 from gluonx.data.dataset import *  # noqa: F403
+from gluonx.data.foreign import Prefetched as Prefetched
+from gluonx.data.packed import Packed as Packed
+from gluonx.data.packed import pack as pack
 from gluonx.data.sampler import *  # noqa: F403
 
-__all__ = ["Bucketed", "DataLoader", "batchify", "vision"]
+__all__ = ["Bucketed", "DataLoader", "Packed", "Prefetched", "batchify", "pack", "vision"]
 __all__ += dataset.__all__
 __all__ += sampler.__all__
 

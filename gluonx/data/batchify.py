@@ -16,8 +16,9 @@ import numpy as np
 from gluonx.data._host import as_host, device_batch, host_array, is_batchable, run_batchify
 from gluonx.data._wire import empty
 from gluonx.errors import ArgumentError, ShapeError
+from gluonx.ops.prng import host_rng
 
-__all__ = ["Append", "AsList", "Group", "Pad", "PadToBucket", "Stack", "bucket_of"]
+__all__ = ["Append", "AsList", "CutMix", "Group", "MixUp", "Pad", "PadToBucket", "Stack", "bucket_of"]
 
 
 class _Batchify:
@@ -294,6 +295,97 @@ class AsList(_Batchify):
 
     def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
         return list(data)
+
+
+class _Mixing(_Batchify):
+    """The base: samples are images and classes; each image is mixed with another one, and labels are shares."""
+
+    def __init__(self, classes: int, alpha: float) -> None:
+        if classes < 1 or not alpha > 0:
+            who = type(self).__name__
+            raise ArgumentError(f"{who}: classes must be at least 1 and alpha above 0; got {classes} and {alpha}.")
+        self._classes, self._alpha = classes, alpha
+
+    def host_batch(self, data: Sequence[Any]) -> Any:
+        images, labels = (as_host(part) for part in run_batchify(Stack(), data))
+        if labels.ndim != 1 or labels.min() < 0 or labels.max() >= self._classes or (labels % 1).any():
+            raise ArgumentError(
+                f"{type(self).__name__} takes samples of an image and the number of its class, below {self._classes}; "
+                f"got labels of shape {labels.shape}, from {labels.min()} to {labels.max()}."
+            )
+        rng = host_rng()
+        other, share = rng.permutation(len(images)), float(rng.beta(self._alpha, self._alpha))
+        images, share = self._mixed(images, images[other], share, rng)
+        whole = np.eye(self._classes, dtype=np.float32)[labels.astype(np.int64)]
+        return [host_array(images), host_array(np.float32(share) * whole + np.float32(1 - share) * whole[other])]
+
+    def _mixed(self, images: np.ndarray, others: np.ndarray, share: float, rng: Any) -> tuple[np.ndarray, float]:
+        raise NotImplementedError
+
+
+class MixUp(_Mixing):
+    """Each image of a batch as the mean of two, with weights that are drawn; labels are the shares of the classes.
+
+    "mixup: Beyond Empirical Risk Minimization", https://arxiv.org/abs/1710.09412. The loss takes labels that are
+    distributions: ``SoftmaxCrossEntropyLoss(sparse_label=False)``.
+
+    Parameters
+    ----------
+    classes : int
+        How many there are.
+    alpha : float
+        Of the Beta distribution of the weights.
+
+    Examples
+    --------
+    >>> images, labels = MixUp(3)([(np.zeros((1, 2, 2), "float32"), 0), (np.ones((1, 2, 2), "float32"), 2)])
+    >>> images.shape, labels.shape
+    ((2, 1, 2, 2), (2, 3))
+    """
+
+    def __init__(self, classes: int, alpha: float = 0.2) -> None:
+        super().__init__(classes, alpha)
+
+    def _mixed(self, images: np.ndarray, others: np.ndarray, share: float, rng: Any) -> tuple[np.ndarray, float]:
+        kind = images.dtype if images.dtype.kind == "f" else np.dtype(np.float32)
+        return (share * images.astype(kind) + (1 - share) * others.astype(kind)).astype(kind), share
+
+
+class CutMix(_Mixing):
+    """Each image of a batch with a rectangle of another one; labels are the shares of the classes by area.
+
+    "CutMix", https://arxiv.org/abs/1905.04899. The loss takes labels that are distributions, as after `MixUp`.
+
+    Parameters
+    ----------
+    classes : int
+        How many there are.
+    alpha : float
+        Of the Beta distribution of the areas.
+    axes : tuple of int
+        Height and width of a batch: (2, 3) after ``ToTensor``, (1, 2) for images with channels last.
+
+    Examples
+    --------
+    >>> images, labels = CutMix(3)([(np.zeros((1, 8, 8), "float32"), 0), (np.ones((1, 8, 8), "float32"), 2)])
+    >>> images.shape, labels.shape
+    ((2, 1, 8, 8), (2, 3))
+    """
+
+    def __init__(self, classes: int, alpha: float = 1.0, axes: tuple[int, int] = (2, 3)) -> None:
+        super().__init__(classes, alpha)
+        self._axes = axes
+
+    def _mixed(self, images: np.ndarray, others: np.ndarray, share: float, rng: Any) -> tuple[np.ndarray, float]:
+        where, area = [slice(None)] * images.ndim, 1.0
+        for axis in self._axes:
+            size, middle = images.shape[axis], int(rng.integers(images.shape[axis]))
+            half = size * (1 - share) ** 0.5 / 2
+            start, stop = max(0, round(middle - half)), min(size, round(middle + half))
+            where[axis], area = slice(start, stop), area * (stop - start) / size
+        mixed = images.copy()
+        mixed[tuple(where)] = others[tuple(where)]
+        return mixed, 1 - area
 
 
 def _first(data: Sequence[Any], who: str) -> Any:

@@ -7,12 +7,21 @@ with any number of workers.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gluonx.ops.prng import host_rng
 
-__all__ = ["BatchSampler", "FilterSampler", "IntervalSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+__all__ = [
+    "BatchSampler",
+    "FilterSampler",
+    "IntervalSampler",
+    "LengthSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+]
 
 _LAST_BATCH = ("keep", "discard", "rollover")
 
@@ -195,6 +204,60 @@ class BatchSampler(Sampler):
     def __len__(self) -> int:
         total = len(self._left) + len(self._sampler)
         return -(-total // self._batch_size) if self._last_batch == "keep" else total // self._batch_size
+
+
+class LengthSampler(Sampler):
+    """Batches of samples of similar lengths, for a DataLoader's ``batch_sampler``: little of a batch is padding.
+
+    Each sample belongs to the smallest size that holds it. Batches are of one size, in a random order; the last one of
+    each size may be smaller.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Of all samples.
+    batch_size : int
+        How many make a batch.
+    sizes : sequence of int
+        The sizes that batches are padded to, as of ``batchify.PadToBucket``.
+    shuffle : bool, default True
+        Whether samples and batches change places with each pass.
+
+    Raises
+    ------
+    ValueError
+        When a sample is longer than all sizes, or `batch_size` is below 1.
+
+    Examples
+    --------
+    >>> list(LengthSampler([3, 9, 2, 8, 4], 2, sizes=[4, 16], shuffle=False))
+    [[0, 2], [4], [1, 3]]
+    """
+
+    def __init__(self, lengths: Sequence[int], batch_size: int, sizes: Sequence[int], shuffle: bool = True) -> None:
+        self._batch_size, self._shuffle = _count(batch_size, "batch_size", least=1), shuffle
+        bounds = sorted(sizes)
+        groups: list[list[int]] = [[] for _ in bounds]
+        for i, length in enumerate(lengths):
+            place = bisect.bisect_left(bounds, length)
+            if place == len(bounds):
+                raise ValueError(
+                    f"sample {i} has the length {length}, and the largest size is {max(bounds, default=0)}"
+                )
+            groups[place].append(i)
+        self._groups = [group for group in groups if group]
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = host_rng().permutation if self._shuffle else range
+        batches = []
+        for group in self._groups:
+            taken = [group[i] for i in order(len(group))]
+            batches += [taken[i : i + self._batch_size] for i in range(0, len(taken), self._batch_size)]
+        for i in order(len(batches)):
+            yield batches[i]
+
+    def __len__(self) -> int:
+        return sum(-(-len(group) // self._batch_size) for group in self._groups)
 
 
 def _count(value: int, name: str, least: int) -> int:

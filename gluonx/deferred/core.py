@@ -35,7 +35,7 @@ from jax.sharding import Mesh, NamedSharding, Sharding
 
 from gluonx import forked
 from gluonx.deferred.contracts import Interpreter, Laid, Recorded
-from gluonx.device import is_folded
+from gluonx.device import is_folded, planned
 from gluonx.dtype import WIDE, is_inexact, on_device
 from gluonx.sharding import check_automatic, is_spread
 
@@ -124,7 +124,8 @@ class Aval:
 
 def _home_of(sharding: Sharding) -> Any:
     (device,) = sharding.device_set
-    return None if device == jax.local_devices()[0] else device
+    # A plan for one device has it for the default: what a net makes itself lies with the rest.
+    return None if device == jax.local_devices()[0] or device in planned.get().values() else device
 
 
 class _TapedAval:

@@ -8,7 +8,7 @@ segment of its own.
 from __future__ import annotations
 
 import contextlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import repeat
 from operator import attrgetter
@@ -452,7 +452,7 @@ def commit_step(request: StepRequest) -> None:  # noqa: C901 - one section of th
         if final is None:
             args = unblock(args, graph)
     if any(map(_tape_of, targets)):
-        deque(map(setattr, targets, repeat("tape"), repeat(None)), maxlen=0)
+        any(map(setattr, targets, repeat("tape"), repeat(None)))
     drop_closed()
     if final.broken is not None:
         raise ValueError(final.broken)

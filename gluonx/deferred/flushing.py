@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import chain, repeat, starmap
@@ -101,12 +100,21 @@ class Commit:
 Taken: TypeAlias = "tuple[list[Any], list[Pending], list[Any]]"
 
 
-def _give_back(taken: Taken) -> None:
+def _take(graph: Graph, holders: list[Any], avals: tuple[Aval, ...]) -> list[Pending]:
+    """Take what a step replaces out of its holders, all in one operation; return the places for its results."""
+    places = new_places(graph, -1, avals)
+    graph.taken = (holders, places, list(map(_value_of, holders)))
+    any(map(setattr, holders, repeat("value"), places))
+    return places
+
+
+def _give_back(graph: Graph) -> None:
     """Give holders the results that are in their places, or, where there are none, what they had."""
-    holders, places, befores = taken
-    for holder, place, before in zip(holders, places, befores):
-        if holder.value is place:  # no other thread runs between this line and the next, where nothing is called
-            holder.value = before if place.value is None else place.value
+    if graph.taken is not None:
+        for holder, place, before in zip(*graph.taken):
+            if holder.value is place:  # no other thread runs between this line and the next, where nothing is called
+                holder.value = before if place.value is None else place.value
+        graph.taken = None
 
 
 def _copy_before(taken: Taken, place: Pending) -> jax.Array | None:
@@ -372,10 +380,14 @@ def _run_replicas(graph: Graph, program: replicas.Program, places: list[Any], fi
     node, targets = graph.cursor, [] if final is None else final.targets
     first = node.size - len(node.outs)
     slots = [*range(first, first + len(targets)), *[place.slot for place in places]]
-    with _uninterrupted(), keeping_64_bits(program.wide):
-        values = program(graph)
-        graph.closed = True
-        deque(map(setattr, [*targets, *places], repeat("value"), [values[s] for s in slots]), maxlen=0)
+    try:
+        results = _take(graph, targets, node.outs if targets else ())
+        with _uninterrupted(), keeping_64_bits(program.wide):
+            values = program(graph)
+            graph.closed = True
+            any(map(setattr, [*results, *places], repeat("value"), [values[s] for s in slots]))
+    finally:
+        _give_back(graph)
 
 
 def _structs(recycled: list[Any]) -> list[Any]:
@@ -611,11 +623,9 @@ def _run_program(
         return
     handles, values = ([], []) if all(map(_is_placed, replaced)) else _new_places(program, replaced, final)
     count = len(program.finals)
-    holders = [*map(final.targets.__getitem__, program.finals), *replaced]
-    results = new_places(graph, -1, program.final_avals)
-    taken = graph.taken = (holders, results, list(map(_value_of, holders)))
+    holders = [*program.finals_of(final.targets), *replaced]
     try:
-        deque(map(setattr, holders, repeat("value"), results), 0)  # all in one operation
+        results = _take(graph, holders, program.final_avals)
         if program.by_host is None:
             held = held_arguments(args, graph.leaves, program.donated, program.single, program.donated_vectors)
             if held:
@@ -626,8 +636,7 @@ def _run_program(
         if program.out_avals is not None:
             _set_avals(program.out_avals, holders[:count])
     finally:
-        _give_back(taken)
-        graph.taken = None
+        _give_back(graph)
 
 
 def _call(graph: Graph, program: Program, args: list[Any], sinks: list[Any], values: list[Any]) -> None:
@@ -637,13 +646,13 @@ def _call(graph: Graph, program: Program, args: list[Any], sinks: list[Any], val
     if program.by_host is not None:
         outs = program.by_host(args)
         graph.closed = True
-        deque(map(setattr, sinks, repeat("value"), chain(outs, values)), maxlen=0)
+        any(map(setattr, sinks, repeat("value"), chain(outs, values)))
         return
     for watch in watchers:
         watch(program, args)
     graph.closed = True
     # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
-    # donated buffers, and the places getting the new ones.
+    # donated buffers, and the places getting the new ones. `any` goes through all, for setattr returns None.
     results = chain.from_iterable(starmap(program.call, (args,)))
     assigned = map(setattr, sinks, repeat("value"), chain(results, values))
     pauses = collects_in_calls()
@@ -653,13 +662,13 @@ def _call(graph: Graph, program: Program, args: list[Any], sinks: list[Any], val
         if program.is_fresh:
             program.is_fresh = False
             with _uninterrupted(), keeping_64_bits(program.wide):
-                deque(assigned, 0)
+                any(assigned)
                 program.out_avals = _changed_avals(program, sinks)
         elif program.wide:
             with keeping_64_bits():
-                deque(assigned, 0)
+                any(assigned)
         else:
-            deque(assigned, 0)
+            any(assigned)
     finally:
         if pauses:
             resume_collector()
@@ -778,19 +787,23 @@ def _run_interpreted(
     path = list(graph.path())
     chained = repeats.behind(graph, tape_slots) if pieces else []
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
-    # Sums of gradients want to know of 64 bits; operators see to themselves.
-    with keeping_64_bits(node.wide), telling_of_devices(graph):
-        values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
-    values = host.placed(values)
-    counters.dispatches += len(plan.needed)
-    if chained:
-        graph.segment = repeats.Chain(graph, chained, tape_slots, values)
-    elif tape_slots:
-        program = node.programs.get(("tape", alive, None)) or _build(graph, node, (), tape_slots, None)
-        node.programs.setdefault(("tape", alive, None), program)
-        graph.segment = _segment(graph, program)
-        graph.segment.replay_only()
-    deque(map(setattr, [*targets, *places], repeat("value"), [values[s] for s in slots]), maxlen=0)
+    try:
+        results = _take(graph, targets, node.outs if targets else ())
+        # Sums of gradients want to know of 64 bits; operators see to themselves.
+        with keeping_64_bits(node.wide), telling_of_devices(graph):
+            values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
+        values = host.placed(values)
+        counters.dispatches += len(plan.needed)
+        if chained:
+            graph.segment = repeats.Chain(graph, chained, tape_slots, values)
+        elif tape_slots:
+            program = node.programs.get(("tape", alive, None)) or _build(graph, node, (), tape_slots, None)
+            node.programs.setdefault(("tape", alive, None), program)
+            graph.segment = _segment(graph, program)
+            graph.segment.replay_only()
+        any(map(setattr, [*results, *places], repeat("value"), [values[s] for s in slots]))
+    finally:
+        _give_back(graph)
 
 
 def _novelty(node: Node) -> Node | None:

@@ -33,7 +33,7 @@ from gluonx.deferred import host, program_cache, source_location
 from gluonx.deferred.contracts import InputRef, Operator, Reach
 from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
-from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
+from gluonx.deferred.vectors import Join, Vector, layout_of, picks, resolved
 from gluonx.device import is_folded
 from gluonx.errors import NotFiniteError
 from gluonx.ops.cpu.convolution import native_forms
@@ -65,10 +65,10 @@ class GradInfo:
     """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
 
     ``region`` holds the depths of the nodes that the gradient passes. ``retain`` tells that a later backward may pass
-    them again. ``leaves`` are the numbers of the leaves among the targets.
+    them again. ``of_leaves`` gets the items of the leaves among the targets out of a list of one for each leaf.
     """
 
-    __slots__ = ("head_grads", "heads", "leaves", "region", "retain", "targets")
+    __slots__ = ("head_grads", "heads", "of_leaves", "region", "retain", "targets")
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class GradInfo:
         self.heads = heads
         self.head_grads = head_grads
         self.targets = targets
-        self.leaves = [-1 - target for target in targets if target < 0]
+        self.of_leaves = picks([-1 - target for target in targets if target < 0])
         self.region = region
         self.retain = retain
 
@@ -433,6 +433,7 @@ class Program:
         self.recycled = [(s, self.plan.aval(s)) for s in recycled]
         self.outputs = outputs
         self.finals = finals  # which of a step's outputs these begin with; what users hold comes behind
+        self.finals_of = picks(finals)
         self.alive = outputs[len(finals) :]
         self.tape_slots = tape_slots
         # What no tape slot depends on (the weights of another net in the same step) is not held for a later backward.

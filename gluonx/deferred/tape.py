@@ -9,9 +9,9 @@ Gradients end in Variables: ``write`` rebinds the variable's gradient handle, ``
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress, repeat
-from operator import is_not
+from operator import attrgetter, is_not
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
@@ -132,6 +132,7 @@ class EndOp:
 _END = EndOp()
 _grad_op = program_cache.once(GradOp)  # interned, as nodes of the trie are found by them
 _PLAIN_ENDS = {Variable}
+_aval_of = attrgetter("aval")
 Started: TypeAlias = "tuple[list[Any], list[Pending], list[int], bool]"  # see _start
 Ends: TypeAlias = "dict[int, tuple[Any, Handle]]"  # by id of a source: it, and its gradient
 
@@ -299,7 +300,7 @@ def _gradient_node(
             raise
         finally:
             graph.inside = False
-        return [*map(sources.__getitem__, child.grad.leaves), *ends], places
+        return [*child.grad.of_leaves(sources), *ends], places
 
 
 class _Walk:
@@ -484,12 +485,10 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
     try:
         started = _start(hs, given, retain)
         if _is_all(started):  # nearly always
-            for variable, place in zip(started[0], started[1], strict=True):
-                _deliver(variable, place, place.aval)
+            _deliver(zip(started[0], started[1], map(_aval_of, started[1]), strict=True))
         else:
             plain, tables = rows.fold(_Walk(False, retain, None).finish(started, hs, given).values())
-            for variable, value in plain:
-                _deliver(variable, value.value, value.aval)
+            _deliver((variable, handle.value, handle.aval) for variable, handle in plain)
             for home, taps, whole in tables:
                 rows.deliver(home, taps, whole)
     finally:
@@ -517,22 +516,23 @@ def _end_parts() -> None:
             graph.inside = False
 
 
-def _deliver(variable: Variable, value: object, aval: Aval | None) -> None:
-    """Make `value` the gradient of a variable, or add it to that."""
-    grad = variable.grad
-    if variable.keeps is not None:
-        own = invoke(variable.keeps, (new_handle(value, aval),))
-        value, aval = own.value, own.aval
-    if variable.req == "add":
-        graph = current_graph()
-        old = Rebound(grad, grad.value, grad.aval, grad.tape, record_scope.get())
-        total = invoke(_ADD, (grad, new_handle(value, aval)))
-        if type(old.value) is not Pending and not graph.closed:
-            graph.journal.append(old)
-        value, aval = total.value, total.aval
-    elif type(value) is Pending and value.aval.size > PACK_ELEMENTS:
-        _recycle(value, grad.value)
-    grad.value = value
-    grad.aval = aval
-    grad.tape = None
-    variable.fresh = True
+def _deliver(gradients: Iterable[tuple[Variable, Any, Aval | None]]) -> None:
+    """Make each value, which has an aval, the gradient of its variable, or add it to that."""
+    for variable, value, aval in gradients:
+        grad = variable.grad
+        if variable.keeps is not None:
+            own = invoke(variable.keeps, (new_handle(value, aval),))
+            value, aval = own.value, own.aval
+        if variable.req == "add":
+            graph = current_graph()
+            old = Rebound(grad, grad.value, grad.aval, grad.tape, record_scope.get())
+            total = invoke(_ADD, (grad, new_handle(value, aval)))
+            if type(old.value) is not Pending and not graph.closed:
+                graph.journal.append(old)
+            value, aval = total.value, total.aval
+        elif type(value) is Pending and value.aval.size > PACK_ELEMENTS:
+            _recycle(value, grad.value)
+        grad.value = value
+        grad.aval = aval
+        grad.tape = None
+        variable.fresh = True

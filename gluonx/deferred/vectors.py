@@ -162,7 +162,11 @@ def resolved(value: Leaf) -> Any:
     return value.make() if type(value) is HostArray else value
 
 
-_PACKED = {Packed}
+def picks(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Return what gets the items of these numbers out of a list."""
+    return itemgetter(*numbers) if len(numbers) > 1 else lambda items: tuple([items[i] for i in numbers])
+
+
 _vector_of, _number_of = attrgetter("vector"), attrgetter("number")
 
 
@@ -188,8 +192,8 @@ class Join:
     ) -> None:
         self.leaves, self.outs, self.layout = list(leaves), list(outs), layout
         self.numbers = layout.numbers if numbers is None else numbers
-        self.taken = itemgetter(*leaves)
-        self.targets: Callable[[list[Any]], tuple[Any, ...]] = itemgetter(*outs) if outs else lambda _: ()
+        self.taken = picks(leaves)
+        self.targets = picks(outs)
 
     def vector(self, leaves: list[Any], first: bool) -> Vector:
         """Return the vector of these leaves; `first` says that nothing is to be compiled for it.
@@ -202,9 +206,10 @@ class Join:
             vector.settle()
         value = None if vector is None else vector.value
         if vector is not None and vector.layout is self.layout and not isinstance(value, (_Frozen, Pending)):
-            in_it = set(map(type, packed)) == _PACKED and all(
-                map(is_, map(_vector_of, packed), itertools.repeat(vector))
-            )
+            try:
+                in_it = all(map(is_, map(_vector_of, packed), itertools.repeat(vector)))
+            except AttributeError:  # one is an array of its own
+                in_it = False
             if in_it and list(map(_number_of, packed)) == self.numbers:
                 if not self.outs:
                     return vector

@@ -24,6 +24,10 @@ from gluonx.estimator.handlers import StoppingHandler as StoppingHandler
 from gluonx.estimator.handlers import TrainBegin as TrainBegin
 from gluonx.estimator.handlers import TrainEnd as TrainEnd
 from gluonx.estimator.handlers import ValidationHandler as ValidationHandler
+from gluonx.estimator.recording import CSVHandler as CSVHandler
+from gluonx.estimator.recording import RecordingHandler as RecordingHandler
+from gluonx.estimator.recording import TensorBoardHandler as TensorBoardHandler
+from gluonx.estimator.recording import WandbHandler as WandbHandler
 from gluonx.estimator.shown import LiveCurves as LiveCurves
 from gluonx.estimator.shown import ProgressHandler as ProgressHandler
 
@@ -31,6 +35,7 @@ __all__ = [
     "BatchBegin",
     "BatchEnd",
     "BatchProcessor",
+    "CSVHandler",
     "CheckpointHandler",
     "EarlyStoppingHandler",
     "EpochBegin",
@@ -42,10 +47,13 @@ __all__ = [
     "LoggingHandler",
     "MetricHandler",
     "ProgressHandler",
+    "RecordingHandler",
     "StoppingHandler",
+    "TensorBoardHandler",
     "TrainBegin",
     "TrainEnd",
     "ValidationHandler",
+    "WandbHandler",
 ]
 
 

@@ -53,6 +53,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         How many epochs or batches lie between two checkpoints; None for none of this kind.
     max_checkpoints : int, default 5
         How many are kept. The oldest ones are removed, the best one is not counted.
+    keep_best : int, default 0
+        So many of the best checkpoints by `monitor` are kept besides, however old.
     resume_from_checkpoint : bool, default False
         Whether to go on from the latest checkpoint in the folder, if there is one. ``fit`` is then told the whole
         number of epochs or batches; parameters, states, counts and the random states of gluonx, NumPy and Python
@@ -67,7 +69,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         When a training begins, if a file of the checkpoint is damaged or missing.
     """
 
-    _kept = ("current_batch", "current_epoch", "best")
+    _kept = ("current_batch", "current_epoch", "best", "values")
 
     def __init__(
         self,
@@ -81,13 +83,19 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         batch_period: int | None = None,
         max_checkpoints: int = 5,
         resume_from_checkpoint: bool = False,
+        keep_best: int = 0,
     ) -> None:
+        if keep_best < 0:
+            raise ValueError(f"CheckpointHandler: keep_best must not be negative, got {keep_best}")
         if max_checkpoints < 0:
             raise ValueError(f"CheckpointHandler: max_checkpoints must not be negative, got {max_checkpoints}")
         self.model_dir, self.model_prefix = os.fspath(model_dir), model_prefix
         os.makedirs(self.model_dir, exist_ok=True)
         self.monitor, self.verbose, self.save_best = monitor, verbose, save_best
-        self.monitor_op = better(monitor, mode, "CheckpointHandler(save_best=True)") if save_best else None
+        who = f"CheckpointHandler({'save_best=True' if save_best else f'keep_best={keep_best}'})"
+        self.monitor_op = better(monitor, mode, who) if save_best or keep_best else None
+        self.keep_best = keep_best
+        self.values: dict[str, float] = {}  # of `monitor`, by checkpoint
         self.epoch_period, self.batch_period = epoch_period, batch_period
         self.max_checkpoints, self.resume_from_checkpoint = max_checkpoints, resume_from_checkpoint
         self.current_batch = self.current_epoch = 0
@@ -101,7 +109,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
         """Count from 0, or go on from the latest checkpoint."""
         self.current_batch = self.current_epoch = 0
-        self.best = self._worst()
+        self.best, self.values = self._worst(), {}
         if self.resume_from_checkpoint:
             self._resume(estimator)
 
@@ -123,13 +131,15 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     def _save(self, estimator: Any) -> None:
         name = f"{self.model_prefix}-epoch{self.current_epoch}batch{self.current_batch}"
+        if self.keep_best:
+            self.values[name] = float(self.monitor.get()[1])
         estimator.after_event(lambda: self._write(estimator, name))
         if self.verbose > 0:
             estimator.logger.info(
                 "[Epoch %d] CheckpointHandler: trained total %d batches, saving model at %s with prefix: %s",
                 self.current_epoch, self.current_batch + 1, self.model_dir, name,
             )  # fmt: skip
-        if self.monitor_op is not None:
+        if self.save_best:
             self._save_if_best(estimator)
 
     def _save_if_best(self, estimator: Any) -> None:
@@ -173,10 +183,19 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if name in self.saved_checkpoints:
             self.saved_checkpoints.remove(name)
         self.saved_checkpoints.append(name)
-        while len(self.saved_checkpoints) > self.max_checkpoints:
-            oldest = self.saved_checkpoints.pop(0)
+        best = self._best_checkpoints()
+        common = [name for name in self.saved_checkpoints if name not in best]
+        for oldest in common[: max(0, len(common) - self.max_checkpoints)]:
+            self.saved_checkpoints.remove(oldest)
+            self.values.pop(oldest, None)
             for part in _PARTS:
                 Path(self._path(oldest + part)).unlink(missing_ok=True)
+
+    def _best_checkpoints(self) -> list[str]:
+        """Return the names of the checkpoints that are kept for their metric, the best one first."""
+        known = [name for name in self.saved_checkpoints if not math.isnan(self.values.get(name, math.nan))]
+        largest = self.monitor_op is operator.gt
+        return sorted(known, key=lambda name: self.values[name], reverse=largest)[: self.keep_best]
 
     def _save_symbol(self, estimator: Any) -> None:
         """Write the graph of the net, if it is hybridized and MXNet has operators for all that it does."""

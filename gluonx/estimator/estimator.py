@@ -16,7 +16,7 @@ import numpy as onp
 from gluonx import engine
 from gluonx._frames import warn
 from gluonx.block import Block
-from gluonx.data import DataLoader
+from gluonx.data import DataLoader, Prefetched
 from gluonx.device import Device, current_device
 from gluonx.errors import ArgumentError
 from gluonx.estimator.batch import BatchProcessor
@@ -405,8 +405,11 @@ def _processor(processor: Any) -> Any:
 
 
 def _check_loader(loader: Any, name: str) -> None:
-    if not isinstance(loader, DataLoader):
-        raise ValueError(f"{name} must be a gluon.data.DataLoader, got {type(loader).__name__}")
+    if not isinstance(loader, (DataLoader, Prefetched)):
+        raise ValueError(
+            f"{name} must be a gluon.data.DataLoader, or another loader within gluon.data.Prefetched(...), got "
+            f"{type(loader).__name__}"
+        )
 
 
 def _handler_list(handlers: Any) -> list[Any]:

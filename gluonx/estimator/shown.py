@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import importlib
+import sys
+import time
 from typing import Any
+
+import jax
 
 from gluonx.estimator.handlers import BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
 
 
-def _optional(module: str, package: str, extra: str, who: str) -> Any:
+def optional(module: str, package: str, extra: str, who: str) -> Any:
+    """Return a module of an optional package, or say how it is installed."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(f"{who} needs {package}: pip install {package}, or gluonx[{extra}]") from error
+
+
+def memory_in_use() -> int:
+    """Return the bytes that the first device holds; of a CPU, which does not tell, the most that the process held."""
+    stats = jax.local_devices()[0].memory_stats()
+    if stats and "bytes_in_use" in stats:
+        return stats["bytes_in_use"]
+    resource: Any = importlib.import_module("resource")  # of Unix
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def samples_of(label: Any) -> int:
+    """Return how many samples labels are of; those of several devices come as a list."""
+    return sum(len(part) for part in label) if isinstance(label, (list, tuple)) else len(label)
 
 
 class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
@@ -26,6 +46,8 @@ class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
         Show metrics after so many batches too. This reads them, which waits for the device.
     priority : number, default 1000
         After most handlers, so that it shows what they have computed.
+    rates : bool, default False
+        Whether to show samples a second and memory, too, wherever metrics are shown.
     **options
         For ``tqdm``, such as ``leave=False`` or ``file=...``.
 
@@ -38,16 +60,22 @@ class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
     _kept = ("current_epoch",)
 
     def __init__(
-        self, metrics: Any = None, metric_period: int | None = None, priority: float = 1000, **options: Any
+        self,
+        metrics: Any = None,
+        metric_period: int | None = None,
+        priority: float = 1000,
+        rates: bool = False,
+        **options: Any,
     ) -> None:
         self.metrics = metric_list(metrics)
         self.metric_period, self.priority, self.options = metric_period, priority, options
+        self.rates, self._samples, self._since = rates, 0, 0.0
         self.current_epoch = 0
         self._bar: Any = None
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
         """Count epochs from 0."""
-        self._tqdm = _optional("tqdm.auto", "tqdm", "progress", "ProgressHandler").tqdm
+        self._tqdm = optional("tqdm.auto", "tqdm", "progress", "ProgressHandler").tqdm
         self.current_epoch = 0
 
     def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
@@ -56,10 +84,12 @@ class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
         if estimator.progress.batch_in_epoch:
             options["initial"] = estimator.progress.batch_in_epoch
         self._bar = self._tqdm(**{**options, **self.options})
+        self._samples, self._since = 0, time.perf_counter()
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
         """Move the bar."""
         self._bar.update()
+        self._samples += samples_of(kwargs["label"])
         if self.metric_period and self._bar.n % self.metric_period == 0:
             self._show(self.metrics or estimator.train_metrics)
 
@@ -75,7 +105,11 @@ class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
 
     def _show(self, metrics: list[Any]) -> None:
         pairs = [pair for metric in metrics for pair in metric.get_name_value()]
-        self._bar.set_postfix({name: f"{value:.4f}" for name, value in pairs if value == value})
+        shown = {name: f"{value:.4f}" for name, value in pairs if value == value}
+        if self.rates:
+            seconds = max(time.perf_counter() - self._since, 1e-9)
+            shown |= {"samples/s": f"{self._samples / seconds:.0f}", "MB": f"{memory_in_use() / 1e6:.0f}"}
+        self._bar.set_postfix(shown)
 
 
 class LiveCurves(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
@@ -117,7 +151,7 @@ class LiveCurves(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
         """Begin an empty figure."""
         # Figure without pyplot: no window system is chosen, and no figure is left open.
-        self.figure = _optional("matplotlib.figure", "matplotlib", "notebook", "LiveCurves").Figure(figsize=(7, 4))
+        self.figure = optional("matplotlib.figure", "matplotlib", "notebook", "LiveCurves").Figure(figsize=(7, 4))
         self.history.clear()
         self._display = _notebook_display()
 

@@ -3,6 +3,9 @@
 from typing import Any as _Any
 
 import gluonx as _gluonx
+from gluonx import aliases as _aliases
+
+__path__ = [*__path__, _aliases.path_of("gluonx.gluon", __path__[0], _aliases.GLUON)]
 
 __all__ = [
     "Block",

@@ -20,6 +20,7 @@ __all__ = ["Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "S
 _OTHERS = {
     "elu": ("leaky_relu", {"act_type": "elu", "slope": 1.0}),
     "gelu": ("leaky_relu", {"act_type": "gelu"}),
+    "gelu_tanh": ("leaky_relu", {"act_type": "gelu_tanh"}),
     "hard_sigmoid": ("hard_sigmoid", {}),
     "hard_swish": ("hard_swish", {}),
     "leaky": ("leaky_relu", {"act_type": "leaky", "slope": 0.25}),

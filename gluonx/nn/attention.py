@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.fusion.layout import Fused
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.dtype import DTypeLike
 from gluonx.errors import ShapeError
 from gluonx.initializer import InitLike
 from gluonx.nn.basic import Dense
@@ -29,6 +28,7 @@ from gluonx.ops import get
 __all__ = [
     "MultiHeadAttention",
     "gen_mem_attn_mask",
+    "gen_packed_attn_mask",
     "gen_self_attn_mask",
 ]
 
@@ -100,6 +100,28 @@ def gen_mem_attn_mask(
     if data_valid_length is None:
         return mask
     return np.logical_and(mask, np.arange(length).reshape((1, -1, 1)) < data_valid_length.reshape((-1, 1, 1)))
+
+
+def gen_packed_attn_mask(segments: ndarray) -> ndarray:
+    """Return the mask of self attention in rows of several texts, as ``gluonx.data.pack`` makes them.
+
+    Parameters
+    ----------
+    segments : ndarray, shape (batch, length)
+        The number of the text that each token is of; 0 for none.
+
+    Returns
+    -------
+    ndarray of bool, shape (batch, length, length)
+        True within a text.
+
+    Examples
+    --------
+    >>> gen_packed_attn_mask(np.array([[1, 2, 0]])).astype("int32").tolist()
+    [[[1, 0, 0], [0, 1, 0], [0, 0, 0]]]
+    """
+    same = segments.expand_dims(1) == segments.expand_dims(2)
+    return np.logical_and(same, segments.expand_dims(1) > 0)
 
 
 class MultiHeadAttention(HybridBlock):
@@ -245,6 +267,7 @@ class MultiHeadAttention(HybridBlock):
         one = self._split_one
         sharding = self.key.weight.sharding
         apart = sharding is not None and bool(sharding.spec)  # joined, parts would have to be sent around
+        apart = apart or type(self.query) is not Dense or type(self.key) is not Dense or type(self.value) is not Dense
         if not self._cross and key is None and value is None and not apart:
             return invoke(self._split, (self._fused(query),))
         q = invoke(one, (self.query(query),))
@@ -266,7 +289,7 @@ class MultiHeadAttention(HybridBlock):
         for layer, x in ((self.query, query), (self.key, key), (self.value, key if value is None else value)):
             layer.weight.shape = (self._units, x.shape[-1])
 
-    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
+    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike = None) -> Cache:
         """Return an empty cache for decoding.
 
         Parameters

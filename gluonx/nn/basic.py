@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import Activation
 from gluonx.np import ndarray

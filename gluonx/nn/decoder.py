@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_op
 from gluonx.nn.attention import Cache
@@ -193,7 +192,7 @@ class GroupedQueryAttention(HybridBlock):
         out, *after = invoke(self._attend_cached, (q, k, v, *cache, mask))
         return self.proj(invoke(self._merge, (out,))), tuple(after)
 
-    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
+    def init_cache(self, batch_size: int, length: int, dtype: DTypeLike = None) -> Cache:
         """Return an empty cache for `length` tokens; see :meth:`MultiHeadAttention.init_cache`."""
         shape = (batch_size, length, self._shared, self._width)
         dtype = self.query.weight.dtype if dtype is None else dtype
@@ -208,13 +207,21 @@ class _DecoderLayer(HybridBlock):
     """Attention and a gated feed-forward net, each behind a normalization and with a residual connection."""
 
     def __init__(
-        self, units: int, hidden_size: int, num_heads: int, num_kv_heads: int | None, more: dict[str, Any]
+        self,
+        units: int,
+        hidden_size: int,
+        num_heads: int,
+        num_kv_heads: int | None,
+        rotary_base: float,
+        epsilon: float,
+        use_bias: bool,
+        activation: str,
     ) -> None:
         super().__init__()
-        self.attention_norm = RMSNorm(in_channels=units)
-        self.attention = GroupedQueryAttention(units, num_heads, num_kv_heads, **more)
-        self.ffn_norm = RMSNorm(in_channels=units)
-        self.ffn = GatedFFN(units, hidden_size)
+        self.attention_norm = RMSNorm(in_channels=units, epsilon=epsilon)
+        self.attention = GroupedQueryAttention(units, num_heads, num_kv_heads, rotary_base, use_bias)
+        self.ffn_norm = RMSNorm(in_channels=units, epsilon=epsilon)
+        self.ffn = GatedFFN(units, hidden_size, activation, use_bias)
 
     def forward(self, x: ndarray, mask: ndarray | None = None, cache: Cache | None = None) -> Any:
         """Map (batch, length, units) to the same; with a cache, return the cache too."""
@@ -236,6 +243,14 @@ class CausalDecoder(HybridBlock):
         As of :class:`GroupedQueryAttention`.
     rotary_base : float
         As of :class:`RotaryEmbedding`.
+    epsilon : float
+        As of :class:`RMSNorm`.
+    use_bias : bool
+        Whether the dense layers within have a bias.
+    activation : str
+        As of :class:`GatedFFN`.
+    tied : bool
+        Whether the table of tokens is the weight of the last layer too.
 
     Examples
     --------
@@ -254,15 +269,21 @@ class CausalDecoder(HybridBlock):
         num_heads: int,
         num_kv_heads: int | None = None,
         rotary_base: float = 10000.0,
+        epsilon: float = 1e-6,
+        use_bias: bool = False,
+        activation: str = "silu",
+        tied: bool = False,
     ) -> None:
         super().__init__()
         self.embedding = Embedding(vocab_size, units)
         self.layers = HybridBlockList(
-            _DecoderLayer(units, hidden_size, num_heads, num_kv_heads, {"rotary_base": rotary_base})
+            _DecoderLayer(units, hidden_size, num_heads, num_kv_heads, rotary_base, epsilon, use_bias, activation)
             for _ in range(num_layers)
         )
-        self.norm = RMSNorm(in_channels=units)
+        self.norm = RMSNorm(in_channels=units, epsilon=epsilon)
         self.head = Dense(vocab_size, use_bias=False, flatten=False, in_units=units)
+        if tied:
+            self.head.weight = self.embedding.weight
 
     def forward(self, tokens: ndarray, mask: ndarray | None = None) -> ndarray:
         """Return logits (batch, length, vocab_size) of tokens (batch, length)."""
@@ -271,7 +292,7 @@ class CausalDecoder(HybridBlock):
             x = layer(x, mask)
         return self.head(self.norm(x))
 
-    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> list[Cache]:
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike = None) -> list[Cache]:
         """Return empty caches for `length` tokens, one of each layer."""
         return [layer.attention.init_cache(batch_size, length, dtype) for layer in self.layers]
 

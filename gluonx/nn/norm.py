@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-from numpy.typing import DTypeLike
 
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import DerivedOp, invoke, program_cache
-from gluonx.dtype import canonical
+from gluonx.dtype import DTypeLike, canonical
 from gluonx.errors import ShapeError
 from gluonx.initializer import InitLike
 from gluonx.np import ndarray

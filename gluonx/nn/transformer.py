@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx.block.block import Block, HybridBlock
+from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import Activation
 from gluonx.nn.attention import Cache, MultiHeadAttention
@@ -151,6 +150,21 @@ class _TransformerLayer(HybridBlock):
         out = self.dropout_layer(attend(norm(data) if self._pre_norm else data)) + data
         return out if self._pre_norm else norm(out)
 
+    def _cached(self, data: ndarray, states: Cache, attn_mask: Any = None) -> tuple[ndarray, Cache]:
+        """Return self attention with what is around it, by a cache, and the cache after it."""
+        kept: list[Cache] = []
+
+        def attend(x: ndarray) -> Any:
+            out, cache = self.self_attention(x, None, None, attn_mask, None, states)
+            kept.append(cache)
+            return out
+
+        return self._around(self.layer_norm, data, attend), kept[0]
+
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
+        """Return the empty states of decoding; see :meth:`MultiHeadAttention.init_cache`."""
+        return self.self_attention.init_cache(batch_size, length, dtype)
+
 
 class TransformerEncoderLayer(_TransformerLayer):
     """Self attention, then two dense layers, each with a residual connection and a normalization.
@@ -173,7 +187,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         Whether the projections of attention have a bias.
     activation : str
         The name of an :class:`Activation`.
-    fuse : bool
+    fuse, causal : bool
         See :class:`MultiHeadAttention`.
     dtype, weight_initializer, bias_initializer
         As of :class:`Dense`.
@@ -207,6 +221,25 @@ class TransformerEncoderLayer(_TransformerLayer):
                 self.layer_norm, data, lambda x: self.self_attention(x, None, None, attn_mask, valid_length, None)
             )
         )
+
+    def incremental_decode(self, data: Any, states: Cache, attn_mask: Any = None) -> tuple[Any, Cache]:
+        """Decode the next tokens; for layers that were made with ``causal=True``.
+
+        Parameters
+        ----------
+        data : ndarray, shape (batch, new, units)
+        states : tuple
+            Of :meth:`init_states`, or as the call before returned them.
+        attn_mask : ndarray, optional
+            Over the length of the cache.
+
+        Returns
+        -------
+        ndarray, tuple
+            The output for the new tokens, shape (batch, new, units), and the states after them.
+        """
+        out, after = self._cached(data, states, attn_mask)
+        return self.ffn(out), after
 
 
 class TransformerDecoderLayer(_TransformerLayer):
@@ -268,10 +301,6 @@ class TransformerDecoderLayer(_TransformerLayer):
             )
         )
 
-    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> Cache:
-        """Return the empty states of decoding; see :meth:`MultiHeadAttention.init_cache`."""
-        return self.self_attention.init_cache(batch_size, length, dtype)
-
     def incremental_decode(
         self, data: Any, states: Cache, mem: Any, mem_valid_length: Any = None, mem_mask: Any = None
     ) -> tuple[Any, Cache]:
@@ -290,15 +319,8 @@ class TransformerDecoderLayer(_TransformerLayer):
         ndarray, tuple
             The output for the new tokens, shape (batch, new, units), and the states after them.
         """
-        kept: list[Cache] = []
-
-        def attend(x: ndarray) -> Any:
-            out, cache = self.self_attention(x, None, None, None, None, states)
-            kept.append(cache)
-            return out
-
-        out = self._around(self.layer_norm, data, attend)
-        return self._after(out, mem, mem_valid_length, mem_mask), kept[0]
+        out, after = self._cached(data, states)
+        return self._after(out, mem, mem_valid_length, mem_mask), after
 
 
 class _Stack(HybridBlock):
@@ -318,6 +340,17 @@ class _Stack(HybridBlock):
 
     def _last(self, x: ndarray) -> ndarray:
         return x if self.layer_norm is None else self.layer_norm(x)
+
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> list[Cache]:
+        """Return the empty states of decoding, one of each layer."""
+        return [layer.init_states(batch_size, length, dtype) for layer in self.layers]
+
+    def _decoded(self, data: Any, states: list[Cache], *more: Any) -> tuple[Any, list[Cache]]:
+        after = []
+        for layer, state in zip(self.layers, states, strict=True):
+            data, state = layer.incremental_decode(data, state, *more)
+            after.append(state)
+        return self._last(data), after
 
 
 class TransformerEncoder(_Stack):
@@ -344,6 +377,10 @@ class TransformerEncoder(_Stack):
     def forward(self, data: ndarray, valid_length: ndarray | None = None, attn_mask: ndarray | None = None) -> ndarray:
         """Encode; arguments as of the layer."""
         return self._last(self.chained(self.layers, data, valid_length, attn_mask))
+
+    def incremental_decode(self, data: Any, states: list[Cache], attn_mask: Any = None) -> tuple[Any, list[Cache]]:
+        """Decode the next tokens; see :meth:`TransformerEncoderLayer.incremental_decode`."""
+        return self._decoded(data, states, attn_mask)
 
 
 class TransformerDecoder(_Stack):
@@ -379,16 +416,8 @@ class TransformerDecoder(_Stack):
         """Decode all tokens at once; arguments as of the layer."""
         return self._last(self.chained(self.layers, data, mem, mem_valid_length, attn_mask, mem_mask))
 
-    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> list[Cache]:
-        """Return the empty states of decoding, one of each layer."""
-        return [layer.init_states(batch_size, length, dtype) for layer in self.layers]
-
     def incremental_decode(
         self, data: Any, states: list[Cache], mem: Any, mem_valid_length: Any = None, mem_mask: Any = None
     ) -> tuple[Any, list[Cache]]:
         """Decode the next tokens; see :meth:`TransformerDecoderLayer.incremental_decode`."""
-        after = []
-        for layer, state in zip(self.layers, states, strict=True):
-            data, state = layer.incremental_decode(data, state, mem, mem_valid_length, mem_mask)
-            after.append(state)
-        return self._last(data), after
+        return self._decoded(data, states, mem, mem_valid_length, mem_mask)

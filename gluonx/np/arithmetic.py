@@ -6,7 +6,7 @@ the engine decides; the in-place ones compute and rebind.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,10 @@ from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.ops.host import forms
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndarray, jax.Array)
 _POWERS: dict[int, DerivedOp] = program_cache.memo()
@@ -42,7 +46,7 @@ def _binary(name: str) -> Any:
             shorten(error)
             raise
 
-    def in_place(self: Any, other: Any) -> Any:
+    def in_place(self: Any, other: object) -> Any:
         try:
             return self._become(operator(self, other))
         except Exception as error:
@@ -65,7 +69,7 @@ def _unary(name: str) -> Any:
     return operator
 
 
-def comparable(number: Any, array: Any) -> Any:
+def comparable(number: object, array: ndarray) -> Any:
     """Get a Python integer that the integers of `array` cannot reach, as the infinity that compares with them alike."""
     if type(number) is not int or 0 <= number < 128:
         return number
@@ -79,7 +83,7 @@ def comparable(number: Any, array: Any) -> Any:
 def _compare(name: str) -> Any:
     op = ops.get(name).bind()
 
-    def operator(self: Any, other: Any) -> Any:
+    def operator(self: Any, other: object) -> Any:
         try:
             return invoke(op, (self, comparable(other, self))) if isinstance(other, OPERANDS) else NotImplemented
         except Exception as error:
@@ -146,5 +150,5 @@ class Arithmetic:
     def __pos__(self) -> Any:
         return self.copy()  # type: ignore[attr-defined]
 
-    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+    def __divmod__(self, other: object) -> tuple[Any, Any]:
         return self // other, self % other

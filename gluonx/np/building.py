@@ -138,7 +138,7 @@ def _in_range(front: Callable[..., Any], name: str, top: int) -> Callable[..., A
     """Return the front, which refuses numbers as `q` that are not between 0 and `top`; arrays are not looked into."""
 
     @functools.wraps(front)
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def checked(*args: object, **kwargs: object) -> Any:
         q = args[1] if len(args) > 1 else kwargs.get("q")
         if isinstance(q, (int, float, list, tuple)):
             parts = q if isinstance(q, (list, tuple)) else [q]
@@ -154,7 +154,7 @@ def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
     """Return the front of `roll`: how far is a whole number of its own, not one of the array's dtype."""
 
     @functools.wraps(front)
-    def rolled(*args: Any, **kwargs: Any) -> Any:
+    def rolled(*args: object, **kwargs: Any) -> Any:
         if len(args) > 1 and type(args[1]) is int:
             args = (args[0], Index(args[1]), *args[2:])
         elif type(kwargs.get("shift")) is int:

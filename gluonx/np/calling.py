@@ -165,7 +165,7 @@ def general(
 
 
 def _listing(front: Front) -> Front:
-    def listing(*args: Any, **kwargs: Any) -> Any:
+    def listing(*args: object, **kwargs: object) -> Any:
         result = front(*args, **kwargs)
         return list(result) if type(result) is tuple else result
 

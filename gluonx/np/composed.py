@@ -5,16 +5,18 @@ arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as onp
 from jax import Array
+from numpy.typing import ArrayLike
 
 from gluonx.arguments import written
 from gluonx.deferred import DerivedOp, index_checks, invoke
 from gluonx.deferred.core import Tracer, new_handle
+from gluonx.dtype import DTypeLike
 from gluonx.errors import BadIndexError, ShapeError
 from gluonx.np import functions as F
 from gluonx.np.creation import asarray
@@ -28,6 +30,10 @@ from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, along_axis,
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import get, register
 
+if TYPE_CHECKING:
+    pass
+
+
 # -- powers and choices -----------------------------------------------------------------------------------------------
 
 
@@ -35,7 +41,7 @@ _any_power = binary(get("power"), "power")
 _integer_power = get("integer_power")
 
 
-def power(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+def power(x1: ArrayLike, x2: ArrayLike, out: ndarray | None = None, **kwargs: object) -> Any:
     """`x1` to the power `x2`, elementwise.
 
     A whole number in Python's own type as the exponent is part of the program, and becomes multiplications; any other
@@ -58,7 +64,7 @@ pow = power
 _where = F.where
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(condition: Any, x: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
     """Elements of `x` where `condition` holds and of `y` elsewhere; with `condition` alone, the indices where it holds.
 
     Raises
@@ -114,7 +120,7 @@ def _choose(a: Array, *choices: Array, mode: str = "clip") -> Array:
     return jnp.choose(whole(a), list(choices), mode=mode)
 
 
-def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise") -> ndarray:
+def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """Elements picked from `choices` by the indices `a`.
 
     With ``mode="raise"`` indices that are known raise if they are out of range; others take the nearest choice, since a
@@ -131,7 +137,7 @@ def choose(a: Any, choices: Sequence[Any], out: Any = None, mode: str = "raise")
     return result if out is None else write_out("np.choose", out, result)
 
 
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: object, **kw: object) -> ndarray:
     """Another function of `x` (or another number) wherever another condition holds."""
     x = asarray(x)
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
@@ -153,10 +159,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def einsum(
     subscripts: str,
     *operands: Any,
-    out: Any = None,
-    optimize: Any = "auto",
-    precision: Any = None,
-    preferred_element_type: Any = None,
+    out: ndarray | None = None,
+    optimize: object = "auto",
+    precision: object = None,
+    preferred_element_type: DTypeLike = None,
 ) -> ndarray:
     """Return a sum of products, written in Einstein's notation.
 
@@ -197,7 +203,7 @@ def _block(*arrays: Array, nesting: Any) -> Array:
     return jnp.block(build(nesting))
 
 
-def block(arrays: Any) -> ndarray:
+def block(arrays: Sequence[Any]) -> ndarray:
     """Concatenate nested lists of blocks to one array."""
     leaves: list[Any] = []
 
@@ -226,7 +232,7 @@ _histogram_edges = register(
 )(_edges_rule)
 
 
-def _binned(op: Any, a: Any, bins: Any, range: Any, weights: Any, **statics: Any) -> Any:
+def _binned(op: Any, a: ArrayLike, bins: Any, range: Any, weights: ArrayLike, **statics: Any) -> Any:
     counted = isinstance(bins, (int, onp.integer))
     bound = op.bind(bins=int(bins) if counted else 10, range=as_static("range", range), **statics)
     return invoke(
@@ -304,7 +310,7 @@ def _answer(flag: ndarray) -> Any:
     return flag if isinstance(flag.value, Tracer) else bool(flag)
 
 
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Compare two arrays within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once."""
     return _answer(invoke(_all_close.bind(equal_nan=bool(equal_nan)), (as_leaf(a), as_leaf(b), rtol, atol)))
 
@@ -322,7 +328,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 # -- taking out and putting in ----------------------------------------------------------------------------------------
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
+def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
     """`arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) names.
 
     Raises
@@ -351,12 +357,12 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     doc="Return the array with values put in before the places `obj`.",
     example=("np.insert(np.array([1.0, 3.0]), 1, 2.0).tolist()", "[1.0, 2.0, 3.0]"),
 )
-def _insert(arr: Array, values: Array, *, obj: Any, axis: int | None = None) -> Array:
+def _insert(arr: Array, values: Array, *, obj: ArrayLike, axis: int | None = None) -> Array:
     at = obj if isinstance(obj, int) else onp.asarray(obj)
     return jnp.insert(arr, at, values.astype(arr.dtype), axis)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
+def insert(arr: ArrayLike, obj: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarray:
     """`arr` with `values` put in before the places that `obj` (a number, a slice, indices) names.
 
     Raises
@@ -422,17 +428,17 @@ def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
     return a.reshape(-1).at[places].set(values).reshape(a.shape)
 
 
-def put(a: ndarray, ind: Any, v: Any, mode: str | None = None) -> None:
+def put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str | None = None) -> None:
     """Write `v` at the flat indices `ind` of `a`, in place."""
     a[...] = invoke(_put.bind(mode=None if mode == "raise" else mode), (a, as_leaf(ind), as_leaf(v)))
 
 
-def place(arr: ndarray, mask: Any, vals: Any) -> None:
+def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Write `vals`, repeated as needed, where `mask` holds, in place."""
     arr[...] = invoke(_place.bind(), (arr, as_leaf(mask), as_leaf(vals)))
 
 
-def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: int | None) -> None:
+def put_along_axis(arr: ndarray, indices: Any, values: ArrayLike, axis: int | None) -> None:
     """Write `values` at indices along an axis, in place."""
     arr[...] = invoke(_put_along_axis.bind(axis=axis), (arr, as_leaf(indices), as_leaf(values)))
 
@@ -455,7 +461,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarr
     return a
 
 
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> ndarray:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: object, **kwargs: object) -> ndarray:
     """`func1d`, a function of vectors, for every vector along an axis; it is called once for each of them."""
     arr = asarray(arr)
     axis = axis + arr.ndim if axis < 0 else axis
@@ -470,18 +476,18 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     return F.moveaxis(results, tuple(range(len(outer), results.ndim)), tuple(range(axis, axis + len(inner))))
 
 
-def _opened(result: Any) -> Any:
+def _opened(result: object) -> Any:
     return jax.tree.map(
         lambda h: h.value if isinstance(h, ndarray) else h, result, is_leaf=lambda h: isinstance(h, ndarray)
     )
 
 
 def vectorize(
-    pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None
+    pyfunc: Callable[..., Any], *, excluded: object = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
     """`pyfunc`, a function of scalars (or of what `signature` says), as one of arrays (see ``jax.numpy.vectorize``)."""
 
-    def scalars(*raw: Any) -> Any:
+    def scalars(*raw: object) -> Any:
         return _opened(pyfunc(*[new_handle(r) if isinstance(r, jax.Array) else r for r in raw]))
 
     over = jnp.vectorize(scalars, excluded=excluded, signature=signature)
@@ -489,7 +495,7 @@ def vectorize(
     return lambda *args: invoke(run, tuple([as_leaf(a) for a in args]))
 
 
-def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: Any = None) -> Callable[..., Any]:
+def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: object = None) -> Callable[..., Any]:
     """`func`, a function of `nin` scalars with `nout` results, as one of arrays."""
     return vectorize(func)
 
@@ -516,7 +522,7 @@ class _Ranges:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         keys = key if isinstance(key, tuple) else (key,)
         items = [
             k if isinstance(k, str) else ("slice", k.start, k.stop, k.step) if isinstance(k, slice) else None

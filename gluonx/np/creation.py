@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as onp
 from jax import Array
+from numpy.typing import ArrayLike
 
-from gluonx.arguments import written
+from gluonx.arguments import Size, written
 from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.host import host_array, stays_on_host
-from gluonx.device import resolve
-from gluonx.dtype import WIDE, canonical, keeping_64_bits, on_device, standard, wide_default
+from gluonx.device import DeviceLike, resolve
+from gluonx.dtype import WIDE, DTypeLike, canonical, keeping_64_bits, on_device, standard, wide_default
 from gluonx.errors import ArgumentError
 from gluonx.host import copied_as
 from gluonx.np.handle import ndarray
@@ -33,10 +34,14 @@ from gluonx.np.wrapping import as_leaf, as_static, write_out
 from gluonx.ops.host import forms
 from gluonx.ops.registry import get, register
 
+if TYPE_CHECKING:
+    pass
+
+
 Shape = int | Sequence[int]
 
 
-def placed(result: Any, device: Any, ctx: Any = None) -> Any:
+def placed(result: Any, device: DeviceLike, ctx: DeviceLike = None) -> Any:
     """Return `result` on the device that the caller or the context names."""
     target = resolve(ctx if device is None else device)
     if target is None or target == jax.local_devices()[0]:
@@ -44,7 +49,7 @@ def placed(result: Any, device: Any, ctx: Any = None) -> Any:
     return result.to_device(target)
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
+def _shape(shape: Size) -> tuple[int, ...]:
     value = as_static("shape", shape)
     return value if isinstance(value, tuple) else (value,)
 
@@ -53,7 +58,13 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def array(
-    object: Any, dtype: Any = None, device: Any = None, *, ctx: Any = None, copy: bool = True, ndmin: int = 0
+    object: Any,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+    copy: bool = True,
+    ndmin: int = 0,
 ) -> ndarray:
     """Return an array that holds a copy of `object`.
 
@@ -86,7 +97,7 @@ def array(
     return result if result.ndim >= ndmin else result.reshape((1,) * (ndmin - result.ndim) + result.shape)
 
 
-def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
+def _from_any(value: object, dtype: DTypeLike, device: DeviceLike, ctx: DeviceLike) -> ndarray:
     if isinstance(value, ndarray):
         return placed(value.copy() if dtype is None else value.astype(canonical(dtype)), device, ctx)
     if isinstance(value, jax.Array):
@@ -113,7 +124,7 @@ def _from_any(value: Any, dtype: Any, device: Any, ctx: Any) -> ndarray:
     return new_handle(on_device(copied_as(host, wanted), target))
 
 
-def read_as(host: onp.ndarray, value: Any, dtype: Any) -> onp.ndarray:
+def read_as(host: onp.ndarray, value: object, dtype: DTypeLike) -> onp.ndarray:
     """Return `host`, which NumPy made of `value`, with what the dtype asked for says otherwise.
 
     Text is read as numbers, as in MXNet. Integers beyond int64 in a list are not rounded to floats before they become
@@ -143,7 +154,14 @@ def _stacked(value: Sequence[Any]) -> ndarray:
     return invoke(get("stack").bind(), tuple(parts))
 
 
-def asarray(obj: Any, dtype: Any = None, device: Any = None, copy: bool | None = None, *, ctx: Any = None) -> ndarray:
+def asarray(
+    obj: ArrayLike,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    copy: bool | None = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """`obj` as an ndarray: itself if it is one of the wanted dtype, else as `array` makes it.
 
     Parameters
@@ -168,12 +186,12 @@ def asarray(obj: Any, dtype: Any = None, device: Any = None, copy: bool | None =
 asanyarray = asarray
 
 
-def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
     """Return `a` as an ndarray (every one is contiguous)."""
     return asarray(a, dtype)
 
 
-def from_dlpack(x: Any) -> ndarray:
+def from_dlpack(x: ArrayLike) -> ndarray:
     """Return an ndarray on the memory of another library's array: anything with ``__dlpack__``, or a capsule of it."""
     with keeping_64_bits():
         return new_handle(jnp.from_dlpack(x if hasattr(x, "__dlpack__") else _Capsule(x)))
@@ -185,7 +203,7 @@ class _Capsule:
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
 
-    def __dlpack__(self, **_: Any) -> Any:
+    def __dlpack__(self, **_: object) -> Any:
         return self.capsule
 
     def __dlpack_device__(self) -> Any:
@@ -196,7 +214,7 @@ class _Capsule:
 def _host_reader(name: str) -> Callable[..., ndarray]:
     reader = getattr(onp, name)
 
-    def read(*args: Any, device: Any = None, ctx: Any = None, **kwargs: Any) -> ndarray:
+    def read(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **kwargs: object) -> ndarray:
         host = reader(*args, **kwargs)
         return array(host, canonical(host.dtype), device, ctx=ctx)
 
@@ -216,21 +234,21 @@ genfromtxt = _host_reader("genfromtxt")
 
 
 @register("zeros", doc="Return an array of zeros.", example=("np.zeros((2,)).tolist()", "[0.0, 0.0]"))
-def _zeros(*, shape: Any, dtype: Any) -> Array:
+def _zeros(*, shape: Size, dtype: DTypeLike) -> Array:
     return jnp.zeros(shape, dtype)
 
 
 @register("ones", doc="Return an array of ones.", example=("np.ones((2,)).tolist()", "[1.0, 1.0]"))
-def _ones(*, shape: Any, dtype: Any) -> Array:
+def _ones(*, shape: Size, dtype: DTypeLike) -> Array:
     return jnp.ones(shape, dtype)
 
 
 @register("full", doc="Return an array of one value throughout.", example=("np.full((2,), 7.0).tolist()", "[7.0, 7.0]"))
-def _full(fill_value: Array, *, shape: Any, dtype: Any) -> Array:
+def _full(fill_value: Array, *, shape: Size, dtype: DTypeLike) -> Array:
     return jnp.broadcast_to(jnp.asarray(fill_value, dtype), shape)
 
 
-def _elements(*_: Any, shape: Any, **__: Any) -> int:
+def _elements(*_: object, shape: Any, **__: object) -> int:
     return math.prod(shape)
 
 
@@ -239,30 +257,36 @@ forms.form("ones", _elements)(lambda *, shape, dtype: onp.ones(shape, dtype))
 forms.form("full", _elements)(forms.full)
 
 
-def zeros(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
+def zeros(
+    shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
+) -> ndarray:
     """Zeros of a shape, float32 by default."""
     return placed(invoke(_zeros.bind(shape=_shape(shape), dtype=standard(dtype)), ()), device, ctx)
 
 
-def ones(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
+def ones(
+    shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
+) -> ndarray:
     """Ones of a shape, float32 by default."""
     return placed(invoke(_ones.bind(shape=_shape(shape), dtype=standard(dtype)), ()), device, ctx)
 
 
-def empty(shape: Shape, dtype: Any = None, order: str = "C", device: Any = None, *, ctx: Any = None) -> ndarray:
+def empty(
+    shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
+) -> ndarray:
     """Return an array of a shape whose contents do not matter (they are zeros)."""
     return zeros(shape, dtype, order, device, ctx=ctx)
 
 
 def full(
     shape: Shape,
-    fill_value: Any,
-    dtype: Any = None,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
     order: str = "C",
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Return an array of a shape, filled with a number or with an array that broadcasts to it.
 
@@ -274,9 +298,9 @@ def full(
     >>> np.full((2, 2), 7.0).tolist()
     [[7.0, 7.0], [7.0, 7.0]]
     """
-    fill_value = as_leaf(fill_value)
-    wanted = canonical(_dtype_of(fill_value) if dtype is None else dtype)
-    result = placed(invoke(_full.bind(shape=_shape(shape), dtype=wanted), (fill_value,)), device, ctx)
+    value = as_leaf(fill_value)
+    wanted = canonical(_dtype_of(value) if dtype is None else dtype)
+    result = placed(invoke(_full.bind(shape=_shape(shape), dtype=wanted), (value,)), device, ctx)
     return result if out is None else write_out("np.full", out, result)
 
 
@@ -289,14 +313,14 @@ def _dtype_of(value: Any) -> Any:
 
 
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
     order: str = "C",
-    device: Any = None,
-    out: Any = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Return an array of the shape and dtype of `a`, filled with `fill_value`."""
     bound = get("full_like").bind(dtype=as_static("dtype", dtype))
@@ -305,7 +329,13 @@ def full_like(
 
 
 def zeros_like(
-    a: Any, dtype: Any = None, order: str = "C", device: Any = None, out: Any = None, *, ctx: Any = None
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Zeros of the shape and dtype of `a`."""
     result = placed(invoke(get("zeros_like").bind(dtype=as_static("dtype", dtype)), (as_leaf(a),)), device, ctx)
@@ -313,7 +343,13 @@ def zeros_like(
 
 
 def ones_like(
-    a: Any, dtype: Any = None, order: str = "C", device: Any = None, out: Any = None, *, ctx: Any = None
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Ones of the shape and dtype of `a`."""
     result = placed(invoke(get("ones_like").bind(dtype=as_static("dtype", dtype)), (as_leaf(a),)), device, ctx)
@@ -321,14 +357,14 @@ def ones_like(
 
 
 def empty_like(
-    prototype: Any,
-    dtype: Any = None,
-    device: Any = None,
+    prototype: ArrayLike,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
     order: str = "C",
     subok: bool = False,
-    shape: Any = None,
+    shape: Size | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Return an array of the dtype and shape of `prototype` (or of `shape`) whose contents do not matter."""
     if shape is not None:
@@ -344,7 +380,7 @@ def empty_like(
     doc="Return `num` numbers from `start` on, `step` apart.",
     example=("np.arange(3).tolist()", "[0.0, 1.0, 2.0]"),
 )
-def _arange(start: Array, step: Array, *, num: int, dtype: Any) -> Array:
+def _arange(start: Array, step: Array, *, num: int, dtype: DTypeLike) -> Array:
     return (start + step * jnp.arange(num, dtype=jnp.result_type(start, step))).astype(dtype)
 
 
@@ -352,7 +388,13 @@ forms.form("arange", lambda *_, num, dtype: num)(forms.arange)
 
 
 def arange(
-    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, device: Any = None, *, ctx: Any = None
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Evenly spaced numbers from `start` up to, and not with, `stop`; float32 by default.
 
@@ -417,7 +459,14 @@ _geomspace = _space_op(
 
 
 def _space(
-    op: Any, ends: tuple[Any, ...], num: Any, endpoint: bool, dtype: Any, axis: int, device: Any, ctx: Any
+    op: Any,
+    ends: tuple[Any, ...],
+    num: int,
+    endpoint: bool,
+    dtype: DTypeLike,
+    axis: int,
+    device: DeviceLike,
+    ctx: DeviceLike,
 ) -> ndarray:
     bound = op.bind(num=int(num), endpoint=bool(endpoint), dtype=standard(dtype), axis=axis)
     # Ends that are whole numbers are floats all the same: the points between them are not whole.
@@ -426,9 +475,17 @@ def _space(
 
 
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
-    axis: int = 0, device: Any = None, *, ctx: Any = None,
-) -> Any:  # fmt: skip
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> Any:
     """`num` evenly spaced numbers from `start` to `stop`; float32 by default.
 
     Returns
@@ -449,17 +506,32 @@ def linspace(
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0,
-    device: Any = None, *, ctx: Any = None,
-) -> ndarray:  # fmt: skip
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """`num` numbers from ``base**start`` to ``base**stop`` whose logarithms are evenly spaced."""
     return _space(_logspace, (start, stop, base), num, endpoint, dtype, axis, device, ctx)
 
 
 def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0,
-    device: Any = None, *, ctx: Any = None,
-) -> ndarray:  # fmt: skip
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
     return _space(_geomspace, (start, stop), num, endpoint, dtype, axis, device, ctx)
 
@@ -470,12 +542,12 @@ def geomspace(
 @register(
     "eye", doc="Return a matrix with ones on a diagonal.", example=("np.eye(2).tolist()", "[[1.0, 0.0], [0.0, 1.0]]")
 )
-def _eye(*, N: int, M: Any = None, k: int = 0, dtype: Any) -> Array:
+def _eye(*, N: int, M: int | None = None, k: int = 0, dtype: DTypeLike) -> Array:
     return jnp.eye(N, M, k, dtype)
 
 
 @forms.form("eye", lambda *, N, M, k, dtype: N * (M or N))
-def _eye_on_host(*, N: int, M: Any, k: int, dtype: Any) -> Any:
+def _eye_on_host(*, N: int, M: int, k: int, dtype: DTypeLike) -> Any:
     return onp.eye(N, M, k, dtype)
 
 
@@ -484,33 +556,54 @@ def _eye_on_host(*, N: int, M: Any, k: int, dtype: Any) -> Any:
     doc="Return a matrix of ones below a diagonal and on it.",
     example=("np.tri(2).tolist()", "[[1.0, 0.0], [1.0, 1.0]]"),
 )
-def _tri(*, N: int, M: Any = None, k: int = 0, dtype: Any) -> Array:
+def _tri(*, N: int, M: int | None = None, k: int = 0, dtype: DTypeLike) -> Array:
     return jnp.tri(N, M, k, dtype)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
     bound = _eye.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)
 
 
-def identity(n: int, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def identity(n: int, dtype: DTypeLike = None, device: DeviceLike = None, *, ctx: DeviceLike = None) -> ndarray:
     """Return the n by n identity matrix."""
     return eye(n, dtype=dtype, device=device, ctx=ctx)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def tri(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Ones on and below the k-th diagonal, zeros above."""
     bound = _tri.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)
 
 
-def _index_arrays(host: Sequence[onp.ndarray], device: Any = None) -> tuple[ndarray, ...]:
+def _index_arrays(host: Sequence[onp.ndarray], device: DeviceLike = None) -> tuple[ndarray, ...]:
     return tuple([array(h, onp.int64, device) for h in host])
 
 
 def indices(
-    dimensions: Sequence[int], dtype: Any = None, device: Any = None, *, ctx: Any = None, sparse: bool = False
+    dimensions: Sequence[int],
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+    sparse: bool = False,
 ) -> Any:
     """Return the indices of a grid, one array an axis (stacked, or a tuple of open ones with `sparse`)."""
     dtype = onp.int64 if dtype is None else dtype
@@ -537,7 +630,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     return _index_arrays(onp.tril_indices(n, k, m))
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None, device: Any = None) -> tuple[ndarray, ...]:
+def triu_indices(n: int, k: int = 0, m: int | None = None, device: DeviceLike = None) -> tuple[ndarray, ...]:
     """Return the indices of the upper triangle of an n by m matrix."""
     return _index_arrays(onp.triu_indices(n, k, m), device)
 
@@ -560,7 +653,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[nda
 def _window(name: str) -> Callable[..., ndarray]:
     make = getattr(onp, name)
 
-    def window(M: int, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+    def window(M: int, dtype: DTypeLike = None, device: DeviceLike = None, *, ctx: DeviceLike = None) -> ndarray:
         return array(make(int(M)), dtype, device, ctx=ctx)
 
     window.__name__ = window.__qualname__ = name
@@ -574,12 +667,16 @@ hamming = _window("hamming")
 hanning = _window("hanning")
 
 
-def kaiser(M: int, beta: float, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def kaiser(
+    M: int, beta: float, dtype: DTypeLike = None, device: DeviceLike = None, *, ctx: DeviceLike = None
+) -> ndarray:
     """Return the Kaiser window of M points with the shape parameter `beta`."""
     return array(onp.kaiser(int(M), float(beta)), dtype, device, ctx=ctx)
 
 
-def fromfunction(function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = None, **kwargs: Any) -> Any:
+def fromfunction(
+    function: Callable[..., Any], shape: Sequence[int], *, dtype: DTypeLike = None, **kwargs: object
+) -> Any:
     """Call `function` on the coordinates of a grid, given as one array an axis."""
     grid = indices(shape, dtype=canonical(dtype))
     return function(*[grid[i] for i in range(len(_shape(shape)))], **kwargs)

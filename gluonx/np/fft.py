@@ -7,6 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as onp
 
+from gluonx.device import DeviceLike
+from gluonx.dtype import DTypeLike
 from gluonx.np.building import make
 from gluonx.np.creation import array
 from gluonx.np.table import FFT
@@ -18,12 +20,12 @@ for _name, _record in FFT.items():
     __all__ += [_name]  # noqa: PLE0604
 
 
-def fftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike = None) -> Any:
     """Return the frequencies that the elements of `fft` stand for; float32 by default."""
     return array(onp.fft.fftfreq(n, d), dtype, device)
 
 
-def rfftfreq(n: int, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike = None) -> Any:
     """Return the frequencies that the elements of `rfft` stand for; float32 by default."""
     return array(onp.fft.rfftfreq(n, d), dtype, device)
 

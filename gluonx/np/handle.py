@@ -7,16 +7,19 @@ basic slice is a :class:`_View` that reads from its base when asked and writes t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import getweakrefcount, getweakrefs, ref
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gluonx import device as _device
 from gluonx import forked
 from gluonx._frames import door, shorten
+from gluonx.arguments import Size
 from gluonx.deferred import integers, interrupts, source_location
 from gluonx.deferred.contracts import Rebound
 from gluonx.deferred.core import (
@@ -50,7 +53,8 @@ from gluonx.deferred.segments import add_mark
 from gluonx.deferred.shapes import Unknown, Zeros
 from gluonx.deferred.tape import backward
 from gluonx.deferred.tracing import READ_IN_TRACE
-from gluonx.dtype import WIDE, canonical, is_inexact, keeping_64_bits, on_device, refuse_cut
+from gluonx.device import DeviceLike
+from gluonx.dtype import WIDE, DTypeLike, canonical, is_inexact, keeping_64_bits, on_device, refuse_cut
 from gluonx.errors import ArgumentError, DeviceError, DynamicShapeError, GraphError, ShapeError, TracedValueError
 from gluonx.extensions import NAMES
 from gluonx.host import copied
@@ -61,6 +65,7 @@ from gluonx.ops.host import forms
 from gluonx.sharding import is_spread
 
 if TYPE_CHECKING:
+    from gluonx.block.parameter import Parameter
     from gluonx.np.methods import Methods  # of methods.pyi: `gluonx.np.methods` puts them on the class
 else:
     Methods = object
@@ -163,10 +168,10 @@ class ndarray(Arithmetic, Handle, Methods):
                 return getattr(self, name)  # importing the methods has put them on this class
             raise AttributeError(f"an ndarray has no attribute {name!r}")
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(self, func: Callable[..., Any], types: Sequence[type], args: object, kwargs: object) -> Any:
         return _methods().array_function(func, args, kwargs)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: object) -> Any:
         return _methods().array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
@@ -190,7 +195,7 @@ class ndarray(Arithmetic, Handle, Methods):
         return aval.shape if aval is not None else self._looked_at().shape
 
     @shape.setter
-    def shape(self, shape: Any) -> None:
+    def shape(self, shape: Size) -> None:
         self._become(self.reshape(shape), reshaped=True)  # type: ignore[attr-defined]
 
     @property
@@ -313,7 +318,7 @@ class ndarray(Arithmetic, Handle, Methods):
     wait_to_write = wait_to_read
 
     @door
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
         out = np.asarray(self._on_host(), dtype=dtype)
         return out.copy() if copy else out
 
@@ -350,7 +355,7 @@ class ndarray(Arithmetic, Handle, Methods):
     def __jax_array__(self) -> Any:
         return self._raw()
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(self, **kwargs: object) -> Any:
         return self._read().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:
@@ -397,7 +402,7 @@ class ndarray(Arithmetic, Handle, Methods):
         for i in range(len(self)):
             yield self[i]
 
-    def __contains__(self, item: Any) -> bool:
+    def __contains__(self, item: object) -> bool:
         return bool((self._on_host() == np.asarray(item)).any())
 
     def __hash__(self) -> int:
@@ -421,7 +426,7 @@ class ndarray(Arithmetic, Handle, Methods):
 
         return as_html(self)
 
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
         """Show the same without the numbers, and without computing anything, as a part of what treescope renders."""
         from gluonx.np.display import as_part
 
@@ -456,7 +461,7 @@ class ndarray(Arithmetic, Handle, Methods):
             return other
         return self.to_device(other)
 
-    def to_device(self, device: Any) -> ndarray:
+    def to_device(self, device: DeviceLike) -> ndarray:
         """Return the array on another device; itself where it is there already. Gradients flow through."""
         target = _device.resolve(device)
         if target is None:
@@ -483,13 +488,13 @@ class ndarray(Arithmetic, Handle, Methods):
         """Do `to_device`, by its older name."""
         return self.to_device(context)
 
-    def as_in_ctx(self, ctx: Any) -> ndarray:
+    def as_in_ctx(self, ctx: DeviceLike) -> ndarray:
         """Do `to_device`, by its older name."""
         return self.to_device(ctx)
 
     @door
     def astype(
-        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+        self, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> ndarray:
         """Return the array with another dtype; gradients flow through between floats."""
         target = canonical(dtype)
@@ -518,7 +523,7 @@ class ndarray(Arithmetic, Handle, Methods):
     def __copy__(self) -> ndarray:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> ndarray:
+    def __deepcopy__(self, memo: dict[int, object]) -> ndarray:
         twin = self._again()
         if self.variable is not None:
             twin.attach_grad(self.variable.req, _grad_stype(self))
@@ -562,7 +567,7 @@ class ndarray(Arithmetic, Handle, Methods):
             variable = Variable(grad_req, self._belonging(Zeros(self.shape, self.dtype, self._placed())))
         self._lead_to(variable)
 
-    def _belonging(self, value: Any) -> Any:
+    def _belonging(self, value: object) -> Any:
         """Return a new array of this one's kind."""
         new = new_handle(value)
         return new if self.plain_class in (None, type(new)) else twin_of(new, self.plain_class)
@@ -648,7 +653,7 @@ class ndarray(Arithmetic, Handle, Methods):
         if getweakrefcount(self) and state.trace is None:
             _tell_detached(self)
 
-    def _become(self, new: Any, reshaped: bool = False) -> ndarray:
+    def _become(self, new: ndarray, reshaped: bool = False) -> ndarray:
         """In-place operators: `new` must have this array's shape, and its dtype or one that it can be cast to."""
         if new is NotImplemented:
             return new
@@ -670,7 +675,7 @@ class ndarray(Arithmetic, Handle, Methods):
         with keeping_64_bits(value.dtype in WIDE):
             self._assign(new_handle(jnp.array(copied(value), copy=True)))
 
-    def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = True) -> None:
+    def _assign_host(self, value: np.ndarray, device: DeviceLike = None, copy: bool | None = True) -> None:
         """Rebind this handle to a device copy of a NumPy array, also while something is traced.
 
         With ``copy=None`` the array is the handle's own from now on.
@@ -680,12 +685,12 @@ class ndarray(Arithmetic, Handle, Methods):
         self.aval, self.tape = None, None
 
     @classmethod
-    def _unknown(cls, param: Any) -> ndarray:
+    def _unknown(cls, param: Parameter) -> ndarray:
         """Return a handle on the value of a parameter whose shape is not known."""
         return new_handle(Unknown(param))
 
     @door
-    def __getitem__(self, key: Any) -> ndarray:
+    def __getitem__(self, key: object) -> ndarray:
         region = indexing.basic(key, self.shape)
         if region is not None:
             return _view(self, region)
@@ -693,7 +698,7 @@ class ndarray(Arithmetic, Handle, Methods):
         return invoke(indexing.gather_op(pattern), (self, *arrays))
 
     @door
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: Any) -> None:
         if isinstance(value, (list, tuple)):
             value = np.asarray(value, self.dtype)
         elif not isinstance(value, OPERANDS):
@@ -712,7 +717,7 @@ class ndarray(Arithmetic, Handle, Methods):
         pattern, arrays = indexing.advanced(key, self.shape, _mask_value)
         self._assign(invoke(indexing.scatter_op(pattern), (self, value, *arrays)))
 
-    def _brought(self, value: Any) -> Any:
+    def _brought(self, value: object) -> Any:
         """Return what is to be written here on this array's device: a write does not move the array."""
         if not isinstance(value, Handle):
             return value
@@ -767,7 +772,7 @@ def is_readable(array: ndarray) -> bool:
     return not _unreadable(array.value)
 
 
-def _unreadable(value: Any) -> bool:
+def _unreadable(value: object) -> bool:
     """Return whether there is no number to show, here or at all."""
     if isinstance(value, Placeholder) and not value.known:
         return True
@@ -820,7 +825,7 @@ class _View(ndarray):
         return taken.value
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: object) -> None:
         _set_value(self, value)
 
     def _assign(self, new: Handle) -> None:
@@ -875,7 +880,7 @@ def _view(base: ndarray, region: indexing.Region) -> _View:
 
 
 @jax.custom_jvp
-def _overwritten(x: Any, value: Any) -> Any:
+def _overwritten(x: ArrayLike, value: object) -> Any:
     return value
 
 
@@ -936,7 +941,7 @@ class _Detached(ndarray):
         return taken.value
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: object) -> None:
         _set_value(self, value)
 
     def _put(self, new: Handle) -> None:
@@ -989,7 +994,7 @@ class _Lent(ndarray):
         return _get_value(self).now()
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: object) -> None:
         np.copyto(_get_value(self).array, np.asarray(value.array if type(value) is HostArray else value))
 
     def _put(self, new: Handle) -> None:
@@ -1060,7 +1065,7 @@ def _detached(array: ndarray) -> ndarray:
     return twin
 
 
-def _mask_value(mask: Any) -> np.ndarray:
+def _mask_value(mask: ArrayLike) -> np.ndarray:
     return np.asarray(host_value(mask, "x[mask]") if isinstance(mask, ndarray) else mask)
 
 
@@ -1085,19 +1090,9 @@ def _grad_stype(array: ndarray) -> str:
     return "row_sparse" if type(array.variable) is RowVariable else "default"
 
 
-def _unpickle(value: np.ndarray, grad_req: str | None, stype: str = "default") -> ndarray:
-    array = new_handle(on_device(copied(value)))  # pickle's buffers may be somebody's memory
-    if grad_req is not None:
-        array.attach_grad(grad_req, stype)
-    return array
-
-
 def _unpickle_np(value: np.ndarray, grad_req: str | None, stype: str) -> ndarray:
-    """Get the array of a pickle as such, also while `gluonx.compat` hands NDArrays to users.
-
-    `_unpickle` gives those.
-    """
-    array = twin_of(new_handle(on_device(copied(value))), ndarray)
+    """Return the array of a pickle as an array of `np`, also while `gluonx.compat` makes every new array an NDArray."""
+    array = twin_of(new_handle(on_device(copied(value))), ndarray)  # copied: pickle's buffers may be somebody's memory
     if grad_req is not None:
         array.attach_grad(grad_req, stype)
     return array

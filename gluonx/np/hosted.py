@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as onp
+from numpy.typing import ArrayLike
 
-from gluonx.arguments import refuse
+from gluonx.arguments import Size, refuse
 from gluonx.deferred import invoke, program_cache
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.derived import DerivedOp
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 
-def on_host(name: str, value: Any) -> Any:
+def on_host(name: str, value: object) -> Any:
     """`value` as NumPy holds it, for the function `name`.
 
     Raises
@@ -67,7 +68,7 @@ def on_host(name: str, value: Any) -> Any:
     return host_value(value, f"np.{name}") if isinstance(value, ndarray) else value
 
 
-def to_device(result: Any, wide: bool = False) -> Any:
+def to_device(result: object, wide: bool = False) -> Any:
     """NumPy's result as ndarrays; tuples and lists keep their kind, float64 becomes float32 unless `wide`."""
     if isinstance(result, (tuple, list)):
         parts = [to_device(r, wide) for r in result]
@@ -80,7 +81,7 @@ def to_device(result: Any, wide: bool = False) -> Any:
     return new_handle(on_device(copied(host)))  # it may be a view of the argument
 
 
-def is_wide(*values: Any) -> bool:
+def is_wide(*values: ArrayLike) -> bool:
     """Return whether an array of float64 is among them."""
     return any(isinstance(v, ndarray) and v.dtype == onp.float64 for v in values)
 
@@ -88,7 +89,7 @@ def is_wide(*values: Any) -> bool:
 _ARRAYS = frozenset(["a", "ar", "ar1", "ar2", "arr", "condition", "x"])
 
 
-def sized(name: str, arguments: dict[str, Any], size: Any, fill_value: Any) -> Any:
+def sized(name: str, arguments: dict[str, Any], size: Size | None, fill_value: ArrayLike) -> Any:
     """Return what the function `name` of ``jax.numpy`` gives of a result with `size` places.
 
     Raises
@@ -113,7 +114,7 @@ def sized(name: str, arguments: dict[str, Any], size: Any, fill_value: Any) -> A
 def _sized_op(name: str, arrays: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> DerivedOp:
     compute, known = getattr(jnp, name), dict(options)
 
-    def run(*values: Any) -> Any:
+    def run(*values: ArrayLike) -> Any:
         if name in ("unique_all", "unique_counts", "unique_inverse", "unique_values"):  # they take no names
             found = compute(*values, **known)
         else:
@@ -194,7 +195,11 @@ union1d = _hosted("union1d", "The sorted values that either of two arrays holds.
 
 
 def _unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
 ) -> Any:
     found = onp.unique(ar, return_index, return_inverse, return_counts, axis)
     if not return_inverse:
@@ -206,7 +211,7 @@ def _unique(
 unique = _hosted("unique", "The sorted values of an array, each once.", _unique, fits=True)
 
 
-def _bincount(x: onp.ndarray, weights: Any = None, minlength: int = 0) -> onp.ndarray:
+def _bincount(x: onp.ndarray, weights: ArrayLike | None = None, minlength: int = 0) -> onp.ndarray:
     counts = onp.bincount(onp.asarray(x).astype(onp.int64), weights, minlength)
     return counts if weights is None else counts.astype(onp.asarray(weights).dtype)
 
@@ -237,12 +242,12 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
-def _unique_all(x: Any) -> UniqueAll:
+def _unique_all(x: ArrayLike) -> UniqueAll:
     values, indices, inverse, counts = onp.unique(x, True, True, True, equal_nan=False)
     return UniqueAll(values, indices, inverse.reshape(onp.shape(x)), counts)
 
 
-def _unique_inverse(x: Any) -> UniqueInverse:
+def _unique_inverse(x: ArrayLike) -> UniqueInverse:
     values, inverse = onp.unique(x, return_inverse=True, equal_nan=False)
     return UniqueInverse(values, inverse.reshape(onp.shape(x)))
 
@@ -275,7 +280,7 @@ _NAMED: dict[str, Any] = {
 }
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = None) -> ndarray:
+def extract(condition: Any, arr: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> ndarray:
     """Return the elements of `arr` where `condition` holds, in one axis; gradients flow to them.
 
     With a `size`, so many places, those left over with `fill_value` (0), also in a hybridized block.
@@ -295,9 +300,9 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 
 def compress(
     condition: Any,
-    a: Any,
+    a: ArrayLike,
     axis: int | None = None,
-    out: Any = None,
+    out: ndarray | None = None,
     *,
     size: int | None = None,
     fill_value: Any = None,
@@ -321,7 +326,7 @@ def compress(
     return take(as_leaf(a), places, axis=axis, out=out)
 
 
-def as_indices(name: str, obj: Any, length: int) -> onp.ndarray:
+def as_indices(name: str, obj: ArrayLike, length: int) -> onp.ndarray:
     """Convert an index (a number, a slice, a sequence, a mask) on an axis of `length` to an array of whole numbers."""
     if isinstance(obj, slice):
         return onp.arange(length)[obj]

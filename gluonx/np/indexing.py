@@ -9,6 +9,7 @@ positions first, which needs their values.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import jax
@@ -67,7 +68,7 @@ class Region:
         return tuple(items)
 
 
-def basic(key: Any, shape: tuple[int, ...]) -> Region | None:
+def basic(key: object, shape: tuple[int, ...]) -> Region | None:
     """Return the region of a basic index, or None where `key` is of another kind.
 
     Raises
@@ -107,7 +108,7 @@ def _check_count(items: Any, count: int, shape: tuple[int, ...]) -> None:
         raise BadIndexError("an index can hold only one ellipsis ('...')")
 
 
-def _is_int(item: Any) -> bool:
+def _is_int(item: object) -> bool:
     return isinstance(item, (int, np.integer)) and not isinstance(item, (bool, np.bool_))
 
 
@@ -130,7 +131,7 @@ def _spans(dims: Any) -> tuple[list[int], list[bool]]:
     return spans, [n is not None and step < 0 for n, step in dims]
 
 
-def _window(x: Any, starts: Any, dims: Any) -> tuple[Any, list[Any]]:
+def _window(x: Any, starts: Sequence[int], dims: Any) -> tuple[Any, list[Any]]:
     spans, backwards = _spans(dims)
     begins = [s - (span - 1) if back else s for s, span, back in zip(starts, spans, backwards, strict=True)]
     return jax.lax.dynamic_slice(x, begins, spans), begins
@@ -143,7 +144,7 @@ def _strides(dims: Any) -> tuple[slice, ...]:
 _ops: dict[Any, DerivedOp] = program_cache.memo()
 
 
-def _interned(key: Any, name: str, fn: Any, form: Any, work: Any = None) -> DerivedOp:
+def _interned(key: object, name: str, fn: Callable[..., Any], form: Any, work: Any = None) -> DerivedOp:
     found = _ops.get(key)
     if found is None:
         # Exporters read in `extra` what is indexed.
@@ -193,7 +194,7 @@ def region_write(region: Region) -> DerivedOp:
     return _interned(("write", dims, shape), "slice_assign", write, write_on_host, lambda x, *_: x.size)
 
 
-def _items(dims: Any, starts: Any) -> tuple[Any, ...]:
+def _items(dims: Any, starts: Sequence[int]) -> tuple[Any, ...]:
     """Return the integers and slices that a region's dimensions are to NumPy."""
     items: list[Any] = []
     for (n, step), start in zip(dims, starts, strict=True):
@@ -202,7 +203,7 @@ def _items(dims: Any, starts: Any) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def _fit_on_host(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _fit_on_host(value: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     value = forms.converted(np.asarray(value), dtype)
     if value is NotImplemented:
         return value
@@ -211,7 +212,7 @@ def _fit_on_host(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return np.broadcast_to(value, shape)
 
 
-def _fit(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _fit(value: object, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     value = jnp.asarray(value).astype(dtype)
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = value.reshape(value.shape[1:])
@@ -230,7 +231,7 @@ def _slice_end(number: Any) -> Any:
         raise
 
 
-def _plain(item: Any) -> Any:
+def _plain(item: object) -> Any:
     """Return an item of an index, lists made arrays."""
     if isinstance(item, (list, range, tuple)):
         item = np.asarray([int(cast(Any, i)) if isinstance(i, Handle) else i for i in item])
@@ -245,7 +246,7 @@ def _is_mask(item: Any) -> bool:
     return getattr(item, "dtype", None) is not None and np.dtype(item.dtype) == np.bool_
 
 
-def mask_of(key: Any) -> Any:
+def mask_of(key: object) -> Any:
     """Return the boolean array that `key` is, alone between the brackets; None where it is something else."""
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
@@ -289,7 +290,7 @@ def check_mask(mask: Any, shape: tuple[int, ...], axis: int = 0) -> None:
 _ROWS = (("array", 0),)
 
 
-def advanced(key: Any, shape: tuple[int, ...], read: Any) -> tuple[Any, list[Any]]:
+def advanced(key: object, shape: tuple[int, ...], read: Any) -> tuple[Any, list[Any]]:
     """Split an advanced index on an array of `shape` into a static pattern and its index arrays.
 
     `read` gives the NumPy value of a mask. Static parts stay as they are; arrays are marked by their number.
@@ -358,7 +359,7 @@ def _whole(item: Any) -> Any:
     return item.astype(np.int32)
 
 
-def _rebuild(pattern: Any, arrays: Any) -> tuple[Any, ...]:
+def _rebuild(pattern: str, arrays: Sequence[Any]) -> tuple[Any, ...]:
     out: list[Any] = []
     for item in pattern:
         if isinstance(item, tuple):
@@ -376,7 +377,7 @@ def _rebuild(pattern: Any, arrays: Any) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def _with_flags(pattern: Any, ndim: int) -> tuple[int, ...]:
+def _with_flags(pattern: str, ndim: int) -> tuple[int, ...]:
     """Get the axes, for ``expand_dims``, that an array of `ndim` needs for the True and False in a pattern."""
     axes: list[int] = []
     takes = [item is not None and item is not Ellipsis and not _is_flag(item) for item in pattern]
@@ -387,7 +388,7 @@ def _with_flags(pattern: Any, ndim: int) -> tuple[int, ...]:
     return tuple(axes)
 
 
-def _is_flag(item: Any) -> bool:
+def _is_flag(item: object) -> bool:
     return isinstance(item, tuple) and item[0] == "bool"
 
 

@@ -12,10 +12,12 @@ import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as onp
+from numpy.typing import ArrayLike
 
 from gluonx import files
+from gluonx.device import DeviceLike
+from gluonx.dtype import DTypeLike, canonical, keeping_64_bits
 from gluonx.dtype import bfloat16 as _bfloat16
-from gluonx.dtype import canonical, keeping_64_bits
 from gluonx.np.creation import array
 from gluonx.np.handle import View, ndarray
 
@@ -152,12 +154,12 @@ iterable, min_scalar_type = onp.iterable, onp.min_scalar_type
 issubdtype, isdtype = jnp.issubdtype, jnp.isdtype
 
 
-def finfo(dtype: Any) -> Any:
+def finfo(dtype: DTypeLike) -> Any:
     """Return the limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``."""
     return jnp.finfo(_typed(dtype))
 
 
-def iinfo(dtype: Any) -> Any:
+def iinfo(dtype: DTypeLike) -> Any:
     """Return the limits of an integer dtype: ``max``, ``min``, ``bits``."""
     return jnp.iinfo(_typed(dtype))
 
@@ -167,18 +169,18 @@ def shape(a: Any) -> tuple[int, ...]:
     return tuple(a.shape) if hasattr(a, "shape") else onp.shape(a)
 
 
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """Return the number of axes; nothing is computed."""
     return len(shape(a))
 
 
-def size(a: Any, axis: int | None = None) -> int:
+def size(a: ArrayLike, axis: int | None = None) -> int:
     """Return the number of elements, of all axes or of one; nothing is computed."""
     lengths = shape(a)
     return int(onp.prod(lengths, dtype=onp.int64)) if axis is None else lengths[axis]
 
 
-def _typed(value: Any) -> Any:
+def _typed(value: object) -> Any:
     return value.dtype if isinstance(value, ndarray) else value
 
 
@@ -202,7 +204,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
     return onp.can_cast(_typed(from_), to, casting)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
+def astype(x: Any, dtype: DTypeLike, /, *, copy: Any = True, device: DeviceLike = None) -> Any:
     """`x` in another dtype."""
     result = x.astype(dtype, copy=copy)
     return result if device is None else result.to_device(device)
@@ -218,22 +220,22 @@ def isscalar(element: Any) -> Any:
     return onp.isscalar(element)
 
 
-def iscomplexobj(x: Any) -> Any:
+def iscomplexobj(x: ArrayLike) -> Any:
     """Return whether `x` is of a complex dtype."""
     return x.dtype.kind == "c" if isinstance(x, ndarray) else onp.iscomplexobj(x)
 
 
-def isrealobj(x: Any) -> Any:
+def isrealobj(x: ArrayLike) -> Any:
     """Return whether `x` is not of a complex dtype."""
     return not iscomplexobj(x)
 
 
-def shares_memory(a: Any, b: Any, max_work: Any = None) -> Any:
+def shares_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
     """Return whether two arrays have an element in common: they are one array, or slices of one that meet."""
     return _meet(onp.shares_memory, a, b, max_work)
 
 
-def may_share_memory(a: Any, b: Any, max_work: Any = None) -> Any:
+def may_share_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
     """Return whether the first and last elements of two slices of one array enclose elements of each other."""
     return _meet(onp.may_share_memory, a, b, max_work)
 
@@ -241,7 +243,7 @@ def may_share_memory(a: Any, b: Any, max_work: Any = None) -> Any:
 _ORIGIN = onp.empty(1, onp.int8)  # addresses are compared, never read: all start here
 
 
-def _meet(test: Any, a: Any, b: Any, max_work: Any) -> Any:
+def _meet(test: Any, a: ArrayLike, b: Any, max_work: Any) -> Any:
     (base, one), (other, two) = _stretch(a), _stretch(b)
     return base is other and (test(one, two) if max_work is None else test(one, two, max_work))
 
@@ -262,14 +264,14 @@ def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
 
 
 def array_repr(
-    arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
+    arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
 ) -> str:
     """Return the text that ``repr`` of the values as a NumPy array gives."""
     return onp.array_repr(onp.asarray(arr), max_line_width, precision, suppress_small)
 
 
 def array_str(
-    a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
+    a: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
 ) -> str:
     """Return the values as text."""
     return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
@@ -281,7 +283,7 @@ def _complete(file: Any, ending: str) -> Any:
     return name if not isinstance(name, str) or name.endswith(ending) else name + ending
 
 
-def save(file: Any, arr: Any) -> None:
+def save(file: Any, arr: ArrayLike) -> None:
     """Write one array to a ``.npy`` file (see ``npx.savez`` for several).
 
     A file that is there is replaced when the new one is complete, and stays as it was if it cannot be written.
@@ -290,7 +292,7 @@ def save(file: Any, arr: Any) -> None:
         onp.save(whole, onp.asarray(arr), allow_pickle=False)
 
 
-def savez(file: Any, *args: Any, **kwds: Any) -> None:
+def savez(file: Any, *args: object, **kwds: object) -> None:
     """Write arrays to an ``.npz`` file, which takes the place of one that is there when it is complete."""
     named = {name: onp.asarray(array) for name, array in kwds.items()}
     with files.atomic_write(_complete(file, ".npz")) as whole:

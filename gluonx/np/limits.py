@@ -57,7 +57,7 @@ OLD_LIMITS: dict[str, dict[str, Any]] = {
 }
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> Any:
     """Return the value of a parameter on the host, None where it is not there yet."""
     if isinstance(value, Handle):
         value = value.value

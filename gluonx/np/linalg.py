@@ -13,8 +13,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as onp
 from jax import Array, lax
+from numpy.typing import ArrayLike
 
-from gluonx.arguments import named
+from gluonx.arguments import Size, named
+from gluonx.dtype import DTypeLike
 from gluonx.errors import ShapeError
 from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
@@ -220,7 +222,7 @@ def cholesky(a: Array, upper: bool = False) -> Array:
     return jnp.linalg.cholesky(even + lax.stop_gradient(mirrored - even), upper=upper, symmetrize_input=False)
 
 
-def cond(x: Array, p: Any = None) -> Array:
+def cond(x: Array, p: ArrayLike | None = None) -> Array:
     return jnp.linalg.cond(x, p)
 
 
@@ -259,7 +261,7 @@ def lstsq(a: Array, b: Array, rcond: Any = "warn") -> tuple[Array, ...]:
     return x, residuals, rank.astype(jnp.int64), sizes
 
 
-def matrix_norm(x: Array, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool = False) -> Array:
+def matrix_norm(x: Array, ord: int | float | str = "fro", axis: Size = (-2, -1), keepdims: bool = False) -> Array:
     return norm(x, ord, axis, keepdims)
 
 
@@ -271,7 +273,7 @@ def multi_dot(arrays: Sequence[Array], *, precision: Any = None) -> Array:
     return jnp.linalg.multi_dot(arrays, precision=precision)
 
 
-def norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+def norm(x: Array, ord: Any = None, axis: Size | None = None, keepdims: bool = False) -> Array:
     if isinstance(ord, str):
         ord = {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
     if ord == "fro" and (x.ndim if axis is None else onp.size(axis)) == 1:
@@ -279,7 +281,7 @@ def norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) ->
     return jnp.linalg.norm(_sizes(_square(x), ord), ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _sizes(x: Array, ord: Any) -> Array:
+def _sizes(x: Array, ord: int | float | str) -> Array:
     """Return the magnitudes, with gradient 0 at 0, where an order asks for no more."""
     return absolute(x) if ord in (1, -1, math.inf, -math.inf) else x
 
@@ -312,7 +314,7 @@ def tensorsolve(a: Array, b: Array, axes: Any = None) -> Array:
     return jnp.linalg.tensorsolve(a, b, axes)
 
 
-def trace(a: Array, offset: int = 0, *, dtype: Any = None) -> Array:
+def trace(a: Array, offset: int = 0, *, dtype: DTypeLike = None) -> Array:
     return jnp.trace(a, offset, -2, -1, dtype)
 
 
@@ -341,7 +343,7 @@ for _name, (_form, _work) in algebra.LINEAR.items():
     forms.form(f"linalg_{_name}", _work)(_form)
 
 
-def eig(a: Any) -> tuple[Any, Any]:
+def eig(a: ArrayLike) -> tuple[Any, Any]:
     """Eigenvalues and right eigenvectors of a general matrix; real where all of them are.
 
     The matrix is read: outside traced blocks only, and no gradient flows.
@@ -350,7 +352,7 @@ def eig(a: Any) -> tuple[Any, Any]:
     return to_device((_real(values, is_wide(a)), _real(vectors, is_wide(a))), is_wide(a))
 
 
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Any:
     """Return the eigenvalues of a general matrix; real where all of them are. The matrix is read, as in `eig`."""
     values = onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))
     return to_device(_real(values, is_wide(a)), is_wide(a))

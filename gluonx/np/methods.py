@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
 from gluonx import np, npx
 from gluonx._frames import door, shorten
+from gluonx.arguments import Size
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS
 
 
-def _method(name: str, function: Any) -> Any:
+def _method(name: str, function: Callable[..., Any]) -> Any:
     # The code of the function itself under another name: one that called it would take a tenth of a small sum's time.
     method = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     method.__kwdefaults__ = function.__kwdefaults__
@@ -28,13 +30,13 @@ def _method(name: str, function: Any) -> Any:
     return method
 
 
-def _bound_signature(function: Any) -> inspect.Signature:
+def _bound_signature(function: Callable[..., Any]) -> inspect.Signature:
     """Return the function's signature, its first parameter called self."""
     first, *rest = inspect.signature(function).parameters.values()
     return inspect.Signature([first.replace(name="self", default=first.empty), *rest])
 
 
-def _reshape(self: ndarray, *shape: Any, order: str = "C", newshape: Any = None, **kwargs: Any) -> Any:
+def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Any = None, **kwargs: object) -> Any:
     """Return the same elements in another shape; one dimension may be -1."""
     try:
         if newshape is not None:
@@ -63,23 +65,23 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
 
 
 @door
-def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None, **bounds: Any) -> Any:
+def _clip(self: ndarray, min: Any = None, max: Any = None, out: ndarray | None = None, **bounds: Any) -> Any:
     """Return the array with its elements kept between `min` and `max`."""
     return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
 
 
-def _ranges(begin: Any, end: Any, step: Any) -> tuple[slice, ...]:
+def _ranges(begin: Sequence[int], end: Sequence[int], step: Any) -> tuple[slice, ...]:
     steps = step or (None,) * len(begin)
     return tuple([slice(*ends) for ends in zip(begin, end, steps, strict=True)])
 
 
-def _slice_assign(self: ndarray, rhs: Any, begin: Any, end: Any, step: Any) -> ndarray:
+def _slice_assign(self: ndarray, rhs: Any, begin: Sequence[int], end: Sequence[int], step: Any) -> ndarray:
     """Return the array, after the part from `begin` to `end` was overwritten with `rhs`."""
     self[_ranges(begin, end, step)] = rhs
     return self
 
 
-def _slice_assign_scalar(self: ndarray, value: Any, begin: Any, end: Any, step: Any) -> ndarray:
+def _slice_assign_scalar(self: ndarray, value: object, begin: Sequence[int], end: Sequence[int], step: Any) -> ndarray:
     """Return the array, after the part from `begin` to `end` was filled with a number."""
     self[_ranges(begin, end, step)] = value
     return self
@@ -91,7 +93,7 @@ def namespace() -> Any:
 
 
 @door
-def array_function(func: Any, args: Any, kwargs: Any) -> Any:
+def array_function(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """NumPy's ``__array_function__``: the function of the same name here."""
     ours = _counterpart(func)
     return NotImplemented if ours is None else ours(*args, **kwargs)
@@ -112,7 +114,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
     return target
 
 
-def _counterpart(func: Any) -> Any:
+def _counterpart(func: Callable[..., Any]) -> Any:
     home: Any = np
     module = (func.__module__ or "") if hasattr(func, "__module__") else ""
     if module.startswith("numpy.linalg"):

@@ -15,10 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as onp
 from jax import Array
+from numpy.typing import ArrayLike
 
-from gluonx.arguments import named, written
+from gluonx.arguments import Size, named, written
 from gluonx.deferred import invoke
-from gluonx.dtype import WIDE, canonical, standard
+from gluonx.device import DeviceLike
+from gluonx.dtype import WIDE, DTypeLike, canonical, standard
 from gluonx.errors import ShapeError
 from gluonx.np.creation import arange, asarray, placed
 from gluonx.np.handle import ndarray
@@ -51,7 +53,7 @@ _EXTRA: dict[str, tuple[Draw, Record]] = {
 def _register(name: str, draw: Draw, record: Record) -> None:
     """Register a distribution that operators lack; `draw(key, *parameters)` gets its parameters spread out."""
 
-    def drawn(key: Array, *parameters: Array, size: Any = None, dtype: Any = None) -> Array:
+    def drawn(key: Array, *parameters: Array, size: Size | None = None, dtype: DTypeLike = None) -> Array:
         wanted = canonical(dtype)
         shape = jnp.broadcast_shapes(*[p.shape for p in parameters]) if size is None else size
         work = jnp.promote_types(wanted, jnp.float32)
@@ -68,11 +70,11 @@ for _name, (_draw, _record) in _EXTRA.items():
 def sample(
     name: str,
     parameters: tuple[Any, ...],
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
 ) -> ndarray:
     """Return a draw from the distribution `name`: what the functions of this module share."""
     limits = LIMITS.get(name)
@@ -84,14 +86,14 @@ def sample(
 
 
 def uniform(
-    low: Any = 0.0,
-    high: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    out: Any = None,
+    low: ArrayLike = 0.0,
+    high: ArrayLike = 1.0,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the uniform distribution on [low, high).
 
@@ -118,14 +120,14 @@ def uniform(
 
 
 def normal(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    out: Any = None,
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the normal distribution of mean `loc` and standard deviation `scale`; gradients flow to both.
 
@@ -137,22 +139,22 @@ def normal(
     return sample("normal", (loc, scale), size, dtype, device, ctx, out)
 
 
-def standard_normal(size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
+def standard_normal(size: Size | None = None, dtype: DTypeLike = None, device: DeviceLike = None) -> ndarray:
     """Sample from the normal distribution of mean 0 and standard deviation 1."""
     return sample("normal", (0.0, 1.0), size, dtype, device)
 
 
-def randn(*size: int, dtype: Any = None, device: Any = None, ctx: Any = None) -> ndarray:
+def randn(*size: int, dtype: DTypeLike = None, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """Sample from the standard normal distribution, of the shape given as arguments."""
     return sample("normal", (0.0, 1.0), size, dtype, device, ctx)
 
 
-def rand(*size: int, dtype: Any = None, device: Any = None, ctx: Any = None) -> ndarray:
+def rand(*size: int, dtype: DTypeLike = None, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """Sample from the uniform distribution on [0, 1), of the shape given as arguments."""
     return sample("uniform", (0.0, 1.0), size, dtype, device, ctx)
 
 
-def random(size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
+def random(size: Size | None = None, dtype: DTypeLike = None, device: DeviceLike = None) -> ndarray:
     """Sample from the uniform distribution on [0, 1)."""
     return sample("uniform", (0.0, 1.0), size, dtype, device)
 
@@ -161,124 +163,218 @@ random_sample = random
 
 
 def laplace(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    out: Any = None,
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the Laplace distribution of mean `loc`; gradients flow to both parameters."""
     return sample("laplace", (loc, scale), size, dtype, device, ctx, out)
 
 
 def logistic(
-    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    size: Size | None = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the logistic distribution of mean `loc`; gradients flow to both parameters."""
     return sample("logistic", (loc, scale), size, None, device, ctx, out)
 
 
 def gumbel(
-    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    size: Size | None = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the Gumbel distribution of mode `loc`; gradients flow to both parameters."""
     return sample("gumbel", (loc, scale), size, None, device, ctx, out)
 
 
 def lognormal(
-    mean: Any = 0.0,
+    mean: ArrayLike = 0.0,
     sigma: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    out: Any = None,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample numbers whose logarithm is normal with this mean and standard deviation."""
     return sample("lognormal", (mean, sigma), size, dtype, device, ctx, out)
 
 
 def exponential(
-    scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None, dtype: Any = None
+    scale: ArrayLike = 1.0,
+    size: Size | None = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = None,
 ) -> ndarray:
     """Sample from the exponential distribution of mean `scale`; gradients flow to it."""
     return sample("exponential", (scale,), size, dtype, device, ctx, out)
 
 
 def gamma(
-    shape: Any,
-    scale: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    out: Any = None,
+    shape: Size,
+    scale: ArrayLike = 1.0,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the gamma distribution of this shape and scale; gradients flow to both."""
     return sample("gamma", (shape, scale), size, dtype, device, ctx, out)
 
 
-def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def beta(
+    a: ArrayLike,
+    b: ArrayLike,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample from the beta distribution with these two parameters."""
     return sample("beta", (a, b), size, dtype, device, ctx)
 
 
-def chisquare(df: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def chisquare(
+    df: ArrayLike,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample from the chi-square distribution of `df` degrees of freedom."""
     return sample("chisquare", (df,), size, dtype, device, ctx)
 
 
-def f(dfnum: Any, dfden: Any, size: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def f(
+    dfnum: Any, dfden: Any, size: Size | None = None, device: DeviceLike = None, *, ctx: DeviceLike = None
+) -> ndarray:
     """Sample from the F distribution of these degrees of freedom above and below."""
     return sample("f", (dfnum, dfden), size, None, device, ctx)
 
 
-def pareto(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
+def pareto(
+    a: ArrayLike,
+    size: Size | None = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample from the Pareto II (Lomax) distribution of this shape, from zero on."""
     return sample("pareto", (a,), size, None, device, ctx, out)
 
 
-def power(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
+def power(
+    a: ArrayLike,
+    size: Size | None = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample from [0, 1] with density ``a * x**(a - 1)``."""
     return sample("power", (a,), size, None, device, ctx, out)
 
 
-def rayleigh(scale: Any = 1.0, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
+def rayleigh(
+    scale: ArrayLike = 1.0,
+    size: Size | None = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample from the Rayleigh distribution."""
     return sample("rayleigh", (scale,), size, None, device, ctx, out)
 
 
-def weibull(a: Any, size: Any = None, device: Any = None, out: Any = None, *, ctx: Any = None) -> ndarray:
+def weibull(
+    a: ArrayLike,
+    size: Size | None = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample from the Weibull distribution of this shape and scale 1."""
     return sample("weibull", (a,), size, None, device, ctx, out)
 
 
-def triangular(left: Any, mode: Any, right: Any, size: Any = None, device: Any = None) -> ndarray:
+def triangular(
+    left: ArrayLike, mode: ArrayLike, right: ArrayLike, size: Size | None = None, device: DeviceLike = None
+) -> ndarray:
     """Sample from the triangular distribution between `left` and `right` with its peak at `mode`."""
     return sample("triangular", (left, mode, right), size, None, device)
 
 
-def poisson(lam: Any = 1.0, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def poisson(
+    lam: ArrayLike = 1.0,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample from the Poisson distribution of mean `lam`, as float32 by default."""
     return sample("poisson", (lam,), size, dtype, device, ctx)
 
 
-def binomial(n: Any, p: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def binomial(
+    n: ArrayLike,
+    p: ArrayLike,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample the number of successes in `n` trials of probability `p`, as float32 by default."""
     return sample("binomial", (n, p), size, dtype, device, ctx)
 
 
-def geometric(p: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def geometric(
+    p: ArrayLike,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """Sample the number of trials of probability `p` up to the first success, as float32 by default."""
     return sample("geometric", (p,), size, dtype, device, ctx)
 
 
-def bernoulli(prob: Any, size: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None) -> ndarray:
+def bernoulli(
+    prob: ArrayLike,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
+) -> ndarray:
     """One with probability `prob`, else zero; float32 by default."""
     return sample("bernoulli", (prob,), size, dtype, device, ctx)
 
@@ -287,14 +383,14 @@ def bernoulli(prob: Any, size: Any = None, dtype: Any = None, device: Any = None
 
 
 def randint(
-    low: Any,
-    high: Any = None,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    out: Any = None,
+    low: ArrayLike,
+    high: ArrayLike | None = None,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Whole numbers from `low` up to, and not with, `high` (from 0 up to `low`, without `high`).
 
@@ -317,14 +413,14 @@ def randint(
 
 
 def choice(
-    a: Any,
-    size: Any = None,
+    a: ArrayLike,
+    size: Size | None = None,
     replace: bool = True,
-    p: Any = None,
-    device: Any = None,
-    out: Any = None,
+    p: ArrayLike | None = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Elements of `a` (or of 0, 1, ..., a - 1) drawn with or without putting back.
 
@@ -354,7 +450,7 @@ def choice(
     return result if out is None else write_out("np.random.choice", out, result)
 
 
-def permutation(x: Any, device: Any = None) -> ndarray:
+def permutation(x: ArrayLike, device: DeviceLike = None) -> ndarray:
     """0, 1, ..., x - 1 in random order, or the slices of the array `x` along its first axis."""
     if isinstance(x, (int, onp.integer)):
         x = arange(int(x), dtype=onp.int64)
@@ -380,7 +476,9 @@ def shuffle(x: ndarray) -> None:
 # -- vectors ----------------------------------------------------------------------------------------------------------
 
 
-def multinomial(n: Any, pvals: Any, size: Any = None, dtype: Any = None, device: Any = None) -> ndarray:
+def multinomial(
+    n: int, pvals: ArrayLike, size: Size | None = None, dtype: DTypeLike = None, device: DeviceLike = None
+) -> ndarray:
     """Sample how often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
     check_probabilities("np.random.multinomial", pvals)
     count = max(0, as_static("n", n))
@@ -388,7 +486,9 @@ def multinomial(n: Any, pvals: Any, size: Any = None, dtype: Any = None, device:
     return placed(invoke(bound, (asarray(pvals),)), device)
 
 
-def multivariate_normal(mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> ndarray:
+def multivariate_normal(
+    mean: ArrayLike, cov: ArrayLike, size: Size | None = None, check_valid: Any = None, tol: Any = None
+) -> ndarray:
     """Sample vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both."""
     return invoke(get("random_multivariate_normal").bind(size=as_size(size)), (asarray(mean), asarray(cov)))
 
@@ -404,7 +504,7 @@ def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
     return jax.random.dirichlet(key, alpha, shape, jnp.promote_types(alpha.dtype, jnp.float32))
 
 
-def dirichlet(alpha: Any, size: Any = None) -> ndarray:
+def dirichlet(alpha: ArrayLike, size: Size | None = None) -> ndarray:
     """Sample vectors of probabilities from the Dirichlet distribution."""
     check("np.random.dirichlet", LIMITS["dirichlet"], (alpha,))
     return invoke(_dirichlet.bind(size=as_size(size)), (asarray(alpha),))

@@ -14,8 +14,10 @@ from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
+from numpy.typing import ArrayLike
 
-from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
+from gluonx.arguments import Size
+from gluonx.dtype import WIDE, DTypeLike, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError, UnsupportedArgumentError
 from gluonx.ops.common import axes_of, axis_of, index_dtype, places
 from gluonx.ops.reduce import in_double, in_long, is_long, max_, min_
@@ -24,7 +26,7 @@ from gluonx.ops.tensor import cut
 __all__ = ["RULES", "histogram", "histogram_edges", "whole"]
 
 
-def whole(x: Any) -> Array:
+def whole(x: ArrayLike) -> Array:
     """Return indices and counts as integers, whatever dtype they came in."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.integer) or x.dtype == bool else x.astype(jnp.int32)
@@ -54,7 +56,9 @@ def average(
     return jnp.average(a, axis=axis, weights=weights, returned=returned, keepdims=keepdims)
 
 
-def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, out: None = None, *, dtype: Any = None) -> Array:
+def trace(
+    a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, out: None = None, *, dtype: DTypeLike = None
+) -> Array:
     return jnp.trace(a, offset, axis1, axis2, dtype)
 
 
@@ -98,7 +102,7 @@ def ptp(a: Array, axis: Any = None, out: None = None, keepdims: bool = False) ->
 # -- shapes -----------------------------------------------------------------------------------------------------------
 
 
-def vstack(tup: Sequence[Array], out: None = None, *, dtype: Any = None) -> Array:
+def vstack(tup: Sequence[Array], out: None = None, *, dtype: DTypeLike = None) -> Array:
     return jnp.vstack(tup, dtype=dtype)
 
 
@@ -136,14 +140,14 @@ def meshgrid(*xi: Array, copy: bool = True, sparse: bool = False, indexing: str 
     return list(jnp.meshgrid(*[jnp.ravel(x) for x in xi], copy=copy, sparse=sparse, indexing=indexing))
 
 
-def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+def array_split(ary: Array, indices_or_sections: Size, axis: int = 0) -> list[Array]:
     if isinstance(indices_or_sections, int):
         return jnp.array_split(ary, indices_or_sections, axis)
     return list(cut(ary, indices_or_sections, axis_of(axis, ary.ndim, "array_split")))
 
 
 def _split_along(name: str, axis: int, least: int) -> Callable[..., list[Array]]:
-    def split(ary: Array, indices_or_sections: Any) -> list[Array]:
+    def split(ary: Array, indices_or_sections: Size) -> list[Array]:
         if ary.ndim < least:
             raise ShapeError(f"{name}: an array of {least} or more axes was expected, got one of shape {ary.shape}.")
         along = min(axis, ary.ndim - 1)
@@ -160,7 +164,7 @@ hsplit, vsplit, dsplit = _split_along("hsplit", 1, 1), _split_along("vsplit", 0,
 # -- indices ----------------------------------------------------------------------------------------------------------
 
 
-def unravel_index(indices: Array, shape: Any, order: str = "C") -> tuple[Array, ...]:
+def unravel_index(indices: Array, shape: Size, order: str = "C") -> tuple[Array, ...]:
     shape = (shape,) if isinstance(shape, int) else shape
     if order == "F":
         found = tuple(reversed(jnp.unravel_index(whole(indices), tuple(reversed(shape)))))
@@ -205,7 +209,13 @@ def vecmat(x1: Array, x2: Array) -> Array:
 
 
 def corrcoef(
-    x: Array, y: Array | None = None, rowvar: bool = True, bias: Any = None, ddof: Any = None, *, dtype: Any = None
+    x: Array,
+    y: Array | None = None,
+    rowvar: bool = True,
+    bias: Any = None,
+    ddof: Any = None,
+    *,
+    dtype: DTypeLike = None,
 ) -> Array:
     return jnp.corrcoef(x, y, rowvar, dtype=dtype)
 
@@ -278,7 +288,7 @@ def _nearest_rank(a: Array, q: Array, axis: Any, keepdims: bool, skip: bool) -> 
 def _running(name: str) -> Callable[..., Array]:
     compute = getattr(jnp, name)
 
-    def running(a: Array, axis: int | None = None, dtype: Any = None, out: None = None) -> Array:
+    def running(a: Array, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Array:
         return compute(in_long(a) if dtype is None else a, axis, dtype)
 
     return running
@@ -288,7 +298,7 @@ def _without_nan(name: str) -> Callable[..., Array]:
     compute = getattr(jnp, name)
 
     def total(
-        a: Array, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False,
+        a: Array, axis: Any = None, dtype: DTypeLike = None, out: None = None, keepdims: bool = False,
         initial: Array | None = None, where: Array | None = None,
     ) -> Array:  # fmt: skip
         return compute(in_long(a) if dtype is None else a, axis, dtype, None, keepdims, initial, where)
@@ -302,7 +312,7 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:
 
 def _sliding(compute: Callable[..., Array], mode: str) -> Callable[..., Array]:
     def products(
-        a: Array, v: Array, mode: str = mode, *, precision: Any = None, preferred_element_type: Any = None
+        a: Array, v: Array, mode: str = mode, *, precision: object = None, preferred_element_type: DTypeLike = None
     ) -> Array:
         kind = jnp.result_type(a, v)
         if jnp.issubdtype(kind, jnp.inexact) or preferred_element_type is not None:
@@ -374,7 +384,12 @@ def gradient(*args: Array, axis: Any = None, edge_order: int | None = None) -> A
 
 
 def histogram_edges(
-    a: Array, edges: Array | None = None, weights: Array | None = None, *, bins: int = 10, range: Any = None
+    a: Array,
+    edges: Array | None = None,
+    weights: Array | None = None,
+    *,
+    bins: int = 10,
+    range: tuple[float, float] | None = None,
 ) -> Array:
     """Return the edges of a histogram's bins."""
     return jnp.histogram_bin_edges(
@@ -388,7 +403,7 @@ def histogram(
     weights: Array | None = None,
     *,
     bins: int = 10,
-    range: Any = None,
+    range: tuple[float, float] | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
     """Count by bins, and give the edges; without `edges` there are `bins` equal ones."""

@@ -22,9 +22,10 @@ from typing import Any, NamedTuple, Unpack
 
 import jax
 import numpy as onp
+from numpy.typing import ArrayLike
 
 from gluonx._frames import shorten, telling
-from gluonx.arguments import unexpected
+from gluonx.arguments import Size, unexpected
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical, refuse_cut
 from gluonx.errors import ShapeError, UnsupportedArgumentError
@@ -182,7 +183,7 @@ def _operator_signature(params: Sequence[Param], collect: Sequence[Param]) -> in
     return inspect.Signature(rows)
 
 
-def _plain(result: Any) -> Any:
+def _plain(result: object) -> Any:
     """Turn lists and named tuples into tuples: an operator gives one array or a tuple of them."""
     return tuple(result) if isinstance(result, (list, tuple)) else result
 
@@ -190,7 +191,7 @@ def _plain(result: Any) -> Any:
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def as_leaf(value: Any) -> Any:
+def as_leaf(value: object) -> Any:
     """Return `value` as the engine takes a leaf: lists become arrays (of MXNet's default dtype), the rest stays."""
     if type(value) in SEQUENCE_TYPES:
         return NAMES["gluonx.np.array"](value)
@@ -212,13 +213,13 @@ def as_static(name: str, value: Any) -> Any:
     return value.item() if isinstance(value, onp.generic) else value
 
 
-def as_size(size: Any) -> Any:
+def as_size(size: Size | None) -> tuple[int, ...] | None:
     """Return a size as a tuple; None stays."""
-    size = as_static("size", size)
-    return size if size is None or isinstance(size, tuple) else (size,)
+    given = as_static("size", size)
+    return given if given is None or isinstance(given, tuple) else (given,)
 
 
-def write_out(name: str, out: Any, result: Any) -> Any:
+def write_out(name: str, out: ndarray | None, result: Any) -> Any:
     """Put `result` into the handle that the caller gave as ``out=`` and return that handle.
 
     Raises
@@ -246,7 +247,7 @@ def write_out(name: str, out: Any, result: Any) -> Any:
     return out
 
 
-def store(memory: dict[Any, Any], key: Any, value: Any) -> None:
+def store(memory: dict[Any, Any], key: object, value: object) -> None:
     """Remember a spelling, in bounded memory."""
     if len(memory) >= SPELLINGS:
         memory.clear()
@@ -271,7 +272,9 @@ def _check_ufunc_keywords(name: str, kwargs: Mapping[str, Any]) -> None:
             raise UnsupportedArgumentError(f"np.{name} does not support {key}={value!r}{hint}.")
 
 
-def _elementwise(name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], out: Any, kwargs: dict[str, Any]) -> Any:
+def _elementwise(
+    name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], out: ndarray | None, kwargs: dict[str, Any]
+) -> Any:
     """Give the thorough form of a ufunc call: keywords, numbers only (NumPy's answer, as in MXNet), lists, ``out``."""
     if kwargs:
         _check_ufunc_keywords(name, kwargs)
@@ -293,7 +296,7 @@ def unary(op: Op, name: str) -> Front:
     """Return the front of an elementwise function of one array."""
     bound, host = op.bind(), getattr(onp, name, None)
 
-    def front(x: Any = _MISSING, out: Any = None, **kwargs: Any) -> Any:
+    def front(x: ArrayLike = _MISSING, out: ndarray | None = None, **kwargs: object) -> Any:
         try:
             if isinstance(x, ndarray) and out is None and not kwargs:
                 return invoke(bound, (x,))
@@ -312,7 +315,7 @@ def binary(op: Op, name: str) -> Front:
     bound, host = op.bind(), getattr(onp, name, None)
     compares, symmetric = name in _COMPARISONS, name in _EXTREMES
 
-    def front(x1: Any = _MISSING, x2: Any = _MISSING, out: Any = None, **kwargs: Any) -> Any:
+    def front(x1: Any = _MISSING, x2: Any = _MISSING, out: ndarray | None = None, **kwargs: object) -> Any:
         try:
             if (isinstance(x1, ndarray) or isinstance(x2, ndarray)) and out is None and not kwargs:
                 if compares:

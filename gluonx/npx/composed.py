@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as onp
+from numpy.typing import ArrayLike
 
 from gluonx import files as serialize
 from gluonx import np
@@ -56,7 +57,7 @@ def batch_norm(
     cudnn_off: bool = False,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
-    **ignored: Any,
+    **ignored: object,
 ) -> Any:
     """Normalize over all axes but that of the channels; in train mode the moving statistics are renewed in place.
 
@@ -105,7 +106,7 @@ def _moving(result: tuple[Any, ...], running_mean: Any, running_var: Any, output
     return [out, *moments] if output_mean_var else out
 
 
-def batch_norm_with_relu(*args: Any, **kwargs: Any) -> Any:
+def batch_norm_with_relu(*args: Any, **kwargs: object) -> Any:
     """`batch_norm`, and of its result what is above zero."""
     result = batch_norm(*args, **kwargs)
     relu = get("relu").bind()
@@ -128,7 +129,7 @@ def sync_batch_norm(
     ndev: int = 1,
     key: str = "",
     axis: int = 1,
-    **ignored: Any,
+    **ignored: object,
 ) -> Any:
     """`batch_norm` by the statistics of the parts of a batch that `ndev` devices have.
 
@@ -164,7 +165,7 @@ def ctc_loss(
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,
     blank_label: str = "first",
-    **ignored: Any,
+    **ignored: object,
 ) -> Any:
     """Connectionist temporal classification: one loss a sample.
 
@@ -198,12 +199,12 @@ def ctc_loss(
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def nonzero(a: Any) -> ndarray:
+def nonzero(a: ArrayLike) -> ndarray:
     """Return the indices of elements that are not zero, one row an element (``np.nonzero`` gives one array an axis)."""
     return np.argwhere(a)
 
 
-def broadcast_greater(lhs: Any, rhs: Any, out: Any = None) -> Any:
+def broadcast_greater(lhs: ArrayLike, rhs: ArrayLike, out: ndarray | None = None) -> Any:
     """Compare elements: 1 where ``lhs > rhs``, else 0, in their dtype (that of ``np.greater`` is bool)."""
     arrays = [as_leaf(x) for x in (lhs, rhs) if not isinstance(x, (bool, int, float))]
     found = np.greater(lhs, rhs)
@@ -212,7 +213,7 @@ def broadcast_greater(lhs: Any, rhs: Any, out: Any = None) -> Any:
     return found if out is None else write_out("npx.broadcast_greater", out, found)
 
 
-def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:
+def constraint_check(x: ArrayLike, msg: str = "Constraint violated.") -> ndarray:
     """Raise if an element of the boolean `x` is False; else return True.
 
     Inside a hybridized block, where there are no values, it is raised as soon as what the block gave is computed: by
@@ -269,7 +270,7 @@ def to_dlpack_for_write(data: ndarray) -> Any:
     return lend(data)
 
 
-def save(file: str | os.PathLike[str], arr: Any) -> None:
+def save(file: str | os.PathLike[str], arr: ArrayLike) -> None:
     """Write an array (``.npy``), or a list or dict of arrays (``.npz``), to a file, which `load` gives back as it came.
 
     Raises
@@ -291,7 +292,7 @@ def _numbered(arrays: Sequence[Any]) -> dict[str, Any]:
     return {f"arr_{i}": onp.asarray(a) for i, a in enumerate(arrays)}
 
 
-def savez(file: str | os.PathLike[str], *args: Any, **kwds: Any) -> None:
+def savez(file: str | os.PathLike[str], *args: object, **kwds: object) -> None:
     """Write arrays to an ``.npz`` file: those without a name as ``arr_0``, ``arr_1`` and so on."""
     named = _numbered(args)
     twice = sorted(set(named) & set(kwds))

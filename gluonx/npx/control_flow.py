@@ -7,12 +7,13 @@ reach them. The whole loop is one operator: it can be recorded, deferred, and us
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
+from numpy.typing import ArrayLike
 
 from gluonx.deferred import index_checks
 from gluonx.deferred.core import Handle, Tracer, current_state
@@ -26,6 +27,10 @@ from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
 from gluonx.sharding import gathered, in_use
 from gluonx.thresholds import threshold
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 _WRITES = (
     "{name}: its function writes to an array from outside (a running average?), which a compiled loop cannot do. "
@@ -68,7 +73,7 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
     return run
 
 
-def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
+def _identity(name: str, key: object, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
     """Return a key that finds the same loop again although its functions are traced again; None where there is none."""
     texts = [text for b in bodies if (text := b.text) is not None]
     if is_traced_around() or len(texts) < len(bodies):
@@ -84,7 +89,7 @@ def _identity(name: str, key: Any, bodies: list[Traced], functions: tuple[Any, .
 
 def _loop(
     name: str,
-    key: Any,
+    key: object,
     fn: Callable[..., Any],
     bodies: list[Traced],
     inputs: list[Any],
@@ -108,7 +113,7 @@ def _loop(
     return invoke(op, (*head, *captured, *inputs))
 
 
-def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
+def foreach(body: Callable[..., Any], data: ArrayLike, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
     """Run `body` over the first axis of `data`, carrying states: one ``lax.scan``.
 
     Parameters
@@ -139,7 +144,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
     n, m = len(items), len(states)
     box: dict[str, Any] = {}
 
-    def flat(*handles: Any) -> Any:
+    def flat(*handles: Handle) -> Any:
         outs, new = body(jax.tree.unflatten(data_tree, handles[:n]), jax.tree.unflatten(state_tree, handles[n:]))
         out_leaves, box["tree"] = jax.tree.flatten(outs, is_leaf=is_handle)
         new_leaves, tree = jax.tree.flatten(new, is_leaf=is_handle)
@@ -158,7 +163,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any, name: str = "
         return _unrolled(body, items, data_tree, init_states, steps)
     n_caught, stride = len(traced.handles), traced.n_random
 
-    def run(root: Any, index: Any, *args: Any) -> tuple[Any, ...]:
+    def run(root: Any, index: Any, *args: object) -> tuple[Any, ...]:
         caught, xs, init = args[:n_caught], args[n_caught : n_caught + n], args[n_caught + n :]
         step = _parts(traced, caught)
 
@@ -230,7 +235,7 @@ def while_loop(
     m = len(states)
     box: dict[str, Any] = {}
 
-    def unpack(handles: Any) -> Any:
+    def unpack(handles: Sequence[Handle]) -> Any:
         values = jax.tree.unflatten(state_tree, handles)
         return values if isinstance(values, (list, tuple)) else (values,)
 
@@ -258,15 +263,15 @@ def _bounded_loop(test: Traced, body: Traced, m: int, max_iterations: int) -> Ca
     """
     n_test, n_body, stride = len(test.handles), len(body.handles), body.n_random
 
-    def run(root: Any, index: Any, *args: Any) -> tuple[Any, ...]:
+    def run(root: Any, index: Any, *args: object) -> tuple[Any, ...]:
         check, step = _parts(test, args[:n_test]), _parts(body, args[n_test : n_test + n_body])
 
-        def scan(carry: Any, _: Any) -> Any:
+        def scan(carry: Any, _: object) -> Any:
             i, going, state = carry
             going = going & jnp.asarray(check(root, i, *state)[0]).reshape(()).astype(bool)
             shapes = jax.eval_shape(lambda *s: step(root, i, *s), *state)
 
-            def idle(*state: Any) -> list[Any]:
+            def idle(*state: ndarray) -> list[Any]:
                 return [*[jnp.zeros(s.shape, s.dtype) for s in shapes[: len(shapes) - m]], *state]
 
             outs = jax.lax.cond(going, lambda *s: step(root, i, *s), idle, *state)
@@ -280,7 +285,11 @@ def _bounded_loop(test: Traced, body: Traced, m: int, max_iterations: int) -> Ca
 
 
 def cond(
-    pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any], inputs: Any = (), name: str = "cond"
+    pred: Any,
+    then_func: Callable[..., Any],
+    else_func: Callable[..., Any],
+    inputs: Sequence[Any] = (),
+    name: str = "cond",
 ) -> Any:
     """Run `then_func` or `else_func`, as `pred` tells: one ``lax.cond``.
 
@@ -326,7 +335,7 @@ def cond(
         raise ValueError(f"cond: both branches must return the same nesting of arrays, got {trees[0]} and {trees[-1]}")
     n_then, n_else = len(then.handles), len(other.handles)
 
-    def run(root: Any, index: Any, *args: Any) -> tuple[Any, ...]:
+    def run(root: Any, index: Any, *args: object) -> tuple[Any, ...]:
         first, second = _parts(then, args[:n_then]), _parts(other, args[n_then : n_then + n_else])
         flag, *rest = args[n_then + n_else :]
         shift = then.n_random
@@ -489,6 +498,6 @@ def _used(piece: Any, place: Any) -> Any:
 _MOVES = frozenset(["convert_element_type", "reshape", "sharding_constraint", "squeeze", "transpose"])
 
 
-def _keep_no_weight(primitive: Any, *_: Any, **__: Any) -> bool:
+def _keep_no_weight(primitive: Any, *_: object, **__: object) -> bool:
     """Policy of ``jax.checkpoint``: keep all but what a gathered weight and its transpose or cast are."""
     return primitive.name not in _MOVES

@@ -82,7 +82,7 @@ def _without_none(front: Callable[..., Any], params: tuple[Param, ...], optional
     """`front`, for which None in some parameters means that they are not given."""
     names = [p.name for p in params]
 
-    def cleaned(*args: Any, **kwargs: Any) -> Any:
+    def cleaned(*args: object, **kwargs: object) -> Any:
         try:
             if None in args[1:] or (kwargs and None in kwargs.values()):
                 kwargs = {**dict(zip(names, args, strict=False)), **kwargs}

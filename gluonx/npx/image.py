@@ -12,6 +12,8 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from gluonx.npx.functions import make_function
 from gluonx.ops.registry import OPS
 
@@ -20,25 +22,25 @@ _PREFIX = "image."
 __all__: list[str] = []
 
 
-def _said(name: str, value: Any, low: float, high: float, why: str) -> None:
+def _said(name: str, value: object, low: float, high: float, why: str) -> None:
     """Check a plain number; what is an array is left to the operator."""
     if isinstance(value, numbers.Real) and not low <= float(value) <= high:
         raise ValueError(f"npx.image.{name}: {why}, but {value} came.")
 
 
-def _check_crop(data: Any, x: Any, y: Any, width: int, height: int, **_: Any) -> None:
+def _check_crop(data: Any, x: ArrayLike, y: ArrayLike, width: int, height: int, **_: object) -> None:
     if getattr(data, "ndim", 0) in (3, 4):
         rows, columns = data.shape[-3:-1]
         _said("crop", x, 0, columns - width, f"x must leave room for {width} of the image's {columns} columns")
         _said("crop", y, 0, rows - height, f"y must leave room for {height} of the image's {rows} rows")
 
 
-def _check_factors(name: str, data: Any, min_factor: Any, max_factor: Any, **_: Any) -> None:
+def _check_factors(name: str, data: ArrayLike, min_factor: Any, max_factor: Any, **_: object) -> None:
     _said(name, min_factor, 0, float("inf"), "min_factor must not be negative")
     _said(name, max_factor, 0, float("inf"), "max_factor must not be negative")
 
 
-def _check_p(name: str, data: Any, p: Any = None, **_: Any) -> None:
+def _check_p(name: str, data: ArrayLike, p: ArrayLike | None = None, **_: object) -> None:
     _said(name, p, 0, 1, "p must be a probability")
 
 
@@ -61,7 +63,7 @@ def _made(name: str) -> Callable[..., Any]:
         return plain
 
     @functools.wraps(plain)
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def checked(*args: object, **kwargs: object) -> Any:
         with contextlib.suppress(TypeError):  # a wrong call: the function itself says what is wrong
             check(*args, **kwargs)
         return plain(*args, **kwargs)

@@ -182,7 +182,7 @@ def use_np_default_dtype(func: Decorated) -> Decorated:
         raise TypeError(f"use_np_default_dtype decorates functions and classes, not {type(func).__name__}.")
 
     @functools.wraps(func)
-    def wide(*args: Any, **kwargs: Any) -> Any:
+    def wide(*args: object, **kwargs: object) -> Any:
         with np_default_dtype(True):
             return func(*args, **kwargs)
 

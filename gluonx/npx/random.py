@@ -7,10 +7,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from numpy.typing import ArrayLike
 
-from gluonx.arguments import named, refuse
+from gluonx.arguments import Size, named, refuse
 from gluonx.deferred import invoke
-from gluonx.dtype import canonical
+from gluonx.device import DeviceLike
+from gluonx.dtype import DTypeLike, canonical
 from gluonx.np.creation import placed
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check
@@ -23,20 +25,20 @@ from gluonx.ops.registry import get, register
 __all__ = ["bernoulli", "categorical", "multinomial", "normal_n", "seed", "uniform_n"]
 
 
-def seed(seed: int, device: Any = "all", *, ctx: Any = "all") -> None:
+def seed(seed: int, device: DeviceLike = "all", *, ctx: DeviceLike = "all") -> None:
     """Restart all random streams, as :func:`gluonx.random.seed`."""
     _seed(seed, device)
 
 
 def bernoulli(
-    prob: Any = None,
-    logit: Any = None,
-    size: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    out: Any = None,
+    prob: ArrayLike | None = None,
+    logit: ArrayLike | None = None,
+    size: Size | None = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    out: ndarray | None = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """One with a probability, else zero; float32 by default.
 
@@ -62,7 +64,9 @@ def bernoulli(
     return result if out is None else write_out("npx.random.bernoulli", out, result)
 
 
-def categorical(data: Any, shape: Any = None, get_prob: bool = False, dtype: Any = "int32", **ignored: Any) -> Any:
+def categorical(
+    data: ArrayLike, shape: Size | None = None, get_prob: bool = False, dtype: DTypeLike = "int32", **ignored: object
+) -> Any:
     """Get indices drawn with the probabilities in the last axis of `data`.
 
     With `get_prob`, their log-probabilities too.
@@ -79,7 +83,7 @@ def categorical(data: Any, shape: Any = None, get_prob: bool = False, dtype: Any
     example=("npx.random.multinomial(np.array([4]), np.array([[0.5, 0.5]])).shape", "(1, 2)"),
     random=True,
 )
-def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: Any) -> Array:
+def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: DTypeLike) -> Array:
     full = (*n.shape, *shape, p.shape[-1])
     padded = (*n.shape, *(1,) * len(shape))
     chances = jnp.broadcast_to(p.astype(jnp.float32).reshape(*padded, p.shape[-1]), full)
@@ -87,7 +91,14 @@ def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: Any) -> Array:
     return jax.random.multinomial(key, trials, chances).astype(dtype)
 
 
-def multinomial(n: Any, p: Any, shape: Any = None, ctx: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
+def multinomial(
+    n: ArrayLike,
+    p: ArrayLike,
+    shape: Size | None = None,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = None,
+    **ignored: object,
+) -> ndarray:
     """Sample how often each outcome occurs: `n` trials a row, with the probabilities in that row of `p`.
 
     Returns
@@ -99,28 +110,41 @@ def multinomial(n: Any, p: Any, shape: Any = None, ctx: Any = None, dtype: Any =
     return placed(invoke(bound, (as_leaf(n), as_leaf(p))), None, ctx)
 
 
-def _batched(batch_shape: Any, *parameters: Any) -> Any:
-    if batch_shape is None:
+def _batched(batch_shape: Any, *parameters: object) -> tuple[int, ...] | None:
+    given = as_size(batch_shape)
+    if given is None:
         return None
     shapes = [getattr(p, "shape", ()) for p in parameters]
-    return (*as_size(batch_shape), *jnp.broadcast_shapes(*shapes))
+    return (*given, *jnp.broadcast_shapes(*shapes))
 
 
 def normal_n(
-    loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None
+    loc: ArrayLike = 0.0,
+    scale: ArrayLike = 1.0,
+    batch_shape: Any = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Draw normal numbers of shape `batch_shape` for every element of the parameters, whose axes come after."""
     return normal(loc, scale, _batched(batch_shape, loc, scale), dtype, device, ctx=ctx)
 
 
 def uniform_n(
-    low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, device: Any = None, *, ctx: Any = None
+    low: ArrayLike = 0.0,
+    high: ArrayLike = 1.0,
+    batch_shape: Any = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    *,
+    ctx: DeviceLike = None,
 ) -> ndarray:
     """Uniform draws of shape `batch_shape` for every element of the bounds, whose axes come after."""
     return uniform(low, high, _batched(batch_shape, low, high), dtype, device, ctx=ctx)
 
 
-def tensor_poisson(lam: Any, shape: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
+def tensor_poisson(lam: Any, shape: Size | None = None, dtype: DTypeLike = None, **ignored: object) -> ndarray:
     """Poisson draws of shape `shape` for each element of `lam`, whose axes come first."""
     refuse("npx.tensor_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
     extra = as_size(shape) or ()
@@ -130,7 +154,9 @@ def tensor_poisson(lam: Any, shape: Any = None, dtype: Any = None, **ignored: An
     return invoke(get("random_poisson").bind(size=(*lengths, *extra), dtype=canonical(dtype)), (spread,))
 
 
-def scalar_poisson(lam: Any = 1.0, shape: Any = None, ctx: Any = None, dtype: Any = None, **ignored: Any) -> ndarray:
+def scalar_poisson(
+    lam: Any = 1.0, shape: Size | None = None, ctx: DeviceLike = None, dtype: DTypeLike = None, **ignored: object
+) -> ndarray:
     """Poisson draws of mean `lam`, a number."""
     refuse("npx.scalar_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
     bound = get("random_poisson").bind(size=as_size(shape), dtype=canonical(dtype))

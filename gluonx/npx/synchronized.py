@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from gluonx.deferred import DerivedOp, program_cache, tracing
 from gluonx.deferred.core import current_state
 from gluonx.deferred.derived import Together
@@ -40,7 +42,7 @@ class OnSeveral(tracing.NotTraced, DeviceError):
         self.why = f"{who} on several devices"
 
 
-def is_one_array(x: Any) -> bool:
+def is_one_array(x: ArrayLike) -> bool:
     """Return whether a batch is one array on all devices, as on a mesh, so that its statistics are those of all."""
     aval = getattr(x, "aval", None)
     return current_mesh() is not None or (aval is not None and aval.spread)

@@ -5,20 +5,21 @@ XLA's whatever else the machine has. Tracing asks cuDNN itself, so a machine wit
 ``GLUONX_CUDNN=0`` leaves both to XLA.
 
 An LSTM's flat vector of parameters is laid out as cuDNN's, gates in cuDNN's order, so it goes in as it is: nothing is
-packed. It is asked for by ``GLUONX_CUDNN=1`` and not the default, for cuDNN's operator has no gradient of its gradient
-and no ``vmap``, which the scan has, and computes in TF32 unless ``jax_default_matmul_precision`` says otherwise.
+packed. JAX asks a device how large cuDNN's workspace is, so a machine without one plans the scan. Its call is not split
+over devices, which XLA would do by giving all of the batch to each: where a machine has several GPUs, or a mesh is in
+use, it is asked for by ``GLUONX_CUDNN=1``. JAX has no door to cuDNN's GRU.
 
-Attention is the default where `attends` says so. The gradient of its gradient is XLA's, and ``vmap`` makes one larger
-batch; only forward-mode differentiation of the value itself is not to be had, as of all that has a gradient of its own
-(`jax.custom_vjp`). The backward pass asks for the forward again, which XLA takes from the forward pass where both are
-in one program; the scores are never kept.
+Attention is the default where `attends` says so. Of both, the gradient of the gradient is XLA's; ``vmap`` makes one
+larger batch of an attention and the scan of an LSTM; only forward-mode differentiation of the value itself is not to be
+had, as of all that has a gradient of its own (`jax.custom_vjp`). The backward pass asks for the forward again, which
+XLA takes from the forward pass where both are in one program; the scores are never kept.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -27,36 +28,58 @@ from jax import Array, lax
 from jax.custom_batching import custom_vmap
 
 from gluonx.ops.cpu.convolution import native_only
+from gluonx.sharding import current_mesh
 
 
 @functools.cache
-def _is_there() -> bool:
-    """Return whether this machine has a device that runs cuDNN."""
+def _devices() -> int:
+    """Return how many devices this machine has that run cuDNN."""
     try:
-        return bool(jax.devices("cuda"))
+        return len(jax.local_devices(backend="cuda"))
     except RuntimeError:  # JAX knows no such platform
-        return False
+        return 0
+
+
+# What `jax.experimental.rnn` takes for the precision of products.
+_PRECISIONS = (None, "high", "highest", "bfloat16_3x", "tensorfloat32", "float32")
 
 
 def fits(data: Array, flat: Array, states: list[Array], drops: bool, attrs: Mapping[str, Any]) -> bool:
-    """Return whether cuDNN is asked for, is there, and computes what `attrs` (those of `rnn`, and ``clip``) say.
+    """Return whether cuDNN is there, not forbidden, and computes what `attrs` (those of `rnn`, and ``clip``) say.
 
     Artifacts keep the scan: cuDNN's call is bound to the version of the library that it was made with.
     """
-    if os.environ.get("GLUONX_CUDNN", "") != "1" or native_only():
+    asked = os.environ.get("GLUONX_CUDNN", "")
+    if asked == "0" or native_only():
         return False
     low, high, _ = attrs["clip"]
     plain = attrs["mode"] == "lstm" and not attrs["projection_size"] and low is None and high is None and not drops
     arrays = (data, flat, *states)
     sizes = [n for a in arrays for n in a.shape]
-    known = all(isinstance(n, int) and n > 0 for n in sizes)
-    return plain and known and all(a.dtype == jnp.float32 for a in arrays) and _is_there()
+    if not plain or not all(isinstance(n, int) and n > 0 for n in sizes):
+        return False
+    if any(a.dtype not in (jnp.float32, jnp.bfloat16, jnp.float16) for a in arrays):
+        return False
+    options: Any = jax.config
+    if options.jax_default_matmul_precision not in _PRECISIONS:
+        return False
+    count = _devices()
+    return count > 0 and (asked == "1" or (count == 1 and current_mesh() is None))
 
 
 def lstm(
-    data: Array, flat: Array, h: Array, c: Array, lengths: Array | None, *, size: int, layers: int, both: bool
+    data: Array,
+    flat: Array,
+    h: Array,
+    c: Array,
+    lengths: Array | None,
+    *,
+    size: int,
+    layers: int,
+    both: bool,
+    usual: Callable[[Array, Array, Array, Array, Array | None], tuple[Array, Array, Array]],
 ) -> tuple[Array, Array, Array]:
-    """All outputs and the last states of a stack of LSTM layers.
+    """All outputs and the last states of a stack of LSTM layers: by cuDNN in programs for CUDA, by `usual` elsewhere.
 
     Parameters
     ----------
@@ -65,22 +88,37 @@ def lstm(
         See `gluonx.ops.rnn.packing`.
     h, c : array, shape (layers * directions, batch, size)
     lengths : integer array, shape (batch,), or None
+    size, layers : int
+    both : bool
+        Whether there are two directions.
+    usual : callable
+        The same of data, flat, h, c and lengths in operations of JAX, of which derivatives of derivatives are taken.
 
     Returns
     -------
     (array, array, array)
+        In float32.
     """
     from jax.experimental import rnn
 
     time, batch, features = data.shape
-    steps = jnp.full((batch,), time, jnp.int32) if lengths is None else jnp.clip(lengths.astype(jnp.int32), 1, time)
-    found: Any = rnn.lstm(data.swapaxes(0, 1), h, c, flat, steps, features, size, layers, 0.0, both)
-    y, last_h, last_c = found[0].swapaxes(0, 1), found[1], found[2]
-    if lengths is None:
-        return y, last_h, last_c
-    some = (lengths > 0)[:, None]  # cuDNN has no empty sequences
-    inside = jnp.arange(time)[:, None, None] < lengths[None, :, None]
-    return jnp.where(inside, y, 0), jnp.where(some, last_h, h), jnp.where(some, last_c, c)
+
+    def forward(data: Array, flat: Array, h: Array, c: Array, *beside: Array) -> Any:
+        steps = jnp.clip(beside[0].astype(jnp.int32), 1, time) if beside else jnp.full((batch,), time, jnp.int32)
+        found: Any = rnn.lstm(data.swapaxes(0, 1), h, c, flat, steps, features, size, layers, 0.0, both)
+        y, last_h, last_c = found[0].swapaxes(0, 1), found[1], found[2]
+        if not beside:
+            return y, last_h, last_c
+        some = (beside[0] > 0)[:, None]  # cuDNN has no empty sequences
+        inside = jnp.arange(time)[:, None, None] < beside[0][None, :, None]
+        return jnp.where(inside, y, 0), jnp.where(some, last_h, h), jnp.where(some, last_c, c)
+
+    def plain(data: Array, flat: Array, h: Array, c: Array, *beside: Array) -> Any:
+        return usual(data, flat, h, c, beside[0] if beside else None)
+
+    beside = () if lengths is None else (lengths,)
+    arrays = [a.astype(jnp.float32) for a in (data, flat, h, c)]
+    return _differentiable(forward, plain, _mapping, arrays, beside)
 
 
 _WIDEST_HEAD = 128
@@ -185,34 +223,61 @@ def attention(
     def plain(query: Array, key: Array, value: Array, *beside: Array) -> Array:
         return usual(query, key, value, *split(beside))
 
-    def backward(fn: Callable[..., Array]) -> Callable[..., Any]:
-        def slopes(query: Array, key: Array, value: Array, slope: Array, *beside: Array) -> Any:
-            return jax.vjp(lambda *arrays: fn(*arrays, *beside), query, key, value)[1](slope)
+    return _differentiable(forward, plain, _folding, (query, key, value), beside)
+
+
+_Batching = Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]]
+
+
+def _differentiable(
+    forward: Callable[..., Any],
+    usual: Callable[..., Any],
+    batching: _Batching,
+    arrays: Sequence[Array],
+    beside: Sequence[Array],
+) -> Any:
+    """``forward(*arrays, *beside)`` on CUDA, `usual` elsewhere; gradients of `arrays` alike, and theirs as `usual` has.
+
+    Parameters
+    ----------
+    forward, usual : callable
+    batching : callable
+        ``batching(fn, usual)`` gives `fn` with a meaning for ``vmap``.
+    arrays, beside : sequence of array
+        What is differentiated, and what is not.
+    """
+    count, end = len(arrays), len(arrays) + len(beside)
+
+    def backward(fn: Callable[..., Any]) -> Callable[..., Any]:
+        def slopes(*given: Array) -> Any:
+            out, pull = jax.vjp(lambda *arrays: fn(*arrays, *given[count:end]), *given[:count])
+            return pull(jax.tree.unflatten(jax.tree.structure(out), given[end:]))
 
         return slopes
 
-    attend, slopes = _either(forward, plain), _either(backward(forward), backward(plain))
+    found = _either(forward, usual, batching)
+    slopes = _either(backward(forward), backward(usual), batching)
 
     @jax.custom_vjp
-    def attended(query: Array, key: Array, value: Array, *beside: Array) -> Array:
-        return attend(query, key, value, *beside)
+    def differentiated(*given: Array) -> Any:
+        return found(*given)
 
-    def keep(*arrays: Array) -> tuple[Array, tuple[Array, ...]]:
-        return attend(*arrays), arrays
+    def keep(*given: Array) -> tuple[Any, tuple[Array, ...]]:
+        return found(*given), given
 
-    def back(kept: tuple[Array, ...], slope: Array) -> tuple[Any, ...]:
-        return (*slopes(*kept[:3], slope, *kept[3:]), *[None] * len(kept[3:]))
+    def back(given: tuple[Array, ...], slope: Any) -> tuple[Any, ...]:
+        return (*slopes(*given, *jax.tree.leaves(slope)), *[None] * len(beside))
 
-    attended.defvjp(keep, back)
-    return attended(query, key, value, *beside)
+    differentiated.defvjp(keep, back)
+    return differentiated(*arrays, *beside)
 
 
-def _either(by_cudnn: Callable[..., Any], usual: Callable[..., Any]) -> Callable[..., Any]:
+def _either(by_cudnn: Callable[..., Any], usual: Callable[..., Any], batching: _Batching) -> Callable[..., Any]:
     """Give what `by_cudnn` does on CUDA and `usual` elsewhere; it is differentiated as `usual` everywhere."""
 
     @jax.custom_jvp
     def found(*arrays: Array) -> Any:
-        return lax.platform_dependent(*arrays, cuda=_folding(by_cudnn), default=usual)
+        return lax.platform_dependent(*arrays, cuda=batching(by_cudnn, usual), default=usual)
 
     @found.defjvp
     def _(primals: Any, tangents: Any) -> Any:
@@ -221,7 +286,19 @@ def _either(by_cudnn: Callable[..., Any], usual: Callable[..., Any]) -> Callable
     return found
 
 
-def _folding(fn: Callable[..., Any]) -> Callable[..., Any]:
+def _mapping(fn: Callable[..., Any], usual: Callable[..., Any]) -> Callable[..., Any]:
+    """Give `fn`, of which ``vmap`` makes that of `usual`."""
+    mapping = custom_vmap(fn)
+
+    @mapping.def_vmap
+    def _(size: int, batched: list[bool], *arrays: Array) -> Any:
+        out = jax.vmap(usual, [0 if has else None for has in batched], axis_size=size)(*arrays)
+        return out, jax.tree.map(lambda _: True, out)
+
+    return mapping
+
+
+def _folding(fn: Callable[..., Any], usual: Callable[..., Any]) -> Callable[..., Any]:
     """Give `fn`, of arrays whose first axis is the batch, so that ``vmap`` makes a larger batch of it."""
     folding = custom_vmap(fn)
 

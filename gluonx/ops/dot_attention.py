@@ -21,7 +21,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops import cudnn
 from gluonx.ops.cpu.reductions import softmax
-from gluonx.ops.registry import register
+from gluonx.ops.registry import SAME, register
 
 
 def _drops(attrs: Mapping[str, Any]) -> bool:
@@ -305,7 +305,7 @@ def cached_attention(
     return out, keys, values, position + query.shape[1]
 
 
-@register(level=6, amp="low")
+@register(level=6, amp="low", shape=SAME)
 def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 10000.0) -> Array:
     """Turn pairs of features by angles that grow with the position, so that attention depends on distances.
 

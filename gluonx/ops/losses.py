@@ -323,12 +323,14 @@ def softmax_cross_entropy_loss(
     weight: float | None = None,
     batch_axis: int = 0,
     ignore_label: int | None = None,
+    label_smoothing: float = 0.0,
 ) -> Array:
     """Cross entropy between the softmax of the prediction and a label.
 
     The label is a class index for each place (``sparse_label``; out of range is clipped) or a distribution along
     ``axis``. ``from_logits`` says that the prediction already is a log-probability, in MXNet's use of the word.
     Places whose index is `ignore_label` are left out, of the mean too; a sample of nothing else has the loss 0.
+    The share `label_smoothing` of a label is spread over all classes.
 
     Examples
     --------
@@ -339,11 +341,15 @@ def softmax_cross_entropy_loss(
     x, kept = _wide(pred), None
     if sparse_label:
         loss = -_pick(x, label, axis)
+        if label_smoothing:
+            loss = (1 - label_smoothing) * loss - label_smoothing * x.mean(axis, keepdims=True)
         kept = None if ignore_label is None else (label != ignore_label).reshape(loss.shape)
         if not from_logits:
             loss = loss + jax.nn.logsumexp(x, axis=axis, keepdims=True)
     else:
         y = _wide(_like(label, pred))
+        if label_smoothing:
+            y = (1 - label_smoothing) * y + label_smoothing * y.sum(axis, keepdims=True) / y.shape[axis]
         logp = x if from_logits else jax.nn.log_softmax(x, axis=axis)
         loss = -(logp * y).sum(axis, keepdims=True)
     return _finish(loss, pred, sample_weight, weight, batch_axis, kept)

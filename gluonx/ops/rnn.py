@@ -219,18 +219,17 @@ def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: An
     begin = [jnp.zeros(shape, inner) if s is None else wide(s) for s, shape in zip(given, shapes)]
     attrs = {**attrs, "clip": clip}
 
-    def scanned(data: Array, flat: Array, *begin: Array) -> Any:
+    def scanned(data: Array, flat: Array, *rest: Any) -> Any:
+        *begin, lengths = rest
         piece, mask = _unpacked(wide(flat), pieces), _mask(data, lengths)
         return tuple(_stacked(key, wide(data), piece, list(begin), mask, attrs))
 
-    def by_cudnn(data: Array, flat: Array, h: Array, c: Array) -> Any:
-        sizes = {"size": attrs["state_size"], "layers": attrs["num_layers"], "both": attrs["bidirectional"]}
-        return cudnn.lstm(data, flat, h, c, lengths, **sizes)
-
     if cudnn.fits(data, flat, begin, key is not None and attrs["num_layers"] > 1, attrs):
-        found = lax.platform_dependent(data, flat, *begin, cuda=by_cudnn, default=scanned)
+        sizes = {"size": attrs["state_size"], "layers": attrs["num_layers"], "both": attrs["bidirectional"]}
+        h, c = begin
+        found = cudnn.lstm(data, flat, h, c, lengths, **sizes, usual=scanned)
     else:
-        found = scanned(data, flat, *begin)
+        found = scanned(data, flat, *begin, lengths)
     return tuple(narrow(a, float_dtype(data)) for a in found)
 
 

@@ -131,14 +131,17 @@ class Units:
             Which arrays have a gradient.
         weights : sequence of ndarray
         """
-        spread = [len(w._read().devices()) > 1 for w in weights]
+        places = [w._read().devices() for w in weights]
+        spread = [len(devices) > 1 for devices in places]
         cuts = not self.is_plain and not isinstance(rule, UnitRule)
         home = self.owner_of if cuts else range(len(fresh))
         count = self.count if cuts else len(fresh)
         own = tuple(fresh[home[k]] for k in range(count))
         sparse = self.by_row()
         alone = frozenset(k for k in range(count) if spread[home[k]] or home[k] in sparse)
-        joins = not sparse and self.is_plain and self._by_element(optimizer) and not optimizer.by_index
+        # XLA makes few kernels of many small updates for a GPU by itself, and fewer than of one that is cut apart.
+        on_gpu = any(device.platform not in ("cpu", "tpu") for devices in places for device in devices)
+        joins = not sparse and self.is_plain and self._by_element(optimizer) and not optimizer.by_index and not on_gpu
         structs = [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights] if joins else None
         own_sparse = frozenset(k for k in range(count) if home[k] in sparse)
         packed = PackedRule(rule, [x.shape for x in leaves], [x.dtype for x in leaves], own, alone, structs, own_sparse)

@@ -1,16 +1,19 @@
-"""Optimizers that follow the gradient itself, with or without momentum: SGD, NAG, Signum, DCASGD, SGLD."""
+"""Optimizers that follow the gradient itself or an average of it: SGD, NAG, Signum, Lion, Muon, DCASGD, SGLD."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from gluonx.ops.updates import average, bias_correction
 from gluonx.optimizer.optimizer import Optimizer, declared, register
-from gluonx.optimizer.rules import preprocess, zeros_like_weight
+from gluonx.optimizer.rules import clipped, decayed, preprocess, zeros_like_weight
 
-__all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test"]
+__all__ = ["DCASGD", "Lion", "Muon", "NAG", "SGD", "SGLD", "Signum", "Test"]
 
 
 @declared
@@ -211,3 +214,99 @@ class SGLD(Optimizer):
         clip = settings.clip_gradient
         noise = jnp.sqrt(at.lr) * jax.random.normal(at.key, weight.shape, weight.dtype)
         return noise - 0.5 * at.lr * preprocess(weight, grad, at.wd, clip), leaves
+
+
+@register
+@declared
+class Lion(Optimizer):
+    """Step by the sign of an average: ``w -= lr * (sign(beta1 * mean + (1 - beta1) * g) + wd * w)``.
+
+    "Symbolic Discovery of Optimization Algorithms", https://arxiv.org/abs/2302.06675. Rates are some ten times smaller
+    than Adam's, decays as much larger.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size.
+    beta1, beta2 : float
+        Share of the old average in the step, and in the new average.
+    **kwargs
+        See `Optimizer`. The weight decay is decoupled from the gradient.
+    """
+
+    state_names = ("mean",)
+
+    learning_rate: float | None = 0.0001
+    beta1: float = 0.9
+    beta2: float = 0.99
+
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Step by the sign, then move the average."""
+        grad = clipped(grad, settings.clip_gradient)
+        change = -at.lr * jnp.sign(average(leaves[0], grad, settings.beta1))
+        return decayed(change, at.wd, weight, -at.lr), (average(leaves[0], grad, settings.beta2),)
+
+
+@register
+@declared
+class Muon(Optimizer):
+    """Step by the average gradient of each matrix made orthogonal, and by Adam for all that is no matrix.
+
+    Jordan et al. 2024, https://kellerjordan.github.io/posts/muon. Weights of convolutions are matrices of one row an
+    output channel. Tables and the last layer are better left to another optimizer: two Trainers, each with its part of
+    ``net.collect_params()``.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step size; that of a matrix is multiplied with ``sqrt(max(1, rows / columns))``.
+    momentum : float
+        Share of the old average.
+    iterations : int
+        How many rounds of Newton and Schulz bring the singular values near 1.
+    beta1, beta2, epsilon : float
+        Of Adam, with Nesterov's average, for the others.
+    **kwargs
+        See `Optimizer`. The weight decay is decoupled from the gradient.
+    """
+
+    by_element = False  # matrices as a whole
+    state_names = ("mean", "var")
+
+    learning_rate: float | None = 0.02
+    momentum: float = 0.95
+    iterations: int = 5
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    def _states(self) -> dict[str, Any]:
+        like = zeros_like_weight()
+        return {"mean": like, "var": lambda weight: like(weight) if weight.ndim < 2 else np.zeros((), np.float32)}
+
+    @classmethod
+    def formula(cls, settings, weight, grad, leaves, at):
+        """Look ahead along the average, and scale what is seen there."""
+        grad, beta = clipped(grad, settings.clip_gradient), settings.beta1 if grad.ndim < 2 else settings.momentum
+        mean, var = average(leaves[0], grad, beta), leaves[1]
+        ahead = beta * mean / bias_correction(beta, at.t + 1) + (1 - beta) * grad / bias_correction(beta, at.t)
+        if grad.ndim < 2:
+            var = average(var, jnp.square(grad), settings.beta2)
+            step = ahead / (jnp.sqrt(var / bias_correction(settings.beta2, at.t)) + settings.epsilon)
+        else:
+            rows, columns = ahead.shape[0], math.prod(ahead.shape[1:])
+            step = _orthogonal(ahead.reshape(rows, columns), int(settings.iterations)).reshape(ahead.shape)
+            step = step * max(1.0, rows / max(1, columns)) ** 0.5
+        return decayed(-at.lr * step, at.wd, weight, -at.lr), (mean, var)
+
+
+def _orthogonal(matrix: Any, iterations: int) -> Any:
+    """Return a matrix of the same singular vectors whose singular values are about 1, by Newton and Schulz."""
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.T if tall else matrix
+    x = x / (jnp.linalg.norm(x) + 1e-8)
+    for _ in range(iterations):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.775 * square + 2.0315 * square @ square) @ x
+    return x.T if tall else x

@@ -31,11 +31,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from gluonx._frames import telling
 from gluonx.deferred import DerivedOp
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops import prng
+from gluonx.ops.cpu.convolution import native_only
 from gluonx.optimizer.lazily import RowGradient, gathered, paired, put_back, widened
 
 if TYPE_CHECKING:
@@ -234,6 +236,23 @@ def _pick(number: Any, index: int) -> Any:
     return number if jnp.ndim(number) == 0 else number[index]
 
 
+def _apart(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the numbers of a step, on a GPU each scalar in a buffer of its own.
+
+    Of updates that read one vector XLA would make one kernel there, which waits for the last gradient and keeps all of
+    them until then. A scalar in common is no reason for it to join anything.
+    """
+    scalars = [x for x in numbers if isinstance(x, jax.Array) and x.ndim == 0]
+    if not scalars or native_only():
+        return numbers
+    held = lax.optimization_barrier
+    found = iter(lax.platform_dependent(scalars, cuda=held, rocm=held, default=lambda scalars: scalars))
+    return tuple(next(found) if isinstance(x, jax.Array) and x.ndim == 0 else x for x in numbers)
+
+
+_LARGE = 1 << 18  # elements of a gradient that is worth the kernels which put apart the numbers of its weight alone
+
+
 def wide(dtype: Any) -> Any:
     """Return the type in which a formula computes: float32 at least."""
     return jnp.promote_types(dtype, jnp.float32)
@@ -377,10 +396,13 @@ def per_parameter(
             raise ValueError("A rule of gluonx needs the parameters: call update(grads, state, params, lr=..., ...).")
         grads, treedef = jax.tree.flatten(updates)
         changes, new_state = [], []
+        lr, wd, t, rescale = _apart((lr, wd, t, rescale))
         for i, (weight, grad, slot) in enumerate(zip(jax.tree.leaves(params), grads, state, strict=True)):
             index, layout = indices[i] if indices else i, layouts[i] if layouts else None
             own = jax.random.fold_in(key, i) if draws else None
             numbers = _pick(lr, i), _pick(wd, i), _pick(t, i)
+            if numbers[0] is not lr and layout is None and weight.size >= _LARGE:
+                numbers = _apart(numbers)
             alone = by_index or draws or layout is not None
             if not alone and all(isinstance(x, jax.Array) for x in (weight, numbers[0], numbers[2])):
                 change, new = rule.for_numbers(numbers[1])(weight, grad, slot, rescale, *numbers)

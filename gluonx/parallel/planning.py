@@ -272,8 +272,17 @@ class _Recorded:
 
     def compile(self) -> Any:
         """Return the program, as ``jax.stages.Compiled``."""
-        with quietly(), keeping_64_bits(self.step.wide):
-            return self.step.lowered.compile()
+        try:
+            with quietly(), keeping_64_bits(self.step.wide):
+                return self.step.lowered.compile()
+        except jax.errors.JaxRuntimeError as error:
+            if "CustomSPMDPartitioning" not in str(error):
+                raise
+            raise DeviceError(
+                "plan(): JAX had begun without its plugin for CUDA, which cannot be taught then how cuDNN's attention "
+                "is split over GPUs; plan before anything is computed, or set JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 in the "
+                "environment"
+            ) from error
 
 
 def _recorded(

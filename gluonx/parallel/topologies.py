@@ -98,9 +98,9 @@ def _gpus(name: str, kind: str, parts: list[int]) -> tuple[list[Any], Chip, int]
     from jax.experimental import topologies
 
     asked = {"platform": "cuda", "topology_name": "", "target_config": chip.text(), "topology": f"1x{hosts}x{each}"}
-    jax.local_devices()  # JAX looks for a GPU of this machine first, without what is set below
     try:
         with quietly():
+            jax.local_devices()  # JAX begins its plugins here, unless it has before
             try:
                 found = topologies.get_topology_desc(**asked)
             except NotImplementedError as error:  # the plugin was begun without the variable, and gave up

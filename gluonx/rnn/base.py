@@ -15,8 +15,8 @@ Some modifiers also keep something from step to step that is no state (a dropout
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import jax
 
@@ -32,13 +32,16 @@ _MODIFIED = (
     "modifier, which has begin_state and unroll as well."
 )
 
+Steps: TypeAlias = "ndarray | list[ndarray]"
+"""A sequence: one time-major array, or a list of its steps."""
 
-def joined(seq: Any) -> Any:
+
+def joined(seq: Steps) -> ndarray:
     """Return a sequence as one time-major array."""
     return np.stack(seq, axis=0) if isinstance(seq, list) else seq
 
 
-def listed(seq: Any, axis: int = 0) -> list[Any]:
+def listed(seq: Steps, axis: int = 0) -> list[ndarray]:
     """Return a sequence as a list of its steps."""
     if isinstance(seq, list):
         return seq
@@ -46,7 +49,7 @@ def listed(seq: Any, axis: int = 0) -> list[Any]:
     return list(steps) if isinstance(steps, (list, tuple)) else [steps]
 
 
-def masked(seq: Any, lengths: Any) -> Any:
+def masked(seq: Steps, lengths: ndarray | None) -> Steps:
     """Return a sequence with zeros after the lengths, if there are any."""
     return seq if lengths is None else npx.sequence_mask(joined(seq), lengths, True)
 
@@ -237,7 +240,7 @@ class RecurrentCell(Block):
         merged = joined(outs)
         return (merged.swapaxes(0, 1) if axis else merged), states
 
-    def _merges(self, inputs: Any, valid_length: Any) -> bool:
+    def _merges(self, inputs: Sequence[Any], valid_length: ndarray) -> bool:
         """Return what ``merge_outputs=None`` means: merge where there is a `valid_length`."""
         return valid_length is not None
 
@@ -265,7 +268,7 @@ class RecurrentCell(Block):
         dtype = {"dtype": step.dtype} if step.dtype.kind not in "iub" else {}
         return self.begin_state(batch_size=batch, **dtype)
 
-    def _walk_over(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+    def _walk_over(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         """Return the outputs and the last states; traced if the cell is hybridized."""
         if not getattr(self, "_active", False) or current_state().trace is not None:
             return self._sequence(seq, states, lengths)
@@ -275,7 +278,7 @@ class RecurrentCell(Block):
         outs, states = unroller(joined(seq), states, lengths)
         return outs, list(states)
 
-    def _sequence(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+    def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         """Run the cell over a time-major sequence, step by step."""
         if current_state().trace is not None:
             outs, states = self._scanned(joined(seq), states, lengths)
@@ -286,7 +289,7 @@ class RecurrentCell(Block):
                 outs.append(y)
         return masked(outs, lengths), states
 
-    def _step(self, x: Any, states: list[Any], t: Any, lengths: Any) -> tuple[Any, list[Any]]:
+    def _step(self, x: Any, states: list[Any], t: Any, lengths: ndarray | None) -> tuple[Any, list[Any]]:
         """One step that leaves the states of finished sequences as they are."""
         y, new = self(x, states)
         if lengths is None:
@@ -294,7 +297,7 @@ class RecurrentCell(Block):
         going = lengths > t
         return y, [np.where(going.reshape((-1,) + (1,) * (s.ndim - 1)), s, old) for s, old in zip(new, states)]
 
-    def _scanned(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+    def _scanned(self, seq: ndarray, states: list[Any], lengths: ndarray | None) -> tuple[ndarray, list[Any]]:
         """All steps as one ``lax.scan``; the first stands before it if it makes something that is kept."""
         keepers = [cell for cell in self._cells() if cell._keeps()]
         first = []
@@ -344,6 +347,6 @@ class _Unroller(HybridBlock):
         self.cell = cell
         self._set_active(True)
 
-    def forward(self, seq: ndarray, states: list[ndarray], lengths: ndarray) -> tuple[ndarray, list[ndarray]]:
+    def forward(self, seq: ndarray, states: list[ndarray], lengths: ndarray | None) -> tuple[Steps, list[ndarray]]:
         """Walk."""
         return self.cell._sequence(seq, list(states), lengths)

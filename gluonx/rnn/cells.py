@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np
 from gluonx.block.block import HybridBlock
@@ -14,6 +15,9 @@ from gluonx.nn.activations import activation_op
 from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
+
+if TYPE_CHECKING:
+    pass
 
 
 def activated(activation: Any, x: Any) -> Any:
@@ -30,7 +34,13 @@ def known_activation(activation: Any) -> Any:
     return activation
 
 
-def lstm_step(gates: Any, cell: Any, axis: int, activation: Any, recurrent_activation: Any) -> tuple[Any, Any]:
+def lstm_step(
+    gates: Any,
+    cell: ndarray,
+    axis: int,
+    activation: str | Callable[..., Any],
+    recurrent_activation: str | Callable[..., Any],
+) -> tuple[Any, Any]:
     """Return the new output and cell of an LSTM whose gates i, f, g, o lie along `axis`."""
     i, f, g, o = np.split(gates, 4, axis=axis)
     i, f, o = (activated(recurrent_activation, gate) for gate in (i, f, o))
@@ -38,7 +48,14 @@ def lstm_step(gates: Any, cell: Any, axis: int, activation: Any, recurrent_activ
     return o * activated(activation, new), new
 
 
-def gru_step(i2h: Any, h2h: Any, state: Any, axis: int, activation: Any, recurrent_activation: Any) -> Any:
+def gru_step(
+    i2h: ndarray,
+    h2h: ndarray,
+    state: ndarray,
+    axis: int,
+    activation: str | Callable[..., Any],
+    recurrent_activation: str | Callable[..., Any],
+) -> Any:
     """Return the new state of a GRU whose gates r, z, n lie along `axis`."""
     xr, xz, xn = np.split(i2h, 3, axis=axis)
     hr, hz, hn = np.split(h2h, 3, axis=axis)
@@ -102,8 +119,8 @@ class _Gated(_Cell):
         i2h_bias_initializer: InitLike = "zeros",
         h2h_bias_initializer: InitLike = "zeros",
         input_size: int = 0,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
+        activation: str | Callable[..., Any] = "tanh",
+        recurrent_activation: str | Callable[..., Any] = "sigmoid",
     ) -> None:
         inits = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
         super().__init__(hidden_size, input_size, inits)
@@ -136,7 +153,7 @@ class RNNCell(_Cell):
     def __init__(
         self,
         hidden_size: int,
-        activation: Any = "tanh",
+        activation: str | Callable[..., Any] = "tanh",
         i2h_weight_initializer: InitLike = None,
         h2h_weight_initializer: InitLike = None,
         i2h_bias_initializer: InitLike = "zeros",

@@ -9,7 +9,7 @@ from gluonx import np, npx
 from gluonx.block.tools import unfailing
 from gluonx.errors import GluonxError
 from gluonx.np import ndarray
-from gluonx.rnn.base import HybridRecurrentCell, RecurrentCell, joined, listed, masked
+from gluonx.rnn.base import HybridRecurrentCell, RecurrentCell, Steps, joined, listed, masked
 
 __all__ = ["BidirectionalCell", "HybridSequentialRNNCell", "SequentialRNNCell"]
 
@@ -25,7 +25,7 @@ class _Several(RecurrentCell):
         return [info for cell in self._parts() for info in cell.state_info(batch_size)]
 
     def begin_state(
-        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: Any
+        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: object
     ) -> list[ndarray]:
         """Return the states before the first step, cell by cell; see `RecurrentCell.begin_state`."""
         if self._modified:
@@ -83,7 +83,7 @@ class _Sequence(_Several):
             after += new
         return inputs, after
 
-    def _sequence(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+    def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         after: list[Any] = []
         for cell, own in self._dealt(states):
             seq, new = cell._walk_over(seq, own, lengths)
@@ -162,7 +162,7 @@ class BidirectionalCell(_Several, HybridRecurrentCell):
             "A BidirectionalCell cannot be called for one step, for it needs the whole sequence: unroll it."
         )
 
-    def _sequence(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+    def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         (left, left_states), (right, right_states) = self._dealt(states)
         ahead, left_states = left._walk_over(seq, left_states, lengths)
         back, right_states = right._walk_over(_turned(seq, lengths), right_states, lengths)
@@ -174,7 +174,7 @@ class BidirectionalCell(_Several, HybridRecurrentCell):
         return masked(outs, lengths), [*left_states, *right_states]
 
 
-def _turned(seq: Any, lengths: Any) -> Any:
+def _turned(seq: Steps, lengths: ndarray | None) -> Steps:
     """Return a sequence from its end to its beginning."""
     if lengths is not None:
         return npx.sequence_reverse(joined(seq), lengths, True)

@@ -126,7 +126,7 @@ class _ConvCell(HybridRecurrentCell):
         new = self._gated(i2h, h2h, states, self._conv_layout.index("C"))
         return new[0], new
 
-    def _gated(self, i2h: Any, h2h: Any, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
         return [activated(self._activation, i2h + h2h)]
 
 
@@ -136,7 +136,7 @@ class _ConvLSTMCell(_ConvCell):
     _gates = 4
     _states = 2
 
-    def _gated(self, i2h: Any, h2h: Any, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
         return list(lstm_step(i2h + h2h, states[1], axis, self._activation, "sigmoid"))
 
 
@@ -145,7 +145,7 @@ class _ConvGRUCell(_ConvCell):
 
     _gates = 3
 
-    def _gated(self, i2h: Any, h2h: Any, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
         return [gru_step(i2h, h2h, states[0], axis, self._activation, "sigmoid")]
 
 

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx import np
 from gluonx.block.block import HybridBlock
 from gluonx.block.declared import declared
@@ -20,6 +18,7 @@ from gluonx.block.fusion.layout import Fused
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
+from gluonx.dtype import DTypeLike
 from gluonx.errors import ArgumentError, FusionError, ShapeError
 from gluonx.np import ndarray
 from gluonx.ops import get
@@ -133,7 +132,7 @@ class _RNNLayer(HybridBlock):
         return [{"shape": (count, batch_size, n), "__layout__": "LNC", "dtype": self._dtype} for n in sizes]
 
     def begin_state(
-        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: Any
+        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: object
     ) -> list[ndarray]:
         """Return the states before the first step.
 
@@ -158,7 +157,7 @@ class _RNNLayer(HybridBlock):
         super().cast(dtype)
         self._dtype = dtype
 
-    def infer_shape(self, inputs: ndarray, *args: Any, **kwargs: Any) -> None:
+    def infer_shape(self, inputs: ndarray, *args: object, **kwargs: object) -> None:
         """Learn ``input_size`` from an input."""
         if len(inputs.shape) == 3:  # otherwise forward says what is wrong
             for piece, shape in self._pieces(inputs.shape[2]):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from numpy.typing import ArrayLike
 
 from gluonx import np
 from gluonx.autograd import is_training
@@ -12,12 +14,12 @@ from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.np import ndarray
 from gluonx.ops import get
-from gluonx.rnn.base import HybridRecurrentCell, RecurrentCell, joined, masked
+from gluonx.rnn.base import HybridRecurrentCell, RecurrentCell, Steps, joined, masked
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "VariationalDropoutCell", "ZoneoutCell"]
 
 
-def _rate(value: Any, what: str) -> Any:
+def _rate(value: object, what: str) -> Any:
     if not isinstance(value, numbers.Real) or not 0 <= float(value) <= 1:
         raise ValueError(f"{what} must be a number from 0 to 1, got {value!r}.")
     return value
@@ -49,7 +51,7 @@ class ModifierCell(HybridRecurrentCell):
         return self.base_cell.state_info(batch_size)
 
     def begin_state(
-        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: Any
+        self, batch_size: int = 0, func: Callable[..., ndarray] | None = None, **kwargs: object
     ) -> list[ndarray]:
         """Return the states before the first step; see `RecurrentCell.begin_state`."""
         if self._modified:
@@ -84,7 +86,7 @@ class ResidualCell(ModifierCell):
         output, states = self.base_cell(inputs, states)
         return output + inputs, states
 
-    def _sequence(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+    def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         outs, states = self.base_cell._walk_over(seq, states, lengths)
         if isinstance(outs, list) and isinstance(seq, list):
             outs = [y + x for y, x in zip(outs, seq)]
@@ -126,10 +128,10 @@ class DropoutCell(HybridRecurrentCell):
         """One step."""
         return _dropped(inputs, self._rate, self._axes), states
 
-    def _merges(self, inputs: Any, valid_length: Any) -> bool:
+    def _merges(self, inputs: Sequence[Any], valid_length: ndarray) -> bool:
         return not isinstance(inputs, (list, tuple))
 
-    def _sequence(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+    def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         if isinstance(seq, list):
             seq = [_dropped(x, self._rate, self._axes) for x in seq]
         else:
@@ -182,7 +184,7 @@ class VariationalDropoutCell(ModifierCell):
     def _keeps(self) -> bool:
         return bool(self.drop_inputs or self.drop_states or self.drop_outputs)
 
-    def _masked(self, x: Any, rate: float, what: str) -> Any:
+    def _masked(self, x: ArrayLike, rate: float, what: str) -> Any:
         """`x` under the mask of this name, which is drawn where there is none yet."""
         if not rate:
             return x
@@ -198,7 +200,7 @@ class VariationalDropoutCell(ModifierCell):
         output, states = self.base_cell(inputs, states)
         return self._masked(output, self.drop_outputs, "outputs"), states
 
-    def _sequence(self, seq: Any, states: list[Any], lengths: Any) -> tuple[Any, list[Any]]:
+    def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         if self.drop_states:
             return super()._sequence(seq, states, lengths)
         if self.drop_inputs:
@@ -270,7 +272,7 @@ class ZoneoutCell(ModifierCell):
             new = [_mixed(s, old, self.zoneout_states) for s, old in zip(new, states)]
         return output, new
 
-    def _drawn_once(self, output: Any, new: Any, states: Any) -> Any:
+    def _drawn_once(self, output: ndarray, new: list[ndarray], states: list[ndarray]) -> tuple[ndarray, list[ndarray]]:
         """Mix each state with what it was; the one that is the output stays so."""
         if not any(s is output for s in new):
             raise ValueError(
@@ -282,6 +284,6 @@ class ZoneoutCell(ModifierCell):
         return next(m for m, s in zip(mixed, new) if s is output), mixed
 
 
-def _mixed(new: Any, old: Any, rate: float) -> Any:
+def _mixed(new: ndarray, old: ndarray, rate: float) -> ndarray:
     """Each element new, or with probability `rate`, while training, old."""
     return np.where(_dropped(np.ones_like(new), rate) != 0, new, old) if is_training() else new

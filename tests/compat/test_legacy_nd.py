@@ -15,8 +15,6 @@ from gluonx.compat.operators.table import TABLE, get_legacy
 from gluonx.errors import ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS
-from lib import ROOT
-from tools.legacy_page import renewed
 
 M = onp.arange(6, dtype="float32").reshape(2, 3)
 # What MXNet 2.0.0b1 gave in its legacy mode (and 1.x for single elements, which are of shape (1,) there).
@@ -276,13 +274,6 @@ def test_reshape_codes():
     for bad in ((5, -1), (-1, -1), (-5,), (0, 0, 0, 0), (-4, 3, 3, -2)):
         with pytest.raises(ShapeError):
             legacy_shape((2, 3, 4), bad)
-
-
-def test_the_page_shows_the_table_of_now():
-    text = (ROOT / "docs" / "porting.md").read_text(encoding="utf-8")
-    assert renewed(text) == text, "run python -m tools.legacy_page docs/porting.md"
-    with pytest.raises(ValueError, match="the page needs the marks"):
-        renewed("nothing")
 
 
 # -- operators of users ------------------------------------------------------------------------------------------------

@@ -94,7 +94,6 @@ def test_a_wrong_name_is_an_error_still(mx):
 
 
 LEFT_OUT = (
-    *("gluonx.serialize", "gluonx.exchange"),  # deprecated names of 0.1.0, which warn
     "gluonx.export.runtime",  # MLServer imports it; its protobufs and its client's are not both for one process
     "gluonx.parallel.plan",  # a command; the name is the function's
 )
@@ -143,6 +142,17 @@ def test_second_names_of_modules_are_the_modules(mx):
     pairs += "viz visualization, mon monitor, rnd random, img image"
     for short, full in [pair.split() for pair in pairs.split(", ")]:
         assert getattr(mx, short) is getattr(mx, full) is importlib.import_module(f"mxnet.{short}"), short
+
+
+def test_what_mxnet_imports_with_itself_is_among_the_modules(mx):
+    """Libraries such as einops look there before they ask whether an array is MXNet's."""
+    assert "mxnet.ndarray" in sys.modules
+    assert sys.modules["mxnet.ndarray"].NDArray is mx.nd.NDArray
+    space = {}
+    exec("import mxnet.symbol as a, mxnet.gluon.nn; from mxnet.gluon import *; from mxnet.ndarray import zeros", space)
+    assert space["a"] is mx.sym
+    assert space["nn"] is space["mxnet"].gluon.nn
+    assert space["zeros"] is mx.nd.zeros
 
 
 def test_the_import_loads_what_programs_lean_on():

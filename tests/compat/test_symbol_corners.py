@@ -12,6 +12,7 @@ import gluonx as mx
 from gluonx import nd
 from gluonx.compat import prefixes
 from gluonx.compat import symbol as sym
+from gluonx.errors import GraphError
 from lib import TESTS
 
 FOLDER = TESTS / "oracle" / "symbol"
@@ -49,6 +50,27 @@ def test_an_output_that_needs_a_gradient_is_named():
     bound.forward(is_train=True)
     with pytest.raises(ValueError, match="the output 'e_output' is no loss"):
         bound.backward([nd.ones(2)])
+
+
+def test_a_second_backward_leaves_states_and_does_not_draw_again():
+    d = sym.var("d")
+    bound = sym.BatchNorm(d, name="bn", fix_gamma=False).simple_bind(d=(4, 2))
+    bound.arg_dict["d"][:] = np.arange(8).reshape(4, 2)
+    bound.forward(is_train=True)
+    bound.backward([nd.ones((4, 2))])
+    before = bound.aux_dict["bn_moving_mean"].asnumpy()
+    bound.backward([nd.array(np.eye(4, 2))])
+    assert (bound.aux_dict["bn_moving_mean"].asnumpy() == before).all()
+    assert before.any()
+    bound = sym.Dropout(d, name="drop").simple_bind(d=(40,))
+    bound.arg_dict["d"][:] = 1
+    bound.forward(is_train=True)
+    bound.backward([nd.ones(40)])
+    with pytest.raises(GraphError, match="what drop drew is not there any more"):
+        bound.backward([nd.ones(40)])
+    bound.forward()
+    bound.backward([nd.ones(40)])
+    assert (bound.grad_dict["d"].asnumpy() == 1).all()
 
 
 def test_draws_of_symbols_have_their_parameters():

@@ -7,12 +7,14 @@ import threading
 import time
 from contextlib import contextmanager
 
+import jax
 import numpy as onp
 import pytest
 from test_interrupts import LARGE, SMALL, Loop, Sums
 
 import gluonx as mx
 from gluonx import gluon, init, np, npx
+from gluonx.deferred import flushing
 from gluonx.gluon import nn
 
 
@@ -173,6 +175,30 @@ def test_a_write_from_another_thread_is_kept():
         assert value.flat[0] > 5e5, "the write was lost"
 
     assert not run(loop, {"write": write}, 1)
+    onp.testing.assert_array_equal(loop.params[1].data().asnumpy(), -float(loop.made))
+
+
+def test_a_write_during_a_step_that_runs_operator_by_operator_is_kept(monkeypatch, request):
+    request.addfinalizer(lambda: jax.config.update("jax_debug_nans", False))
+    jax.config.update("jax_debug_nans", True)
+    loop = Loop(shapes=(LARGE, LARGE))
+    loop.step()
+    placed, writers = flushing.host.placed, []
+
+    def beside(values):
+        writers.append(threading.Thread(target=lambda: loop.params[0].set_data(np.full(LARGE, 1e6))))
+        writers[-1].start()
+        writers[-1].join(0.5)  # it may wait for the step
+        return placed(values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(flushing.host, "placed", beside)
+        loop.step()
+    for writer in writers:
+        writer.join()
+    assert writers
+    assert flushing.LAST["how"] == "interpreted"
+    assert loop.params[0].data().asnumpy().flat[0] > 5e5, "the write was lost"
     onp.testing.assert_array_equal(loop.params[1].data().asnumpy(), -float(loop.made))
 
 

@@ -6,6 +6,8 @@ other run takes a sample.
 
 import os
 import re
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -278,6 +280,50 @@ def test_a_step_has_fused_attention(mesh, chip):
     assert cudnn_calls(text) == ["fmhaSoftmax", "fmhaSoftmaxBackward"]
 
 
+FRESH = """
+import sys, jax
+from gluonx import loss, nn, parallel
+if "began" in sys.argv:
+    jax.local_devices()
+net = nn.MultiHeadAttention(64, 2, causal=True, in_units=64, dtype="bfloat16")
+x = jax.ShapeDtypeStruct((4, 8, 64), "bfloat16")
+print(parallel.plan(net, x, loss.L2Loss(), labels=x, mesh="h100:2").flops)
+"""
+
+
+@pytest.mark.parametrize("began", [False, True])
+def test_a_plan_of_attention_on_two_gpus_in_a_fresh_process(began, chip):
+    """How cuDNN's attention is split is told to JAX's plugin where JAX begins."""
+    given = [sys.executable, "-c", FRESH, *["began"] * began]
+    environment = {k: v for k, v in os.environ.items() if k not in ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "JAX_PLATFORMS")}
+    found = subprocess.run(given, capture_output=True, text=True, env=environment, timeout=300, check=False)
+    if began:
+        assert found.returncode == 1 and "DeviceError: plan(): JAX had begun without its plugin" in found.stderr
+    else:
+        assert found.returncode == 0 and float(found.stdout) > 0, found.stderr
+
+
+class Counted(nn.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(64, 16), nn.Embedding(8, 16)
+
+    def forward(self, x):
+        return self.words(x) + self.places(gluonx.np.arange(x.shape[1], dtype="int32"))
+
+
+@pytest.mark.parametrize("mesh", ["h100:1", "h100:2"])
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_planned_net_makes_arrays(hybridize, mesh, chip):
+    """What it makes itself lies with the rest, though this machine's default device is another."""
+    net = Counted()
+    if hybridize:
+        net.hybridize()
+    struct = jax.ShapeDtypeStruct
+    made = parallel.plan(net, struct((4, 8), "int32"), loss.L2Loss(), labels=struct((4, 8, 16), "float32"), mesh=mesh)
+    assert made.fits
+
+
 def test_the_random_bits_of_dropout_are_in_the_program(chip):
     net = nn.HybridSequential()
     net.add(nn.Dense(64, in_units=32), nn.Dropout(0.5), nn.Dense(8, in_units=64))
@@ -303,6 +349,22 @@ def test_a_step_is_one_program(mesh, chip):
     own = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes
     assert made.fits and made.needed == own + stats.temp_size_in_bytes + stats.generated_code_size_in_bytes
     assert any(c["kind"] == "all-reduce" for c in made.collectives) == (mesh == "h100:2")
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_each_large_weight_is_updated_by_itself(uneven, chip):
+    """XLA would make one kernel of updates that read the numbers of the step from one vector: see `rules._apart`."""
+    net = nn.HybridSequential()
+    net.add(*[nn.Dense(512, in_units=512) for _ in range(4)])
+    net.hybridize()
+    for layer in net:
+        layer.bias.wd_mult = 0.0 if uneven else 1.0
+    struct = jax.ShapeDtypeStruct((64, 512), "float32")
+    given = (net, struct, loss.L2Loss(), "sgd", {"momentum": 0.9, "wd": 0.1}, struct, "h100:1", None, (), False)
+    text = planning._recorded(*given).compile().as_text()
+    bodies, entry = hlo._computations(text)
+    written = [line.shape.count("f32[512,512]") for line in bodies[entry] if line.op == "fusion"]
+    assert max(written) == 2 and written.count(2) == 4  # a weight and its momentum
 
 
 OPTIMIZERS = ["adam", "sgd", "lamb"]

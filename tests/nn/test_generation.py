@@ -1,15 +1,17 @@
 """gluonx.generate: the tokens are those of the whole forward, and a step is one program."""
 
 import gc
+import pathlib
 import weakref
 
 import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import generation, nn, np, random
+from gluonx import generation, nn, np, random, weights
 from gluonx.errors import ArgumentError
 
+TRANSFORMERS = pathlib.Path(__file__).parents[1] / "oracle" / "transformers"
 PROMPTS = [[1, 2, 3, 4, 5], [6], [7, 8, 9]]
 
 
@@ -47,6 +49,45 @@ def test_a_step_is_one_program_whatever_the_length():
         generation.generate(net, [[1, 2, 3, 4], [5, 6, 7]], count, **settings)
     assert generation._programs(net) is programs
     assert programs.traces == 2
+
+
+WAYS = {
+    "greedy": {},
+    "greedy_stop": {"stop": [2, 7, 8]},
+    "beam": {"beams": 3},
+    "beam_stop": {"stop": [2, 7, 8], "beams": 3},
+    "beam_short": {"stop": [2, 7, 8], "beams": 3, "length_penalty": -1.0},
+    "beam_long": {"stop": [2, 7, 8], "beams": 3, "length_penalty": 2.0},
+}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_texts_are_those_of_transformers(name):
+    golden = onp.load(TRANSFORMERS / "outputs.npz")
+    net = weights.from_pretrained(TRANSFORMERS / name)
+    for way, settings in WAYS.items():
+        wanted = [golden[f"{name}/{way}/{i}"].tolist() for i in range(3)]
+        assert gluonx.generate(net, [[1, 5, 2], [3], [12, 7, 7, 4, 8]], 9, **settings) == wanted, way
+    assert generation._programs(net).traces == 4  # prompts and tokens, greedy and by beams
+
+
+def test_a_step_of_a_beam_search_is_one_program_whatever_the_length():
+    net = decoder(1)
+    generation.generate(net, [[1, 2, 3], [4, 5, 6]], 4, beams=3)
+    programs = generation._programs(net)
+    assert programs.traces == 2  # the prompts, and every token after them
+    for count, settings in ((10, {}), (7, {"stop": 3}), (9, {"stop": range(3, 7), "length_penalty": 2.0})):
+        generation.generate(net, [[1, 2, 3, 4], [5, 6, 7]], count, beams=3, **settings)
+    assert programs.traces == 2
+
+
+def test_a_beam_of_all_texts_finds_the_likeliest():
+    net, prompt, count = decoder(), [1, 2], 3
+    texts = [[a, b, c] for a in range(11) for b in range(11) for c in range(11)]
+    logits = net(np.array([[*prompt, *text[:-1]] for text in texts])).asnumpy()[:, 1:]
+    shares = logits - onp.log(onp.exp(logits).sum(-1, keepdims=True))
+    total = [sum(shares[i, j, token] for j, token in enumerate(text)) for i, text in enumerate(texts)]
+    assert gluonx.generate(net, prompt, count, beams=200) == [texts[int(onp.argmax(total))]]
 
 
 def test_it_sees_weights_and_layers_that_have_changed():
@@ -102,6 +143,8 @@ def test_the_net_is_not_held():
         ([1], {"temperature": -1}, "temperature must not"),
         ([1], {"top_k": 0}, "top_k must"),
         ([1], {"top_p": 1.5}, "top_p must"),
+        ([1], {"beams": 0}, "beams must be at least 1"),
+        ([1], {"beams": 2, "temperature": 1.0}, "nothing is drawn"),
     ],
 )
 def test_bad_requests_say_what_was_expected(prompt, settings, said):

@@ -4,6 +4,7 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, lora, nn, np, random
+from gluonx.block.fusion.layout import Fused
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.files import load_arrays
 
@@ -56,6 +57,46 @@ def test_the_addition_alone_is_trained_saved_and_merged(tmp_path, hybridized):
     assert net.collect_params().keys() == before.keys()
 
 
+class Joined(nn.HybridBlock):
+    """Two layers whose weights are one."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Dense(2, in_units=3), nn.Dense(2, in_units=3)
+        self.declare_fusion(Fused("both", ("a.weight", "b.weight")))
+        self.fuse()
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("fuse", [False, True])
+@pytest.mark.parametrize("cross", [False, True])
+def test_query_key_and_value_of_an_attention_take_it(fuse, cross, hybridized):
+    random.seed(5)
+    layer = nn.MultiHeadAttention(6, 2, in_units=6, memory_units=6, fuse=fuse, cross=cross)
+    layer.initialize()
+    layer.hybridize(hybridized)
+    x = np.random.normal(size=(2, 3, 6))
+    call = (x, x + 1) if cross else (x,)
+    plain, names = layer(*call).asnumpy(), list(layer.collect_params())
+    assert lora.inject(layer, "query|value", rank=2) == ["query", "value"]
+    onp.testing.assert_allclose(layer(*call).asnumpy(), plain, rtol=1e-5, atol=1e-6)
+    assert [name for name, p in layer.collect_params().items() if p.grad_req != "null"] == list(lora.parameters(layer))
+    frozen = {n: p.data().asnumpy() for n, p in layer.collect_params().items() if p.grad_req == "null"}
+    trainer = Trainer(lora.parameters(layer), "sgd", {"learning_rate": 0.5})
+    for _ in range(3):
+        with autograd.record():
+            loss = (layer(*call) ** 2).sum()
+        loss.backward()
+        trainer.step(1)
+    for name, value in frozen.items():
+        onp.testing.assert_array_equal(layer.collect_params()[name].data().asnumpy(), value)
+    trained = layer(*call).asnumpy()
+    assert abs(trained - plain).max() > 1e-3
+    lora.merge(layer)
+    assert list(layer.collect_params()) == names
+    onp.testing.assert_allclose(layer(*call).asnumpy(), trained, rtol=1e-4, atol=1e-5)
+
+
 def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
     net = make()
     with pytest.raises(ArgumentError, match="no dense layer whose path matches 'x'"):
@@ -67,11 +108,11 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
     lora.inject(other, "0", rank=3)
     with pytest.raises(FormatError, match="does not fit"):
         lora.load(other, tmp_path / "a.npz")
-    fused = nn.MultiHeadAttention(4, 2, in_units=4)
+    fused = Joined()
     fused.initialize()
-    with pytest.raises(ArgumentError, match="cannot stand in 'query'"):
-        lora.inject(fused, "query")
-    assert lora.inject(fused, "proj") == ["proj"]
+    with pytest.raises(ArgumentError, match="LoRA cannot stand in 'a': Joined multiplies"):
+        lora.inject(fused)
+    assert type(fused.a) is nn.Dense
     unknown = nn.HybridSequential()
     unknown.add(nn.Dense(3))
     with pytest.raises(ArgumentError, match="seen no batch"):

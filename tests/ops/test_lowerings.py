@@ -13,6 +13,7 @@ import gluonx as mx
 from gluonx import autograd, nn
 from gluonx.ops import get
 from gluonx.ops.cpu import convolution as lowering
+from gluonx.ops.cpu import weight_gradient as products
 from gluonx.ops.cpu.convolution import form_of, native_forms
 from gluonx.ops.cpu.transposed import transposed_form_of
 from gluonx.ops.geometry import Geometry
@@ -451,8 +452,8 @@ def test_when_bands_are_cut(monkeypatch, x, w, bands):
     assert form_of(*shapes, geometry) == ("bands" if bands else "native")
 
 
-def test_bands_hold_the_native_gradients(monkeypatch):
-    """Forward is a convolution of one long image; the gradients are native, and not within a branch."""
+def test_bands_hold_the_gradient_of_the_input(monkeypatch):
+    """Forward is a convolution of one long image; the input's gradient is native, and not within a branch."""
     monkeypatch.setattr(lowering, "_LONE_ROWS", True)
     fn = get("convolution").bind(pad=(1, 1), no_bias=True).fn
     args = [jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3))]
@@ -460,7 +461,7 @@ def test_bands_hold_the_native_gradients(monkeypatch):
     text = jax.jit(fn).lower(*args).as_text()
     assert text.count("stablehlo.convolution") == 1 and long in text
     text = jax.jit(jax.grad(wave(fn), (0, 1))).lower(*args).as_text()
-    assert text.count("stablehlo.convolution") == 3 and text.count("[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]") == 1
+    assert text.count("stablehlo.convolution") == 2 and text.count("[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]") == 1
     abroad = jax.export.export(jax.jit(fn), platforms=["cuda"])(*args).mlir_module()
     assert abroad.count("stablehlo.convolution") == 1 and long not in abroad
 
@@ -469,6 +470,124 @@ def test_few_filters_stay_native_where_threads_share_the_rows(monkeypatch):
     monkeypatch.setattr(lowering, "_LONE_ROWS", False)
     x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3)))
     assert form_of(x, w, Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)) == "native"
+
+
+# Data, weight, attributes, and the most places of a band, of which a step of the loop is made.
+PRODUCTS = {
+    "an image a step": ((2, 4, 6, 5), (5, 4, 3, 3), {"pad": (1, 1)}, 30),
+    "images together": ((4, 4, 6, 5), (5, 4, 3, 3), {"pad": (1, 1)}, 60),
+    "bands": ((2, 3, 8, 7), (4, 3, 3, 3), {"pad": (1, 1)}, 14),
+    "bands of single rows": ((1, 3, 7, 9), (4, 3, 3, 3), {"pad": (1, 1)}, 9),
+    "bands too short for the kernel": ((2, 3, 7, 7), (4, 3, 5, 5), {"pad": (2, 2)}, 7),
+    "bands, dilated": ((1, 3, 12, 8), (4, 3, 3, 3), {"pad": (2, 2), "dilate": (2, 2)}, 32),
+    "no margins": ((2, 3, 7, 8), (4, 3, 2, 3), {}, 20),
+    "wide margins": ((2, 3, 5, 6), (4, 3, 4, 4), {"pad": (3, 3)}, 8),
+    "margins beyond the kernel": ((2, 3, 6, 6), (4, 3, 2, 2), {"pad": (2, 3)}, 64),
+    "a row": ((2, 3, 6, 8), (4, 3, 1, 5), {"pad": (0, 2)}, 16),
+    "a column": ((2, 3, 8, 6), (4, 3, 5, 1), {"pad": (2, 0)}, 24),
+    "uneven": ((3, 3, 10, 9), (4, 3, 3, 2), {"pad": (2, 0), "dilate": (2, 3)}, 500),
+    "channels last": ((2, 6, 5, 4), (5, 3, 3, 4), {"pad": (1, 1), "layout": "NHWC"}, 15),
+}
+every_product = pytest.mark.parametrize("name", PRODUCTS)
+
+
+@pytest.fixture
+def by_products(monkeypatch):
+    """Products make the gradient of every weight that they can, however few channels there are."""
+
+    def set_band(places):
+        monkeypatch.setattr(products, "_FEW_CHANNELS", 1)
+        monkeypatch.setattr(products, "_BAND", places)
+        monkeypatch.setattr(products, "_FEW_PLACES", places)
+        monkeypatch.setattr(lowering, "_FEW_PLACES", 0)
+
+    return set_band
+
+
+def product_case(name, by_products):
+    x, w, attrs, places = PRODUCTS[name]
+    by_products(places)
+    return ("convolution", x, w, attrs)
+
+
+@every_product
+def test_the_weight_gradient_by_products(by_products, name):
+    case = product_case(name, by_products)
+    args = arrays(case)
+    grads = [jax.jit(jax.value_and_grad(wave(fn), (0, 1))) for fn in (chosen(case), native(case))]
+    close(*[grad(*args) for grad in grads])
+    texts = [grad.lower(*args).as_text() for grad in grads]
+    assert [text.count("stablehlo.convolution") for text in texts] == [2, 3]
+    assert ["dot_general" in text for text in texts] == [True, False]
+
+
+@pytest.mark.parametrize("name", ["images together", "bands", "channels last"])
+def test_products_in_forward_mode_second_derivatives_and_vmap(by_products, name):
+    case = product_case(name, by_products)
+    x, w = arrays(case)
+    fns = chosen(case), native(case)
+    close(*[jax.jvp(fn, (x, w), (jnp.cos(x), jnp.sin(w))) for fn in fns])
+    close(*[jax.jvp(lambda w, fn=fn: fn(x, w), (w,), (jnp.cos(w),)) for fn in fns])
+    for axes, args in (((0, None), (jnp.stack([x, -x]), w)), ((None, 0), (x, jnp.stack([w, 2 * w])))):
+        close(*[jax.jit(jax.vmap(jax.grad(wave(fn), (0, 1)), axes))(*args) for fn in fns])
+    for at in (0, 1):
+        seconds = [jax.grad(lambda x, w, fn=fn: jnp.sum(jax.grad(wave(fn), 1)(x, w) ** 2), at) for fn in fns]
+        close(*[jax.jit(second)(x, w) for second in seconds], 1e-3)
+
+
+def test_products_by_differences(by_products):
+    case = product_case("bands", by_products)
+    with jax.enable_x64():
+        check_grads(chosen(case), arrays(case, np.float64), order=2, modes=["fwd", "rev"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_products_in_half_precision_are_summed_in_float32(by_products, dtype):
+    """A sum of as many equal numbers as half precision cannot count to."""
+    by_products(64)
+    case = ("convolution", (64, 1, 8, 8), (1, 1, 3, 3), {"pad": (1, 1)})
+    x, w = (jnp.ones(shape, dtype) for shape in case[1:3])
+    found = jax.jit(jax.grad(lambda w: jnp.sum(chosen(case)(x, w))))(w)
+    assert found.dtype == dtype
+    rows = np.array([7, 8, 7])
+    np.testing.assert_allclose(np.asarray(found[0, 0], np.float32), 64 * np.outer(rows, rows), rtol=4e-3)
+
+
+@pytest.mark.parametrize("name", ["an image a step", "bands"])
+def test_products_keep_only_the_inputs(by_products, name):
+    """No shifted images of the whole batch are kept, nor handed from one loop to another."""
+    case = product_case(name, by_products)
+    x, w = arrays(case)
+    _, pull = jax.vjp(chosen(case), x, w)
+    assert sorted(leaf.size for leaf in jax.tree.leaves(pull) if leaf.ndim) == sorted([x.size, w.size])
+    text = jax.jit(jax.grad(wave(chosen(case)), 1)).lower(x, w).as_text()
+    assert text.count("stablehlo.while") == 1
+
+
+def test_products_are_for_cpus_alone(by_products):
+    case = product_case("bands", by_products)
+    args = arrays(case)
+    texts = [
+        jax.export.export(jax.jit(jax.grad(wave(fn(case)), (0, 1))), platforms=[platform])(*args).mlir_module()
+        for fn, platform in ((chosen, "cuda"), (chosen, "tpu"), (native, "cpu"))
+    ]
+    for text in texts:
+        assert text.count("stablehlo.convolution") == 3
+        assert "stablehlo.while" not in text and "dot_general" not in text
+
+
+def test_where_products_pay():
+    def pay(x, w, stride=(1, 1), groups=1, dtype=np.float32):
+        geometry = Geometry("NCHW", stride, (1, 1), (1, 1), groups)
+        return products.products_pay(*(jax.ShapeDtypeStruct(s, dtype) for s in (x, w)), geometry)
+
+    assert pay((2, 64, 56, 56), (64, 64, 3, 3)) and pay((2, 64, 56, 56), (32, 64, 3, 3))
+    assert not pay((2, 64, 56, 56), (64, 64, 1, 1)), "a kernel of one place is a product as it is"
+    assert not pay((2, 3, 56, 56), (64, 3, 3, 3)), "few channels"
+    assert not pay((2, 64, 56, 56), (64, 64, 3, 3), stride=(2, 2))
+    assert not pay((2, 64, 56, 56), (64, 32, 3, 3), groups=2)
+    assert not pay((0, 64, 56, 56), (64, 64, 3, 3))
+    assert not pay((2, 64, 56, 56), (64, 64, 3, 3), dtype=np.int32)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as onp
 import pytest
 from jax.test_util import check_grads
 
-from gluonx import autograd, np, npx
+from gluonx import autograd, np, npx, sharding
 from gluonx.errors import ShapeError
 from gluonx.ops import cudnn, get
 from gluonx.ops.cpu.convolution import native_forms
@@ -244,9 +244,14 @@ def stand_in(x, h, c, flat, lengths, inputs, size, layers, dropout, both):
 
 @pytest.fixture
 def cudnn_stand_in(monkeypatch):
-    monkeypatch.setenv("GLUONX_CUDNN", "1")
-    monkeypatch.setattr("gluonx.ops.cudnn._is_there", lambda: True)
+    monkeypatch.delenv("GLUONX_CUDNN", raising=False)
+    monkeypatch.setattr("gluonx.ops.cudnn._devices", lambda: 1)
     monkeypatch.setattr("jax.experimental.rnn.lstm", stand_in)
+
+
+def for_cuda(*arrays, default, cuda=None, **_):
+    """Choose as `lax.platform_dependent` does for CUDA."""
+    return (cuda or default)(*arrays)
 
 
 def lstm_arrays(layers, both):
@@ -256,25 +261,51 @@ def lstm_arrays(layers, both):
 
 
 @pytest.mark.usefixtures("cudnn_stand_in")
-@pytest.mark.parametrize(("layers", "both", "lengths"), [(1, False, None), (2, True, None), (2, True, [4, 0, 2])])
-def test_cudnn_is_given_what_it_wants(layers, both, lengths):
-    """The way in and out, and the gradient, with JAX's reference in cuDNN's place; lengths of 0 too."""
+@pytest.mark.parametrize(
+    ("layers", "both", "lengths", "dtype"),
+    [
+        (1, False, None, "float32"),
+        pytest.param(2, True, None, "float32", marks=pytest.mark.slow),
+        pytest.param(2, True, [4, 0, 2], "float32", marks=pytest.mark.slow),
+        pytest.param(1, True, [4, 0, 2], "bfloat16", marks=pytest.mark.slow),
+    ],
+)
+def test_cudnn_is_given_what_it_wants(layers, both, lengths, dtype, monkeypatch):
+    """The way in and out, and derivatives, with JAX's reference in cuDNN's place; lengths of 0 too."""
     arrays, lengths = lstm_arrays(layers, both), None if lengths is None else jnp.asarray(lengths)
+    arrays = [a.astype(dtype) for a in arrays]
     attrs = {"mode": "lstm", "state_size": SIZE, "num_layers": layers, "bidirectional": both, "state_outputs": True}
     op = get("rnn").bind(**attrs, use_sequence_length=lengths is not None)
 
-    def total(fn):
-        def weighed(*arrays):
-            outs = fn(*arrays)
-            return sum((y * uniform(9 + k, *y.shape)).sum() for k, y in enumerate(outs)), outs
+    def total(*arrays):
+        outs = op(*arrays, lengths)
+        return sum((y * uniform(9 + k, *y.shape)).sum() for k, y in enumerate(outs)), outs
 
-        return jax.grad(weighed, (0, 1, 2, 3), has_aux=True)
+    slopes = jax.grad(total, (0, 1, 2, 3), has_aux=True)
 
-    sizes = {"size": SIZE, "layers": layers, "both": both}
-    ours = total(lambda *arrays: op(*arrays, lengths))(*arrays)
-    theirs = total(lambda *arrays: cudnn.lstm(*arrays, lengths, **sizes))(*arrays)
-    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
-        onp.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
+    def bends(*arrays):
+        return jax.grad(lambda *arrays: sum((x.astype("float32") ** 2).sum() for x in slopes(*arrays)[0]), 1)(*arrays)
+
+    several = [jnp.stack([x, -x]) for x in arrays]
+    fns = {"slopes": slopes, "bends": bends, "many": lambda *arrays: jax.vmap(slopes)(*several)}
+
+    def answers():
+        return {name: of_program(jax.jit(fn).trace(*arrays)) for name, fn in fns.items()}
+
+    def of_program(traced):
+        return "sinh" in str(traced.jaxpr), traced.lower().compile()(*arrays)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jax.lax.platform_dependent", for_cuda)
+        mine = answers()
+    with native_forms():
+        theirs = answers()
+    assert {name: used for name, (used, _) in mine.items()} == {"slopes": True, "bends": False, "many": False}
+    exact = dtype == "float32"
+    for a, b in zip(jax.tree.leaves(mine), jax.tree.leaves(theirs), strict=True):
+        if not isinstance(a, bool):
+            tolerance = {"rtol": 2e-5, "atol": 4e-6} if exact else {"rtol": 0.02, "atol": 0.02}
+            onp.testing.assert_allclose(a.astype("float32"), b.astype("float32"), **tolerance)
 
 
 @pytest.mark.usefixtures("cudnn_stand_in")
@@ -292,15 +323,33 @@ def test_where_cudnn_does_not_fit(monkeypatch):
     (batch,) = jax.export.symbolic_shape("b")
     symbolic = jax.ShapeDtypeStruct((TIME, batch, INPUTS), jnp.float32)
     assert cudnn.fits(x, flat, [h, c], False, fine)
+    assert cudnn.fits(x.astype("bfloat16"), flat, [h, c], False, fine)
     assert not cudnn.fits(symbolic, flat, [h, c], False, fine)
-    assert not cudnn.fits(x.astype("bfloat16"), flat, [h, c], False, fine)
+    assert not cudnn.fits(jax.ShapeDtypeStruct(x.shape, "float64"), flat, [h, c], False, fine)
     assert not cudnn.fits(x, flat, [h, c], True, fine), "its dropout draws other numbers"
     for other in ({"mode": "gru"}, {"projection_size": 2}, {"clip": (None, 1.0, False)}):
         assert not cudnn.fits(x, flat, [h, c], False, {**fine, **other})
     with native_forms():
         assert not cudnn.fits(x, flat, [h, c], False, fine)
-    monkeypatch.delenv("GLUONX_CUDNN")
-    assert not cudnn.fits(x, flat, [h, c], False, fine), "it is asked for"
+    with jax.default_matmul_precision("bfloat16"):
+        assert not cudnn.fits(x, flat, [h, c], False, fine)
+    monkeypatch.setenv("GLUONX_CUDNN", "0")
+    assert not cudnn.fits(x, flat, [h, c], False, fine), "it is forbidden"
+
+
+@pytest.mark.usefixtures("cudnn_stand_in")
+def test_cudnn_is_not_split_over_devices(monkeypatch):
+    """XLA would give all of the batch to each, so it is asked for where there are several."""
+    x, flat, h, c = lstm_arrays(1, False)
+    fine = {"mode": "lstm", "projection_size": None, "clip": (None, None, False)}
+    with sharding.Use(sharding.make_mesh(jax.devices()[:1], data=1)):
+        assert not cudnn.fits(x, flat, [h, c], False, fine)
+    monkeypatch.setattr("gluonx.ops.cudnn._devices", lambda: 2)
+    assert not cudnn.fits(x, flat, [h, c], False, fine)
+    monkeypatch.setenv("GLUONX_CUDNN", "1")
+    assert cudnn.fits(x, flat, [h, c], False, fine)
+    monkeypatch.setattr("gluonx.ops.cudnn._devices", lambda: 0)
+    assert not cudnn.fits(x, flat, [h, c], False, fine)
 
 
 @pytest.mark.skipif(jax.default_backend() != "gpu", reason="needs a CUDA GPU")
@@ -315,6 +364,7 @@ def test_cudnn_itself(monkeypatch, layers, both, lengths):
         return jax.jit(jax.value_and_grad(lambda *a: (op(*a, lengths) ** 2).sum(), (0, 1, 2, 3)))(*arrays)
 
     with jax.default_matmul_precision("highest"):
+        monkeypatch.setenv("GLUONX_CUDNN", "0")
         scanned = gradients()
         monkeypatch.setenv("GLUONX_CUDNN", "1")
         for a, b in zip(jax.tree.leaves(gradients()), jax.tree.leaves(scanned), strict=True):

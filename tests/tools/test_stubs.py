@@ -92,11 +92,11 @@ net.initialise()  # misspelt: initialise
 """
 
 
-MADE_WITH = re.match(
-    r"# Made .* with JAX (\S+);", (ROOT / "gluonx" / "np" / "__init__.pyi").read_text(encoding="utf-8")
-)[1]
+FILE = ROOT / "gluonx" / "np" / "__init__.pyi"
+MADE_WITH = re.match(r"# Made .* with JAX (\S+);", FILE.read_text(encoding="utf-8"))[1] if FILE.exists() else None
 of_this_jax = pytest.mark.skipif(
-    stubs.made_with() != MADE_WITH, reason=f"the stubs were made with JAX {MADE_WITH}, whose signatures are others"
+    MADE_WITH not in (None, stubs.made_with()),
+    reason=f"the stubs were made with JAX {MADE_WITH}, whose signatures are others",
 )
 
 
@@ -104,12 +104,12 @@ of_this_jax = pytest.mark.skipif(
 def test_the_files_are_those_of_the_live_modules():
     """In a process of its own: other tests enter operators."""
     done = subprocess.run([sys.executable, "-m", "tools.stubs"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"stale: {done.stdout}{done.stderr}run: python -m tools.stubs --write"
+    assert done.returncode == 0, f"stale: {done.stdout}{done.stderr}run: make generated"
     assert {str(p.relative_to(ROOT)) for p in (ROOT / "gluonx").rglob("*.pyi")} == set(stubs.STUBS)
 
 
 def functions_of(path):
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    tree = ast.parse(stubs.text(path))
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 

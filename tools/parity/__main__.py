@@ -1,5 +1,5 @@
-"""``python -m tools.parity``: print MXNet's names against gluonx, or with ``--write`` renew ``docs/parity.md`` and
-``docs/core_ops.md``.
+"""``python -m tools.parity``: print MXNet's names against gluonx, or with ``--write`` the pages of the documentation
+that are made of the live modules.
 
 With names of modules (``mxnet.np``) it prints their rows, one a line.
 """
@@ -7,10 +7,13 @@ With names of modules (``mxnet.np``) it prints their rows, one a line.
 from __future__ import annotations
 
 import argparse
+import pathlib
 import sys
 
 from tools.parity.inventory import Row, load, rows
-from tools.parity.page import OPERATORS, PATH, operators, page
+from tools.parity.page import PAGES, page
+
+_ROOT = pathlib.Path(__file__).parents[2]
 
 
 def _line(row: Row) -> str:
@@ -23,14 +26,14 @@ def main(given: list[str] | None = None) -> int:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(prog="python -m tools.parity", description=__doc__)
     parser.add_argument("modules", nargs="*", help="MXNet's modules whose rows to print, such as mxnet.np")
-    parser.add_argument("--write", action="store_true", help=f"write {PATH}")
+    parser.add_argument("--write", action="store_true", help=f"write {', '.join(PAGES)}")
     options = parser.parse_args(given)
     unknown = [module for module in options.modules if module not in load()]
     if unknown:
         parser.error(f"MXNet has no module {unknown[0]}; there are {', '.join(load())}")
     if options.write:
-        PATH.write_text(page(), encoding="utf-8")
-        OPERATORS.write_text(operators(), encoding="utf-8")
+        for path, text in PAGES.items():
+            (_ROOT / path).write_text(text(), encoding="utf-8")
     elif options.modules:
         print("\n".join(_line(row) for module in options.modules for row in rows(module)))
     else:

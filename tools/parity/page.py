@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import pathlib
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gluonx.ops import OPS
 from tools import core_ops as describe
+from tools import legacy_page
 from tools.parity.inventory import Row, load, rows
 from tools.parity.reasons import TABLES
 
-__all__ = ["OPERATORS", "PATH", "operators", "page"]
+__all__ = ["PAGES", "operators", "page"]
 
-_DOCS = pathlib.Path(__file__).parents[2] / "docs"
-PATH, OPERATORS = _DOCS / "parity.md", _DOCS / "core_ops.md"
 _HEAD = """# MXNet 2.0's names in gluonx
 
 Written by `python -m tools.parity --write`, from MXNet 2.0.0b1's public names and signatures; do not edit. *Same
@@ -88,3 +86,11 @@ def _present(module: str, found: Sequence[Row]) -> str:
     mark = " (`*`: not in a table of the tests)" if any(name.endswith("*") for name in names) else ""
     body = textwrap.fill(" ".join(names), 118, break_long_words=False, break_on_hyphens=False)
     return f"\n### {module}{mark}\n\n```text\n{body}\n```\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/parity.md": page,
+    "docs/core_ops.md": operators,
+    "docs/legacy_operators.md": legacy_page.page,
+}
+"""What is written of the live modules, by the path of the file; none is in git."""

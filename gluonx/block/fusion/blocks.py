@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from gluonx.block.fusion import layout as transforms
@@ -30,6 +30,10 @@ from gluonx.block.structure import is_complete
 from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.engine import invoke
 from gluonx.errors import FusionError
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
 
 __all__ = ["FusionReport", "Fusions", "fuse", "fuse_waiting", "fused_view", "is_fused", "unfuse"]
 
@@ -66,7 +70,7 @@ class _Group(NamedTuple):
         return f"{_path_of(self.pieces[0], self.names[0], self.part.block)}{self.name}"
 
 
-def _path_of(piece: Parameter, name: str, block: Any) -> str:
+def _path_of(piece: Parameter, name: str, block: Block) -> str:
     """Return the prefix of a block's parameter names in messages: ``'Net.encoder.'``."""
     path = piece._path
     return path[: -len(name)] if path.endswith("." + name) else f"{type(block).__name__}."
@@ -127,7 +131,7 @@ class Fusions:
         "waiting",
     )
 
-    def __init__(self, block: Any) -> None:
+    def __init__(self, block: Block) -> None:
         self._block = ref(block)  # weak: without a cycle its arrays are freed as soon as it is
         self.declared: tuple[Fused, ...] = ()
         self.forms: tuple[FileForm, ...] = ()
@@ -403,8 +407,8 @@ class Fusions:
         self.waiting, self.checked = bool(kept["_fuse_waiting"]), bool(kept["_fusion_checked"])
 
     @staticmethod
-    def restore(block: Any) -> None:
-        """Give a block its part back, of what :meth:`kept` has put into its attributes (gluonx 0.1.0 did, too)."""
+    def restore(block: Block) -> None:
+        """Give a block its part back, of what :meth:`kept` has put into its attributes."""
         kept = {name: block.__dict__.pop(name, None) for name in (*_KEPT, "_fusions_at", "_fusion_functions")}
         if not any(kept[name] for name in _KEPT):
             return
@@ -421,7 +425,7 @@ _KEPT = ("_fusion_declared", "_file_forms", "_fuse_waiting", "_fusion_checked", 
 # ----------------------------------------------------------------- a block and all below it
 
 
-def _parts(block: Any) -> dict[Fusions, str]:
+def _parts(block: Block) -> dict[Fusions, str]:
     """Return the parts from a block down, each once, with the first prefix of its block's names."""
     found: dict[Fusions, str] = {}
     for prefix, owner in block._walk():
@@ -430,12 +434,12 @@ def _parts(block: Any) -> dict[Fusions, str]:
     return found
 
 
-def is_fused(block: Any) -> bool:
+def is_fused(block: Block) -> bool:
     """Return whether the block or one below it has a fused parameter now."""
     return any(part.current() for part in _parts(block))
 
 
-def fuse(block: Any) -> FusionReport:
+def fuse(block: Block) -> FusionReport:
     """Fuse all that a block and those below it declare; see ``Block.fuse``."""
     parts = _parts(block)
     known = [(part, part.groups()) for part in parts]
@@ -448,7 +452,7 @@ def fuse(block: Any) -> FusionReport:
     return _report(block, parts)
 
 
-def unfuse(block: Any) -> FusionReport:
+def unfuse(block: Block) -> FusionReport:
     """Give every piece an array of its own again; see ``Block.unfuse``."""
     parts = _parts(block)
     for home in {home for part in parts for home in part.current().values()}:
@@ -461,13 +465,13 @@ def unfuse(block: Any) -> FusionReport:
     return _report(block, parts)
 
 
-def pieces_of_block(block: Any) -> list[Parameter]:
+def pieces_of_block(block: Block) -> list[Parameter]:
     """Return the parameters that this block itself fuses, or is to fuse."""
     own = block._fusions
     return [] if own is None else [p for home in own.shown().values() for p in home.pieces]
 
 
-def fuse_waiting(block: Any, report: bool = False) -> None:
+def fuse_waiting(block: Block, report: bool = False) -> None:
     """Fuse what waits in the block and below, and has its values.
 
     With `report`, what cannot be fused raises; else the first call reports it.
@@ -477,12 +481,12 @@ def fuse_waiting(block: Any, report: bool = False) -> None:
             part.settle()
 
 
-def is_waiting(block: Any) -> bool:
+def is_waiting(block: Block) -> bool:
     """Return whether something waits to be fused in the block or below it."""
     return any(part.waiting for part in _parts(block))
 
 
-def _report(block: Any, parts: dict[Fusions, str]) -> FusionReport:
+def _report(block: Block, parts: dict[Fusions, str]) -> FusionReport:
     fused = [
         (prefix + name, home._shape or (), tuple(prefix + n for n in home.names))
         for part, prefix in parts.items()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from gluonx.block.fusion.pieces import FusedParameter
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
 from gluonx.errors import FormatError, FusionError
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
 
 __all__ = [
     "FileForm",
@@ -52,7 +56,7 @@ class FileForm(NamedTuple):
     complete: Callable[[int], dict[str, tuple[int, ...]]] | None
 
 
-def in_form(block: Any, arrays: dict[str, np.ndarray], format: str) -> dict[str, np.ndarray]:
+def in_form(block: Block, arrays: dict[str, np.ndarray], format: str) -> dict[str, np.ndarray]:
     """Return the arrays of a block, by structured name, as a file of this format holds them."""
     arrays = dict(arrays)
     for prefix, owner in block._walk():
@@ -65,7 +69,7 @@ def in_form(block: Any, arrays: dict[str, np.ndarray], format: str) -> dict[str,
 
 
 def taken_apart(
-    block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]
+    block: Block, arrays: dict[str, Any], params: Mapping[str, Parameter]
 ) -> tuple[dict[str, Any], list[str]]:
     """Arrays by structured name with pieces in place of fused arrays, and what is wrong with those."""
     problems: list[str] = []
@@ -171,12 +175,12 @@ def planned_apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
     return found
 
 
-def pieces_of(param: Any) -> tuple[Any, ...]:
+def pieces_of(param: Parameter) -> tuple[Any, ...]:
     """Return the pieces of a fused parameter; any other parameter is its own."""
     return param.pieces if isinstance(param, FusedParameter) else (param,)
 
 
-def check_sharing(block: Any, given: Mapping[str, Parameter]) -> None:
+def check_sharing(block: Block, given: Mapping[str, Parameter]) -> None:
     """Raise if a fused parameter of `block` would get pieces of which some belong to another."""
     for prefix, owner in block._walk():
         for home in owner._fusions.current().values() if owner._fusions is not None else ():

@@ -18,7 +18,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +27,10 @@ from gluonx.block.structure import Shape, is_complete, merge
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import FusionError
 from gluonx.packing import Layout
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "Fused",
@@ -210,7 +214,7 @@ class _Operators:
     made: dict[Any, DerivedOp] = {}  # noqa: RUF012 - one table for the process
 
     @classmethod
-    def get(cls, key: Any, name: str, fn: Callable[..., Any]) -> DerivedOp:
+    def get(cls, key: object, name: str, fn: Callable[..., Any]) -> DerivedOp:
         found = cls.made.get(key)
         return found if found is not None else cls.made.setdefault(key, DerivedOp(name, fn))
 
@@ -395,7 +399,7 @@ def of_functions(
             rest = arrays[0].dtype
             return fuse({n: given[n] if n in given else jnp.zeros(s, rest) for n, s in shapes.items()})[name]
 
-        def cut(array: Any, name: str = name, pieces: list[str] = pieces) -> list[Any]:
+        def cut(array: ndarray, name: str = name, pieces: list[str] = pieces) -> list[Any]:
             blank = fuse({n: jnp.zeros(s, array.dtype) for n, s in shapes.items()})
             tree = unfuse({**blank, name: array})
             return [tree[p] for p in pieces]

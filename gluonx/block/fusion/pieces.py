@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 import jax
@@ -40,10 +40,15 @@ from gluonx.deferred.core import (
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.graph import current_graph, settle
 from gluonx.deferred.shapes import Zeros
-from gluonx.dtype import WIDE, keeping_64_bits, on_device
+from gluonx.device import DeviceLike
+from gluonx.dtype import WIDE, DTypeLike, keeping_64_bits, on_device
 from gluonx.errors import FusionError, GraphError, NotInitializedYet, ShapeError, UninitializedError
 from gluonx.np.handle import ndarray
 from gluonx.sharding import layout_of
+
+if TYPE_CHECKING:
+    from gluonx.initializer import Initializer
+
 
 __all__ = ["FusedParameter", "Piece", "check_alike", "dissolve", "is_in_use"]
 
@@ -112,7 +117,7 @@ class Piece(ndarray):
         return taken.value
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: object) -> None:
         _get(self).cached = value
 
     @property
@@ -173,7 +178,7 @@ class Piece(ndarray):
         link = _get(self)
         link.base._put(invoke(writer(link.layout, link.number), (link.base, new)))
 
-    def _assign_host(self, value: np.ndarray, device: Any = None, copy: bool | None = None) -> None:
+    def _assign_host(self, value: np.ndarray, device: DeviceLike = None, copy: bool | None = None) -> None:
         link = _get(self)
         with jax.ensure_compile_time_eval():
             whole = np.asarray(settle(link.base))
@@ -196,7 +201,7 @@ def _become_piece(handle: Any, base: Any, layout: Any, number: int, owner: Fused
     return handle
 
 
-def _become_plain(handle: Any, value: Any) -> None:
+def _become_plain(handle: Handle, value: object) -> None:
     """Make a Piece an array of its own again."""
     handle.__class__ = handle_class()
     handle.value, handle.aval, handle.tape = value, None, None
@@ -210,7 +215,7 @@ def _of_pieces(attribute: str, what: str) -> property:
         values = [getattr(p, attribute) for p in self.pieces]
         return values[0] if values.count(values[0]) == len(values) else tuple(values)
 
-    def put(self: FusedParameter, value: Any) -> None:
+    def put(self: FusedParameter, value: object) -> None:
         for piece in self.pieces:
             setattr(piece, attribute, value)
 
@@ -402,10 +407,10 @@ class FusedParameter(Parameter):
         return self.pieces[0].dtype if self._waits else self._dtype
 
     @dtype.setter
-    def dtype(self, dtype: Any) -> None:
+    def dtype(self, dtype: DTypeLike) -> None:
         self.cast(dtype)
 
-    def data(self, device: Any = None, ctx: Any = None) -> Any:
+    def data(self, device: DeviceLike = None, ctx: DeviceLike = None) -> Any:
         """Return the array; see :meth:`Parameter.data`. While it waits, an error that says for what."""
         if self._waits:
             self.settle()
@@ -513,11 +518,11 @@ class FusedParameter(Parameter):
 
     def initialize(
         self,
-        init: Any = None,
-        device: Any = None,
-        default_init: Any = None,
+        init: Initializer | str | None = None,
+        device: DeviceLike = None,
+        default_init: Initializer | str | None = None,
         force_reinit: bool = False,
-        ctx: Any = None,
+        ctx: DeviceLike = None,
     ) -> None:
         """Initialize each piece by its own initializer; see :meth:`Parameter.initialize`."""
         todo = [p for p in self.pieces if force_reinit or not p._is_ready]
@@ -526,7 +531,7 @@ class FusedParameter(Parameter):
         with contextlib.suppress(FusionError):  # the first call reports it
             self.settle()
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all pieces."""
         if self._waits:
             for piece in self.pieces:
@@ -536,7 +541,7 @@ class FusedParameter(Parameter):
         super().cast(dtype)
         self._tell_pieces()
 
-    def reset_device(self, device: Any) -> None:
+    def reset_device(self, device: DeviceLike) -> None:
         """Move all pieces."""
         if self._waits:
             for piece in self.pieces:

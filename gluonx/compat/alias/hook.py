@@ -95,6 +95,32 @@ class _Module(ModuleType):
         return sorted(n for n in names if not n.startswith("_"))
 
 
+class _Later(ModuleType):
+    """Stands in ``sys.modules`` for a module that MXNet has imported with itself, until somebody asks it for a name.
+
+    Libraries look there whether a program uses MXNet's arrays.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(name)
+        return getattr(_import(self.__name__), name)
+
+
+_AT_ONCE = ("autograd", "context", "gluon", "initializer", "io", "ndarray", "optimizer", "random", "symbol")
+
+
+def _import(module: str) -> ModuleType:
+    """Import a module of MXNet, also one that something stands for."""
+    if isinstance(sys.modules.get(module), _Later):
+        del sys.modules[module]
+    return importlib.import_module(module)
+
+
 def starred(module: str) -> list[str]:
     """Return the names that ``from module import *`` takes: those that it takes in MXNet, in both versions if need be.
 
@@ -152,7 +178,7 @@ def _look_up(module: str, name: str) -> Any:
     if dotted in OWN:
         return OWN[dotted]()
     if dotted in known_modules() and not _hides_a_module(module, name):
-        return importlib.import_module(dotted)
+        return _import(dotted)
     home = star_home(module, name, modes.Version.taken())
     if home and ":" not in home and not home.startswith(("mxnet", "=")):  # a module of Python's that it imports
         return _hidden(home, dotted)
@@ -214,7 +240,7 @@ def _beyond(module: str, name: str) -> Any:
         if dotted in OWN:
             return OWN[dotted]()
         if dotted in known_modules():
-            return importlib.import_module(dotted)
+            return _import(dotted)
         home = star_home(place, name, modes.Version.taken())
         home = hidden_home(place, name) if home is None else home
         if home is not None:
@@ -242,7 +268,7 @@ def _hidden(home: str, dotted: str) -> Any:
         return Absent(dotted)
     _asked.append(dotted)
     try:
-        found = importlib.import_module(module)
+        found = _import(module)
         return getattr(found, name) if name else found
     except (ImportError, AttributeError):
         return Absent(dotted)
@@ -306,7 +332,7 @@ class _Finder(MetaPathFinder, Loader):
         if version is not None and not unseen:
             modes.Version.saw(version, f"it imports {spec.name}")
         if spec.name in SAME:
-            return _Same(spec.name, importlib.import_module(SAME[spec.name]))
+            return _Same(spec.name, _import(SAME[spec.name]))
         real = _real(spec.name)
         # F of a hybrid_forward is this module: `F is mx.nd` holds.
         if real is not None and _is_nd(spec.name, real):
@@ -322,6 +348,9 @@ class _Finder(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         if isinstance(module, _Same):
             sys.modules[module.__name__] = module.real
+        if module.__name__ == "mxnet":
+            for name in _AT_ONCE:
+                sys.modules.setdefault(f"mxnet.{name}", _Later(f"mxnet.{name}"))
 
 
 class _Same(ModuleType):

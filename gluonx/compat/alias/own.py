@@ -176,6 +176,15 @@ def _npx_load(file: Any) -> Any:
     return [found] if Naming.active and isinstance(found, Handle) else found
 
 
+def _around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+    """``np.around``, which in MXNet cuts integers off below the tens, hundreds and so on that are asked for."""
+    np = _real("gluonx.np")
+    if decimals >= 0 or not isinstance(x, Handle) or x.dtype.kind not in "iu":
+        return np.around(x, decimals, out, **kwargs)
+    fits = 10**-decimals <= onp.iinfo(x.dtype).max
+    return np.subtract(x, np.fmod(x, 10**-decimals) if fits else x, out=out)
+
+
 def _optional(package: str) -> Callable[[], Any]:
     """Return what gives a package where it is installed, else None."""
 
@@ -324,6 +333,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.numpy_dispatch_protocol.with_array_ufunc_protocol": _value(lambda function: function),
     "mxnet.gluon.model_zoo.model_store._model_sha1": _name("gluonx.model_zoo.model_store", "_SHA1"),
     **{f"mxnet.numpy.{name}": _value(kind) for name, kind in NUMBER_TYPES.items()},
+    **{f"mxnet.numpy.{name}": _value(_around) for name in ("around", "round", "round_")},
     "mxnet.numpy_extension.load": _value(_npx_load),
     "mxnet.numpy_extension.save": _value(_npx_save),
     "mxnet.libinfo.__version__": Version.number,

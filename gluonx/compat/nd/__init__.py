@@ -22,9 +22,7 @@ __all__ += [name for name in public_names("nd") if name not in __all__]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_unpickle":  # gluonx.ndarray was the module of np arrays in gluonx 0.1.0
-        found = importlib.import_module("gluonx.np.handle")._unpickle
-    elif name in _MODULES:
+    if name in _MODULES:
         found = importlib.import_module(f"gluonx.compat.nd.{name}")
     elif name in _OTHERS:
         found = importlib.import_module(_OTHERS[name])

@@ -45,6 +45,49 @@ def _of_equal_shapes(name: str) -> bool:
     return not name.startswith("broadcast_") and not name.endswith("_scalar")
 
 
+_EACH_ELEMENT = """
+    Activation BlockGrad Cast SoftmaxActivation _copy _copyto _grad_add _identity_with_attr_like_rhs _shuffle add_n
+    clip elemwise_add elemwise_div elemwise_mul elemwise_sub hard_sigmoid log_softmax make_loss ones_like reverse
+    smooth_l1 softmin zeros_like
+    abs ceil erf erfinv exp expm1 fix floor gamma gammaln log log10 log1p log2 logical_not negative reciprocal relu rint
+    round sigmoid sign softsign sqrt rsqrt cbrt rcbrt square trunc degrees radians
+    sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
+"""
+_OF_TWO = """
+    plus minus mul div mod power maximum minimum hypot equal not_equal greater greater_equal lesser lesser_equal
+    logical_and logical_or logical_xor rminus rdiv rmod rpower
+"""
+_KEEPS_SHAPE = frozenset(
+    [*_EACH_ELEMENT.split(), *[f"_{name}{kind}" for name in _OF_TWO.split() for kind in ("", "_scalar")]]
+)
+"""Operators whose arrays all have the shape of the result, and have it from there in MXNet 1.9.1 (measured)."""
+
+
+def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | None, attrs: Any) -> list[Shape | None]:
+    """Return the input shapes of the legacy operator `op` as far as the shape of its result tells them, or one another.
+
+    Parameters
+    ----------
+    op : LegacyOp
+    shapes : sequence of tuple or None
+        What is known of the inputs; it stays where the result says nothing.
+    out : tuple of int, or None
+        0 for an unknown dimension.
+    attrs : Attrs
+    """
+    if op.name in _KEEPS_SHAPE:
+        return [next((shape for shape in (out, *shapes) if shape is not None), None)] * len(shapes)
+    if out is None:
+        return list(shapes)
+    if op.name == "transpose" and len(attrs.axes or out) == len(out):
+        axes = attrs.axes or tuple(reversed(range(len(out))))
+        return [tuple([out[axes.index(axis)] for axis in range(len(out))])]
+    if op.name == "expand_dims" and out:
+        axis = attrs.axis % len(out)
+        return [out[:axis] + out[axis + 1 :]]
+    return list(shapes)
+
+
 def _known(shape: Shape | None) -> bool:
     return shape is not None and all(is_open((n,)) or (isinstance(n, int) and n > 0) for n in shape)
 

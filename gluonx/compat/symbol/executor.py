@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _LOSSES = frozenset(["IdentityAttachKLSparseReg", "MakeLoss", "make_loss"])
 _REQS = ("write", "add", "null")
+_RANDOM = re.compile(r"^_?(npi_)?(random|sample|shuffle|multinomial|uniform|normal|bernoulli|choice|image_random)")
 
 
 class Executor:
@@ -46,6 +48,7 @@ class Executor:
         self._symbol = symbol
         self._outputs: list[ndarray] = []  # what users hold
         self._results: list[ndarray] = []  # what the last forward gave
+        self._trained = self._taped = False  # whether that was in training, and whether a backward can be had of it
         names, aux = symbol.list_arguments(), symbol.list_auxiliary_states()
         self.arg_dict = _by_name(args, names, "args", "argument")
         self.aux_dict = _by_name(aux_states, aux, "aux_states", "auxiliary state")
@@ -137,18 +140,36 @@ class Executor:
                 self.arg_dict[name] = value
             else:
                 target[...] = value
-        bound = [*self.arg_dict.values(), *self.aux_dict.values()]
-        values = [(*v.padded(), *v.shape) if isinstance(v, CSRNDArray) else v for v in bound]
         monitor = None if self._monitor is None or not self._monitor.wanted() else self._monitor
-        block = self._block if monitor is None else monitor.block
-        run = block._run_forward if self._by_rows else block  # a traced call gives whole gradients of its inputs
         with autograd.record() if is_train else autograd.predict_mode():
-            outputs = run(*values)
+            outputs = self._run(self._block if monitor is None else monitor.block)
+        self._trained, self._taped = is_train, is_train
         count = len(self._symbol._entries)
         self._write(outputs[:count])
         if monitor is not None:
             monitor.show(outputs[count:])
         return self.outputs
+
+    def _run(self, block: Any) -> list[ndarray]:
+        """Return what a block of the graph gives for the bound arrays."""
+        bound = [*self.arg_dict.values(), *self.aux_dict.values()]
+        values = [(*v.padded(), *v.shape) if isinstance(v, CSRNDArray) else v for v in bound]
+        run = block._run_forward if self._by_rows else block  # a traced call gives whole gradients of its inputs
+        return run(*values)
+
+    def _record_again(self) -> None:
+        """Record the last forward for another backward, which leaves states as they are."""
+        random = [node.name for node in self._symbol._walk() if _draws(node, self._trained)]
+        if random:
+            raise GraphError(
+                f"backward: what {', '.join(random)} drew is not there any more; call forward(is_train=True) before "
+                "each backward."
+            )
+        states = {name: array.copy() for name, array in self.aux_dict.items()}
+        with autograd.record(train_mode=self._trained):
+            self._results = self._run(self._block)[: len(self._symbol._entries)]
+        for name, before in states.items():
+            self.aux_dict[name][...] = before
 
     def _write(self, values: list[ndarray]) -> None:
         """Put what was computed into the arrays of outputs, which share it."""
@@ -178,7 +199,10 @@ class Executor:
         self._monitor = _Monitor(self._symbol, variables, callback, monitor_all, wanted or (lambda: True))
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
-        """Compute the gradients of what the last ``forward(is_train=True)`` gave.
+        """Compute the gradients of what the last :meth:`forward` gave, as often as it is called.
+
+        The first one after ``forward(is_train=True)`` has what was recorded then; another one, or one after
+        ``forward()``, computes the outputs again from the arrays as they are.
 
         Parameters
         ----------
@@ -191,12 +215,14 @@ class Executor:
         Raises
         ------
         GraphError
-            If there was no such forward.
+            If there was no forward, or layers that draw numbers would draw other ones for a second backward.
         ValueError
             If there is no gradient for an output that needs one.
         """
         if not self._results:
             raise GraphError("backward: call forward(is_train=True) first")
+        if not self._taped:
+            self._record_again()
         heads, grads = self._results, None
         if out_grads is not None:
             grads = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
@@ -207,6 +233,7 @@ class Executor:
                     raise ValueError(f"backward: the output '{told}' is no loss, so it needs a gradient too")
             heads = heads[: len(grads)] + [h for h, e in self._rest(len(grads)) if _is_loss(e[0])]
             grads += [gnp.ones_like(head) for head in heads[len(grads) :]]
+        self._taped = False
         autograd.backward(heads, grads)
 
     def _rest(self, count: int) -> list[tuple[ndarray, Entry]]:
@@ -298,6 +325,18 @@ class _Monitor:
     def show(self, arrays: Sequence[Any]) -> None:
         for name, array in zip(self.names, arrays, strict=True):
             self.callback(name, array)
+
+
+def _draws(node: Node, trained: bool) -> bool:
+    """Return whether a node draws random numbers, in training or not."""
+    if node.op is None:
+        return False
+    name, attrs = node.op.name, node.parsed
+    if name in ("Dropout", "_npx_dropout"):
+        return trained or attrs.get("mode") == "always"
+    if name == "RNN":
+        return trained and bool(attrs.get("p"))
+    return _RANDOM.match(name) is not None or (trained and attrs.get("act_type") == "rrelu")
 
 
 def _is_loss(node: Node) -> bool:

@@ -2,7 +2,8 @@
 
 Shapes travel forwards through the graph, node by node: the operator completes the shapes of its inputs (a weight has
 its shape from the data and the attributes), and what it gives is found by running it on shapes alone. Where an input of
-unknown shape learns it from a node, nodes before are looked at again, until nothing new is learned.
+unknown shape learns it from a node, nodes before are looked at again, until nothing new is learned. What is then known
+of a result tells the shapes of inputs of operators that keep shapes, turn axes round or add one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import jax
 import jax.export
 import numpy as np
 
+from gluonx.compat.operators.shapes import shapes_from_output
 from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.compat.symbol.run import run
 from gluonx.deferred.tracing import infer
@@ -79,6 +81,9 @@ class _Search:
             for node in self.order:
                 if node.op is not None:
                     self.visit(node)
+            for node in reversed(self.order):
+                if node.op is not None:
+                    self.look_back(node)
             if not self.news:
                 return
 
@@ -117,6 +122,16 @@ class _Search:
                 found = self.outputs(node, inputs)
             for index, shape in enumerate(found):
                 self.learn((node, index), shape, where)
+
+    def look_back(self, node: Node) -> None:
+        """Learn the shapes of a node's inputs from what is known of its result."""
+        inputs = self.inputs(node)
+        if all(map(complete, inputs)):
+            return
+        out = self.found.get((id(node), 0))
+        where = f"an input of node '{node.name}' ({node.op.name})"  # type: ignore[union-attr]
+        for entry, shape in zip(node.inputs, shapes_from_output(node.op, inputs, out, node.parsed), strict=True):
+            self.learn(entry, shape, where)
 
     def inputs(self, node: Node) -> list[Shape | None]:
         """Return what is known of a node's inputs."""

@@ -12,12 +12,16 @@ ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes 
 - Few filters and short rows. XLA's library (of jax 0.10; that of 0.12 is better) gives its threads pieces of one row of
   one image, and where a row makes one piece, 3x3 convolutions to up to 64 channels on 128 columns among them, all rows
   are left to one thread: 100 GFLOP/s where two have 200. **Bands**: the images side by side, with a margin of zeros in
-  between, and as bands of rows where that is not long enough. Only forward; see `_bands`.
+  between, and as bands of rows where that is not long enough. Only forward; see
+  `_by_library`.
 - Groups. Each group's filters are convolved by the loop, and the weight's gradient takes up to 300 times as long as
   that of the dense convolution. **Patches** for each group; where those would not fit into memory, **taps**: one
   matrix product for each place of the kernel, and their sum.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each place of the kernel, multiplied by
   that place's weights and added up, which XLA makes one loop of.
+
+- The weight's gradient of the others, where there are channels enough and no stride: **products** over places, a module
+  of its own, `gluonx.ops.cpu.weight_gradient`.
 
 All of it wants the channels last, and what XLA transposes for one operation it leaves so for the next if that does
 the same: so `gluonx.ops.cpu.channels_last` has what stands between convolutions computed with the channels last, too.
@@ -45,6 +49,7 @@ from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero
 
 from gluonx.ops.common import narrow, wide
+from gluonx.ops.cpu.weight_gradient import by_products, products_pay
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
 __all__ = [
@@ -68,7 +73,10 @@ _MANY_PLACES = 256  # a matrix product for each image pays from here on
 LARGEST = 1 << 26  # elements of an array of patches
 _LARGE = 1 << 22  # the same where it can be done without
 _SMALL = 1 << 23  # so many multiplications are left to one thread
-_LONE_ROWS = jax.__version_info__ < (0, 11)  # whether threads share a row of an image, but not the rows (see `_bands`)
+_LONE_ROWS = jax.__version_info__ < (
+    0,
+    11,
+)  # whether threads share a row of an image, but not the rows (see `_bands_of`)
 
 _native_only: ContextVar[bool] = ContextVar("gluonx_native_forms", default=False)
 
@@ -248,14 +256,28 @@ def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
-def _bands(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return a convolution with the images, or bands of them, side by side in long rows.
+def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """Return a convolution by XLA's library, which is shown what it is good at.
 
-    Both gradients keep the native form. They need no second thread each, as they run beside each other; and XLA turns
-    them into what its library takes only where no branch for a platform is around them.
+    That may be bands forward, and products for the weight's gradient. The input's gradient keeps the native form, as
+    does the weight's where products do not pay: they need no second thread each, as they run beside each other; and XLA
+    turns them into what its library takes only where no branch for a platform is around them.
     """
-    cut = functools.partial(_cut_into_bands, geometry=geometry)
-    return on_cpu(cut, functools.partial(native, geometry=geometry), x, weight)
+    usual = functools.partial(native, geometry=geometry)
+    if not _bands_of(x, weight, geometry):
+        return usual(x, weight)
+    return on_cpu(functools.partial(_cut_into_bands, geometry=geometry), usual, x, weight)
+
+
+def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """Compute a convolution such that its transpose with respect to `weight` is fast."""
+    usual = functools.partial(native, geometry=geometry)
+    if not products_pay(x, weight, geometry):
+        return usual(x, weight)
+    # The platform is asked for within, so that a backward pass which is a program of its own asks for it itself.
+    return recomputed(lambda *arrays: on_cpu(functools.partial(by_products, geometry=geometry), usual, *arrays))(
+        x, weight
+    )
 
 
 def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -287,11 +309,11 @@ def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
     return jnp.moveaxis(y, -1, at)
 
 
-@functools.partial(_bands.defjvp, symbolic_zeros=True)
+@functools.partial(_by_library.defjvp, symbolic_zeros=True)
 def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> tuple[Array, Any]:
     x, weight = primals
-    y = _bands(x, weight, geometry)
-    return y, of_tangents(y, tangents, lambda dx: native(dx, weight, geometry), lambda dw: native(x, dw, geometry))
+    y = _by_library(x, weight, geometry)
+    return y, of_tangents(y, tangents, lambda dx: native(dx, weight, geometry), lambda dw: _by_weight(x, dw, geometry))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
@@ -415,9 +437,9 @@ def recomputed(form: Callable[..., Array]) -> Callable[..., Array]:
 def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Return a convolution of arrays of one element type, without bias; shapes are the caller's to check."""
     form = form_of(x, weight, geometry)
-    if form == "native" or native_only():
+    if native_only() or (form == "native" and not products_pay(x, weight, geometry)):
         return native(x, weight, geometry)
-    if form == "bands":
-        return _bands(x, weight, geometry)
+    if form in ("native", "bands"):
+        return _by_library(x, weight, geometry)
     compute = recomputed(lambda x, weight: FORMS[form](x, weight, geometry))
     return on_cpu(compute, functools.partial(native, geometry=geometry), x, weight)

@@ -332,7 +332,20 @@ def floats_beside_integers():
     return found
 
 
-_BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices)
+def whole_numbers_rounded():
+    """Integers cut off, not rounded."""
+    found = []
+    for name in ("around", "round", *(() if ONE else ("round_",))):
+        for dtype in ("int8", "int32", "int64", "uint8"):
+            x = mx.np.array([5, 15, 25, 27, 127], dtype=dtype)
+            y = [getattr(mx.np, name)(x, decimals) for decimals in (0, 1, -1, -2)]
+            found.append([np.dtype(y[2].dtype).name, *map(_listed, y)])
+        found.append(_listed(getattr(mx.np, name)(mx.np.array([-15, -27], dtype="int32"), -1)))
+        found.append(_listed(getattr(mx.np, name)(mx.np.array([-15.0, 27.0]), -1)))
+    return found
+
+
+_BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded)
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations,

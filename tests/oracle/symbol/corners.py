@@ -48,6 +48,13 @@ LINES = [
     " for a in [sym.var('a')] for e in [sym.Group([a * 2, sym.make_loss(a * 3)]).simple_bind(mx.cpu(), a=(2,))]]",
     "[(e.forward(is_train=True), e.backward([mx.nd.ones(2)] * 2), e.grad_dict['a'].asnumpy().tolist())[2]"
     " for e in [(sym.var('a') * 2).simple_bind(mx.cpu(), a=(2,))]]",
+    # A backward after a forward that is no training, and a second one.
+    "[[(e.backward([mx.nd.ones(2) * k]), e.grad_dict['a'].asnumpy().tolist())[1] for k in (1, 3)]"
+    " for train in (False, True) for e in [sym.square(sym.var('a')).bind(mx.cpu(), {'a': mx.nd.array([1, 2])},"
+    " {'a': mx.nd.zeros(2)})] for _ in [e.forward(is_train=train)]]",
+    "[(e.backward([mx.nd.array([1, 2])]), e.backward([mx.nd.array([2, 0])]), e.grad_dict['a'].asnumpy().tolist())[2]"
+    " for e in [sym.square(sym.var('a')).bind(mx.cpu(), {'a': mx.nd.array([1, 2])}, {'a': mx.nd.zeros(2)}, 'add')]"
+    " for _ in [e.forward(is_train=True)]]",
 ]
 
 IMAGE, SEQUENCE = (0, 3, 8, 8), (0, 7, 3)
@@ -82,6 +89,15 @@ PARTIAL = [
     ("sym.zeros_like(d)", SEQUENCE),
     ("sym.RNN(d, state_size=4, num_layers=1, mode='gru')", SEQUENCE),
     ("sym.RNN(d, state_size=4, num_layers=1, mode='lstm', state_outputs=True)", (5, 0, 3)),
+    # What the shape of a result tells of inputs.
+    ("sym.transpose(sym.var('a'), axes=(1, 0, 2)) + d", SEQUENCE),
+    ("d + sym.transpose(sym.var('a'), axes=(1, 0, 2))", (5, 7, 3)),
+    ("sym.elemwise_mul(sym.expand_dims(sym.relu(sym.var('a')), axis=1), d)", (0, 1, 3)),
+    ("sym.tanh(sym.transpose(2 - sym.var('a'), axes=(0, 2, 1))) * d", SEQUENCE),
+    ("sym.add_n(sym.var('a'), d, sym.cast(sym.var('b'), dtype='float16'))", SEQUENCE),
+    ("sym.softmax(sym.var('a')) + d", SEQUENCE),
+    ("sym.broadcast_add(sym.var('a'), d)", SEQUENCE),
+    ("sym.Group([sym.transpose(sym.var('a'), axes=(1, 0, 2)) + d, sym.sum(sym.var('a'), axis=0)])", (5, 7, 3)),
 ]
 
 ZOO = [

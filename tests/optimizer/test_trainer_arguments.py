@@ -1,0 +1,281 @@
+"""What a Trainer's arguments add to a step (clipping, several batches, schedules, loss scale), by hand and by optax.
+
+Each step stays one program, which is counted.
+"""
+
+import copy
+import math
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as onp
+import optax
+import pytest
+
+from gluonx import Trainer, amp, autograd, engine, lr_scheduler, nn, np, optimizer, random
+from gluonx.errors import ArgumentError
+
+X = onp.random.RandomState(0).uniform(-1, 1, (8, 3)).astype("float32")
+
+
+def make(opt="sgd", settings=None, **arguments):
+    random.seed(0)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, in_units=3, activation="tanh"), nn.Dense(2, in_units=4))
+    net.initialize(init="xavier")
+    return net, Trainer(net.collect_params(), opt, settings, **arguments)
+
+
+def backward(net, x, factor=1.0):
+    with autograd.record():
+        loss = (net(np.array(x)) ** 2).sum() * factor
+    loss.backward()
+
+
+def values(net):
+    return [p.data().asnumpy() for p in net.collect_params().values()]
+
+
+def grads(net):
+    return [p.grad().asnumpy() for p in net.collect_params().values()]
+
+
+def close(a, b, rtol=1e-5):
+    for x, y in zip(a, b, strict=True):
+        onp.testing.assert_allclose(x, y, rtol=rtol, atol=1e-6)
+
+
+RULES = [
+    ("sgd", {"learning_rate": 0.1, "momentum": 0.9}),
+    ("adam", {"learning_rate": 0.05}),
+    ("adamw", {"learning_rate": 0.05, "wd": 0.1}),
+    ("lamb", {"learning_rate": 0.05}),
+    ("lion", {"learning_rate": 0.01, "wd": 0.1}),
+    ("muon", {"learning_rate": 0.05}),
+    (optax.adam(0.05), None),
+    (optax.scale_by_adam(), {"learning_rate": 0.05}),
+]
+NAMES = [name if isinstance(name, str) else f"optax{i}" for i, (name, _) in enumerate(RULES)]
+
+
+@pytest.mark.parametrize(("name", "settings"), RULES, ids=NAMES)
+def test_steps_of_several_batches_are_those_of_one_large_batch(name, settings):
+    net, trainer = make(name, settings, accumulate=4, clip_norm=0.05)
+    whole, large = make(name, settings, clip_norm=0.05)
+    for _ in range(3):
+        for part in range(4):
+            before = values(net)
+            backward(net, X[2 * part : 2 * part + 2])
+            trainer.step(2)
+            if part < 3:
+                close(values(net), before, 0)
+        backward(whole, X)
+        large.step(8)
+        close(values(net), values(whole), 2e-4 if name == "muon" else 2e-5)
+    assert any(abs(a - b).max() > 1e-3 for a, b in zip(values(net), values(make(name, settings)[0])))
+
+
+def test_clipping_is_that_of_the_common_norm():
+    net, trainer = make("sgd", {"learning_rate": 1.0}, clip_norm=0.01)
+    before = values(net)
+    backward(net, X)
+    whole = grads(net)
+    trainer.step(8)
+    norm = math.sqrt(sum(float((g / 8) @ (g / 8)) for g in map(onp.ravel, whole)))
+    assert norm > 0.02
+    close(values(net), [w - g / 8 * (0.01 / norm) for w, g in zip(before, whole)])
+    loose, trainer = make("sgd", {"learning_rate": 1.0}, clip_norm=1e6)
+    backward(loose, X)
+    trainer.step(8)
+    close(values(loose), [w - g / 8 for w, g in zip(before, whole)])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"accumulate": 3},
+        {"clip_norm": 0.1},
+        {"schedule": "cosine", "total_steps": 40, "warmup_steps": 5},
+        {"loss_scale": 1024.0},
+        {"accumulate": 2, "clip_norm": 0.1, "schedule": "one_cycle", "total_steps": 40, "loss_scale": 8.0},
+    ],
+    ids=["accumulate", "clip", "schedule", "scale", "all"],
+)
+@pytest.mark.parametrize("name", ["adam", "lion", "muon"])
+def test_a_step_is_one_program(name, arguments):
+    net, trainer = make(name, {"learning_rate": 0.01, "wd": 0.1}, **arguments)
+    net.hybridize()
+
+    def step():
+        with autograd.record():
+            loss = (net(np.array(X)) ** 2).sum()
+            if "loss_scale" not in arguments:
+                loss.backward()
+            else:
+                with amp.scale_loss(loss, trainer) as scaled:
+                    scaled.backward()
+        trainer.step(8)
+
+    for _ in range(6):
+        step()
+    before = engine.stats()
+    for _ in range(8):
+        step()
+    after = engine.stats()
+    assert after["programs_compiled"] == before["programs_compiled"]
+    assert after["dispatches"] - before["dispatches"] == 8
+
+
+def test_schedules_have_the_rates_of_their_formulas():
+    rates = lr_scheduler.create("cosine", 0.1, 100, 10)
+    formula = optax.warmup_cosine_decay_schedule(0.0, 0.1, 10, 100)
+    onp.testing.assert_allclose([rates(i) for i in range(101)], [formula(i) for i in range(101)], atol=1e-7)
+    rates, formula = lr_scheduler.create("one_cycle", 0.1, 100), optax.cosine_onecycle_schedule(100, 0.1)
+    onp.testing.assert_allclose([rates(i) for i in range(101)], [formula(i) for i in range(101)], atol=1e-7)
+    assert rates(200) == rates(100)
+    rates = lr_scheduler.create("linear", 0.1, 20, 10)
+    onp.testing.assert_allclose([rates(i) for i in (0, 5, 10, 15, 20, 30)], [0, 0.05, 0.1, 0.05, 0, 0], atol=1e-9)
+    rates = lr_scheduler.create("constant", 0.1, 20, 10)
+    onp.testing.assert_allclose([rates(i) for i in (0, 5, 10, 15, 200)], [0, 0.05, 0.1, 0.1, 0.1])
+
+
+def test_a_schedule_counts_updates():
+    net, trainer = make("sgd", {"learning_rate": 0.1}, schedule="linear", total_steps=4, accumulate=2)
+    seen = []
+    for _ in range(8):
+        backward(net, X)
+        trainer.step(8)
+        seen.append(trainer.learning_rate)
+    onp.testing.assert_allclose(seen, [0.075, 0.075, 0.05, 0.05, 0.025, 0.025, 0, 0], atol=1e-9)
+
+
+def test_states_are_saved_in_the_middle_and_copied(tmp_path):
+    net, trainer = make("adam", {"learning_rate": 0.1}, accumulate=3, clip_norm=1.0)
+    for _ in range(4):
+        backward(net, X)
+        trainer.step(8)
+    trainer.save_states(tmp_path / "states")
+    net.save_parameters(tmp_path / "net.npz")
+    other, second = make("adam", {"learning_rate": 0.1}, accumulate=3, clip_norm=1.0)
+    other.load_parameters(tmp_path / "net.npz")
+    second.load_states(tmp_path / "states")
+    third, fourth = copy.deepcopy((net, trainer))
+    fifth, sixth = pickle.loads(pickle.dumps((net, trainer)))
+    for one, its in ((net, trainer), (other, second), (third, fourth), (fifth, sixth)):
+        for _ in range(5):
+            backward(one, X)
+            its.step(8)
+    for one in (other, third, fifth):
+        close(values(one), values(net), 1e-6)
+
+
+def test_a_loss_scale_needs_no_amp_and_skips_what_overflows():
+    net, trainer = make("sgd", {"learning_rate": 0.1}, loss_scale=8.0)
+    plain, other = make("sgd", {"learning_rate": 0.1})
+    for one, its in ((net, trainer), (plain, other)):
+        with autograd.record():
+            loss = (one(np.array(X)) ** 2).sum()
+            if one is net:
+                with amp.scale_loss(loss, its) as loss:
+                    loss.backward()
+            else:
+                loss.backward()
+        its.step(8)
+    close(values(net), values(plain))
+    before = values(net)
+    with autograd.record(), amp.scale_loss((net(np.array(X)) * onp.inf).sum(), trainer) as loss:
+        loss.backward()
+    trainer.step(8)
+    close(values(net), before, 0)
+
+
+def rows_of(tx, weights, gradients, steps):
+    state = tx.init(weights)
+    for _ in range(steps):
+        changes, state = tx.update(gradients, state, weights)
+        weights = optax.apply_updates(weights, changes)
+    return weights
+
+
+@pytest.mark.parametrize("name", ["lion", "muon"])
+def test_lion_and_muon_are_those_of_optax(name):
+    draw = onp.random.RandomState(1).standard_normal
+    weights = [draw(shape).astype("float32") for shape in ((6, 3), (3, 5), (4,))]
+    gradients = [draw(w.shape).astype("float32") for w in weights]
+    opt = optimizer.create(name, learning_rate=0.1, wd=0.05)
+    if name == "lion":
+        wanted = rows_of(optax.lion(0.1, weight_decay=0.05), tuple(map(jnp.asarray, weights)), tuple(gradients), 4)
+    else:  # optax multiplies from the left, Dense from the right
+        tx = optax.contrib.muon(0.1, weight_decay=0.05, adam_weight_decay=0.05, eps=1e-8)
+        turned = rows_of(tx, tuple(jnp.asarray(w.T) for w in weights), tuple(g.T for g in gradients), 4)
+        wanted = [w.T for w in turned]
+    ours = [np.array(w) for w in weights]
+    states = [opt.create_state(i, w) for i, w in enumerate(ours)]
+    for _ in range(4):
+        opt.update([0, 1, 2], ours, [np.array(g) for g in gradients], states)
+    close([w.asnumpy() for w in ours], [onp.asarray(w) for w in wanted], 1e-4)
+
+
+@pytest.mark.parametrize("name", ["adamw", "lion", "muon"])
+def test_decay_is_left_out_by_pattern(name):
+    more = {"correct_bias": False} if name == "adamw" else {}  # as in MXNet it is in the rate of the decay, too
+    net, trainer = make(name, {"learning_rate": 0.1, "wd": 0.5, **more})
+    for param in net.collect_params(".*bias").values():
+        param.wd_mult = 0.0
+    for param in net.collect_params().values():
+        param.set_data(np.ones(param.shape))
+    backward(net, X, 0.0)  # gradients of zero: what changes is the decay
+    trainer.step(8)
+    for key, param in net.collect_params().items():
+        onp.testing.assert_allclose(param.data().asnumpy(), 1.0 if "bias" in key else 0.95, rtol=1e-6)
+
+
+REFUSED = [
+    ({"accumulate": 0}, "accumulate must be"),
+    ({"accumulate": 1.5}, "accumulate must be"),
+    ({"clip_norm": 0}, "clip_norm must be"),
+    ({"schedule": "cosine"}, "has a name and a length"),
+    ({"total_steps": 10}, "has a name and a length"),
+    ({"schedule": "step", "total_steps": 10}, "no schedule 'step'"),
+    ({"schedule": "linear", "total_steps": 10, "warmup_steps": 11}, "more than total_steps"),
+    ({"schedule": "one_cycle", "total_steps": 10, "warmup_steps": 11}, "must end before max_update"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED, ids=[str(a) for a, _ in REFUSED])
+def test_bad_arguments_say_what_was_expected(arguments, said):
+    with pytest.raises((ArgumentError, ValueError), match=said):
+        make("sgd", **arguments)
+
+
+def test_what_has_its_own_rate_or_update_is_refused():
+    with pytest.raises(ArgumentError, match="its own inside"):
+        make(optax.sgd(0.1), schedule="cosine", total_steps=10)
+    with pytest.raises(ArgumentError, match="has an lr_scheduler already"):
+        make("sgd", {"lr_scheduler": lr_scheduler.FactorScheduler(1, base_lr=0.1)}, schedule="cosine", total_steps=10)
+
+    class ByHand(optimizer.Optimizer):
+        def step(self, indices, weights, grads, states):
+            pass
+
+    with pytest.raises(ArgumentError, match="ByHand has an update written by hand"):
+        make(ByHand(), clip_norm=1.0)
+
+
+def test_a_rule_does_not_trace_again_for_another_count():
+    traced = []
+
+    def update(grads, state, params=None):
+        traced.append(1)
+        return jax.tree.map(lambda g: -0.1 * g, grads), state
+
+    net, trainer = make(optax.GradientTransformation(lambda params: (), update), accumulate=2)
+    for _ in range(6):
+        backward(net, X)
+        trainer.step(8)
+    seen = len(traced)
+    for _ in range(6):
+        backward(net, X)
+        trainer.step(8)
+    assert len(traced) == seen
