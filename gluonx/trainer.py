@@ -37,6 +37,7 @@ from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_stat
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.graph import at_one_moment
 from gluonx.deferred.program_cache import memo, once
+from gluonx.deferred.replicas import joining
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
@@ -831,7 +832,7 @@ class Trainer(Checked):
         if sums:
             grads = _summed(replicas, plan.counts)
         else:
-            engine.even_out(plan.every_weight())
+            joining.even_out(plan.every_weight())
         vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
         each, args, owned = len(plan.grads), [], []
         for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):
@@ -1013,7 +1014,7 @@ class Trainer(Checked):
             home[key] = op
             if replicas > 1:
                 shared = 1 + (self._scaler is not None) + 2 * optimizer.draws
-                op = home[key] = engine.joint(replicas, op, shared)
+                op = home[key] = joining.joint(replicas, op, shared)
                 op.random = False
         return op
 
@@ -1522,15 +1523,15 @@ def _summed(replicas: list[list[Any]], counts: tuple[int | None, ...]) -> list[A
     """
     replicas = [list(replica) for replica in replicas]
     rows.even(replicas, counts)
-    return list(engine.invoke_joint(_sum_op(len(replicas), counts), [g for replica in replicas for g in replica]))
+    return list(joining.invoke_joint(_sum_op(len(replicas), counts), [g for replica in replicas for g in replica]))
 
 
 @once
 def _sum_op(replicas: int, counts: tuple[int | None, ...]) -> Any:
     """Return the operator that sums gradients over so many devices; where none is by rows, one for all of them."""
     if all(count is None for count in counts):
-        return _sum_op(replicas, ()) if counts else engine.joint(replicas)
-    return engine.joint(replicas, total=functools.partial(rows.sum_over_devices, counts))
+        return _sum_op(replicas, ()) if counts else joining.joint(replicas)
+    return joining.joint(replicas, total=functools.partial(rows.sum_over_devices, counts))
 
 
 def _positive(batch_size: Any) -> float:
