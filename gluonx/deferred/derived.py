@@ -35,7 +35,10 @@ from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
 from gluonx.ops.cpu.convolution import native_forms, native_only
 from gluonx.ops.cpu.rewriting import rewritten
+from gluonx.ops.host.forms import form_of
+from gluonx.ops.host.pullbacks import pullback_form
 from gluonx.sharding import replicated
+from gluonx.thresholds import threshold
 
 __all__ = [
     "PLAIN",
@@ -337,9 +340,11 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
     if found is None:
         structs = [None if a is None else a.struct for a in inputs]
         out: Any = _told(op, structs)
+        numpy_first = out is None and any(is_on() for is_on in numpy_is_first)
+        if numpy_first:
+            out = _shaped(op, structs)
         if out is None:
             # What is traced for its shapes is what NumPy's first runs need.
-            numpy_first = any(is_on() for is_on in numpy_is_first)
             with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)), native_forms(numpy_first or native_only()):
                 out = jax.eval_shape(strong(getattr(op, "like", op)), *structs)
         single = type(out) is not tuple
@@ -350,6 +355,26 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
         outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), p) for o, p in zip(found, places, strict=True)])
         found = shapes[inputs] = (single, outs)
     return found
+
+
+_SMALL = threshold("host.small")
+
+
+def _shaped(op: Operator, structs: list[Any]) -> Any:
+    """Return what NumPy's form of an operator gives for small arrays of zeros; None where it has none, or refuses.
+
+    A form has the shapes and types of the operator. To run it takes microseconds, to trace the operator milliseconds.
+    """
+    found = None if op.random or op.wide else form_of(op)
+    if found is None or sum([math.prod(s.shape) for s in structs if s is not None]) > _SMALL:
+        return None
+    zeros = [None if s is None else np.zeros(s.shape, s.dtype) for s in structs]
+    try:
+        with np.errstate(all="ignore"), keeping_64_bits(needs_64_bits(op, zeros)):
+            out = found[0](*zeros)
+    except Exception:  # the trace says what is wrong
+        return None
+    return None if out is NotImplemented else out
 
 
 def _told(op: Operator, structs: list[Any]) -> tuple[Any, ...] | None:
@@ -406,4 +431,5 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
         )
         found.nbytes = getattr(op, "nbytes", found.nbytes)
         found.composed = composed
+        found.form, found.work = pullback_form(op, diff, n_inputs, given) or (None, None)
     return found

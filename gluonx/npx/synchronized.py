@@ -1,8 +1,8 @@
 """Batch normalization of parts of a batch that several devices have, by the statistics of all of them.
 
-The devices' work is one program then (`gluonx.deferred.replicas.operators.Together`). Where it is not, because a part is of
-another size, something was read too early, or one device has no part, the operator raises and computes nothing: the
-statistics of one part are other numbers.
+The devices' work is one program then (`gluonx.deferred.replicas.operators.Together`). Where it is not, because a part
+is of another size, something was read too early, or one device has no part, the operator raises and computes nothing:
+the statistics of one part are other numbers.
 """
 
 from __future__ import annotations
