@@ -5,6 +5,7 @@
 Processor seconds, of gluonx and of MXNet 2.0 (from ``make bench-venvs``; left out where it is not there). Each side of
 each row is a process of its own without a compilation cache, and they take turns. Nets are hybridized (``--plain``: no)
 and train by SGD with momentum. ``later`` is the median of steps 15 to 24, after the change to the compiled program.
+Programs of other kinds (``benchmarks.programs``) run once, whole.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as onp
+
+from benchmarks.programs import PROGRAMS
 
 __all__ = ["LENGTHS", "NETS", "main"]
 
@@ -257,6 +260,11 @@ def _side(name: str, row: str, hybridize: bool) -> dict[str, float]:
     if name == "mxnet":
         mx.npx.set_np()
     np, gluon = mx.np, mx.gluon
+    if row in PROGRAMS:
+        run = PROGRAMS[row](mx)
+        times: list[float] = []
+        _spent(lambda: (run(), mx.npx.waitall()), times)
+        return {"whole program": times[0]}
     if row in NETS:
         net, numbers = _net(mx, row), onp.random.RandomState(0)
         shape = NETS[row]
@@ -324,7 +332,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What a process pays before training is under way.")
     parser.add_argument("--side", choices=["gluonx", "mxnet"], help="run one side of one row and print it as JSON")
     parser.add_argument("--plain", action="store_true", help="do not hybridize")
-    parser.add_argument("--rows", nargs="+", default=[*NETS, *LENGTHS])
+    parser.add_argument("--rows", nargs="+", default=[*NETS, *LENGTHS, *PROGRAMS])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
         "--mxnet", type=Path, default=Path(".venv-mxnet/bin/python"), help="a Python that has MXNet 2.0"

@@ -16,9 +16,10 @@ import jax
 from gluonx._process import compilation_cache as compilation_cache
 from gluonx._process import tune as tune
 from gluonx.deferred import engine as _engine
-from gluonx.deferred import flushing, graph, index_checks, program_cache, replicas
+from gluonx.deferred import flushing, graph, index_checks, program_cache
 from gluonx.deferred import host as _host
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
+from gluonx.deferred.replicas import program as replicas
 from gluonx.ops import cudnn
 
 plain_steps: Counter[str] = Counter()  # steps of a Trainer that are more than one program, by reason

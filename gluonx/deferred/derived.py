@@ -13,12 +13,10 @@ as the user left it for every other one, also inside of a program that is traced
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -33,20 +31,20 @@ from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing
 from gluonx.deferred.program_cache import Cache
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
-from gluonx.errors import DeviceError
 from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
 from gluonx.ops.cpu.convolution import native_forms, native_only
 from gluonx.ops.cpu.rewriting import rewritten
+from gluonx.ops.host.forms import form_of
+from gluonx.ops.host.pullbacks import pullback_form
 from gluonx.sharding import replicated
+from gluonx.thresholds import threshold
 
 __all__ = [
     "PLAIN",
     "SPECIAL",
     "DerivedOp",
-    "Joint",
     "Pin",
-    "Together",
     "cuts_tape",
     "jaxpr_of",
     "WIDENING",
@@ -91,6 +89,7 @@ class DerivedOp:
         "n_live", "name", "nbytes", "random", "shapes", "steady", "told", "traced", "usage", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
+    crosses = False  # whether its inputs may lie on several devices
     index: Index | None = None
     matrix: MatrixCheck | None = None
 
@@ -154,123 +153,21 @@ class Pin(DerivedOp):
 pin = program_cache.once(Pin)
 
 
-class Joint(DerivedOp):
-    """An operator on several devices at once: `replicas` times the same inputs, one after the other, then some for all.
-
-    It applies `inner` to the inputs of each replica and to those for all. Without `inner` it is the sum over the
-    replicas, and each of them is given the sum: ``total(replicas, axis, *arrays)`` computes it of the arrays of so many
-    replicas, one after the other, and of those along an axis of a mesh, where it is given one. The results come replica
-    by replica; those of a replica lie where its first input does. The operator's own function works where all replicas
-    share a device; :mod:`gluonx.deferred.replicas` runs it on several.
-    """
-
-    __slots__ = ("inner", "replicas", "parts", "shared", "total")
-
-    def __init__(
-        self, replicas: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
-    ) -> None:
-        super().__init__("sum over devices" if inner is None else inner.name, self._apart, interpreted=False)
-        self.replicas, self.inner, self.shared, self.total = replicas, inner, shared, total or _summed
-        self.parts: dict[tuple[int, Any], DerivedOp] = {}
-        self.wide = inner is not None and inner.wide
-        self.steady = inner is None or inner.steady
-
-    def replica(self, number: int, count: int) -> range:
-        """Return the places of the inputs of a replica among `count` of all."""
-        each = (count - self.shared) // self.replicas
-        return range(number * each, (number + 1) * each)
-
-    def places(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
-        """Return the sharding of each of the `count` outputs."""
-        firsts = [inputs[self.replica(k, len(inputs))[0]].sharding for k in range(self.replicas)]
-        return [place for place in firsts for _ in range(count // self.replicas)]
-
-    def _apart(self, *args: jax.Array) -> tuple[Any, ...]:
-        return self.part(self.replicas, None).fn(*args)
-
-    def part(self, replicas: int, axis: str | None) -> DerivedOp:
-        """Return the operator on so many replicas, which share a device; the others are along `axis` of a mesh."""
-        found = self.parts.get((replicas, axis))
-        if found is None:
-            fn = (
-                functools.partial(self.total, replicas, axis)
-                if self.inner is None
-                else self._replica_by_replica(replicas)
-            )
-            found = self.parts[replicas, axis] = DerivedOp(self.name, fn, wide=self.wide, interpreted=False)
-        return found
-
-    def _replica_by_replica(self, replicas: int) -> Callable[..., Any]:
-        assert self.inner is not None, "a sum goes over all replicas at once"
-        run, shared = self.inner.fn, self.shared
-
-        def fn(*args: jax.Array) -> tuple[Any, ...]:
-            each = (len(args) - shared) // replicas
-            common = args[len(args) - shared :]
-            return tuple([out for k in range(replicas) for out in run(*args[k * each : (k + 1) * each], *common)])
-
-        return fn
-
-
 class Pullback(DerivedOp):
     """The way back through a segment whose values lie on devices that share one of JAX's.
 
     ``homes`` are the shardings of its outputs, those of what each is the gradient of; None where all inputs lie alike.
     """
 
-    __slots__ = ("homes",)
+    __slots__ = ("crosses", "homes")
 
     def __init__(self, name: str, fn: Callable[..., Any], wide: bool, homes: Sequence[Sharding | None] | None) -> None:
         super().__init__(name, fn, wide=wide, interpreted=homes is None)
-        self.homes, self.composed = homes, True
+        self.homes, self.composed, self.crosses = homes, True, homes is not None
 
-
-class Together(DerivedOp):
-    """An operator that each of `count` devices runs on a part of its own, and that looks at the parts of all.
-
-    ``across(axis, *arrays)`` computes it along a named axis of these devices. Only a program of all of them has that
-    axis (:mod:`gluonx.deferred.replicas`); whatever else would run the operator raises DeviceError with the text
-    ``alone``. ``like`` is an operator that gives the same shapes.
-    """
-
-    __slots__ = ("across", "alone", "count", "like", "parts")
-    spans = True  # see Node
-
-    def __init__(self, name: str, across: Callable[..., Any], count: int, like: Operator, alone: str) -> None:
-        super().__init__(name, self._alone, n_live=like.n_live, interpreted=False)
-        self.across, self.count, self.like, self.alone = across, count, like, alone
-        self.eager = self._alone
-        self.parts: dict[str, DerivedOp] = {}
-
-    def _alone(self, *args: jax.Array) -> NoReturn:
-        raise DeviceError(self.alone)
-
-    def part(self, axis: str) -> DerivedOp:
-        """Return the operator on one device of a mesh with this axis."""
-        found = self.parts.get(axis)
-        if found is None:
-
-            def run(*args: jax.Array) -> Any:
-                if _length(axis) != self.count:  # some have no part, or do something else
-                    raise DeviceError(self.alone)
-                return self.across(axis, *args)
-
-            found = self.parts[axis] = DerivedOp(self.name, run, n_live=self.n_live, interpreted=False)
-        return found
-
-
-def _length(axis: str) -> int:
-    """Return the number of devices along an axis of the mesh that is being traced for; 0 where there is none."""
-    try:
-        return int(jax.lax.psum(1, axis))
-    except NameError:
-        return 0
-
-
-def _summed(replicas: int, axis: str | None, *args: jax.Array) -> tuple[Any, ...]:
-    each = len(args) // replicas
-    sums = [functools.reduce(operator.add, args[j::each]) for j in range(each)]
-    return (*(sums if axis is None else jax.lax.psum(sums, axis)),) * replicas
+    def output_places(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
+        """Return the sharding of each output; nothing where all lie as the inputs do."""
+        return list(self.homes or ())
 
 
 def cuts_tape(op: Operator) -> bool:
@@ -443,22 +340,41 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
     if found is None:
         structs = [None if a is None else a.struct for a in inputs]
         out: Any = _told(op, structs)
+        numpy_first = out is None and any(is_on() for is_on in numpy_is_first)
+        if numpy_first:
+            out = _shaped(op, structs)
         if out is None:
             # What is traced for its shapes is what NumPy's first runs need.
-            numpy_first = any(is_on() for is_on in numpy_is_first)
             with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)), native_forms(numpy_first or native_only()):
-                out = jax.eval_shape(strong(op.like if type(op) is Together else op), *structs)
+                out = jax.eval_shape(strong(getattr(op, "like", op)), *structs)
         single = type(out) is not tuple
         found = (out,) if single else out
-        if type(op) is Joint:
-            places = op.places(inputs, len(found))
-        elif type(op) is Pullback and op.homes is not None:
-            places = list(op.homes)
-        else:
-            places = [_placement_of(op, inputs)] * len(found)
+        of_devices = getattr(op, "output_places", None)
+        places = None if of_devices is None else of_devices(inputs, len(found))
+        places = places or [_placement_of(op, inputs)] * len(found)
         outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), p) for o, p in zip(found, places, strict=True)])
         found = shapes[inputs] = (single, outs)
     return found
+
+
+_SMALL = threshold("host.small")
+
+
+def _shaped(op: Operator, structs: list[Any]) -> Any:
+    """Return what NumPy's form of an operator gives for small arrays of zeros; None where it has none, or refuses.
+
+    A form has the shapes and types of the operator. To run it takes microseconds, to trace the operator milliseconds.
+    """
+    found = None if op.random or op.wide else form_of(op)
+    if found is None or sum([math.prod(s.shape) for s in structs if s is not None]) > _SMALL:
+        return None
+    zeros = [None if s is None else np.zeros(s.shape, s.dtype) for s in structs]
+    try:
+        with np.errstate(all="ignore"), keeping_64_bits(needs_64_bits(op, zeros)):
+            out = found[0](*zeros)
+    except Exception:  # the trace says what is wrong
+        return None
+    return None if out is NotImplemented else out
 
 
 def _told(op: Operator, structs: list[Any]) -> tuple[Any, ...] | None:
@@ -515,4 +431,5 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
         )
         found.nbytes = getattr(op, "nbytes", found.nbytes)
         found.composed = composed
+        found.form, found.work = pullback_form(op, diff, n_inputs, given) or (None, None)
     return found

@@ -17,14 +17,12 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import eval_context
-from jax.sharding import Sharding
 
 from gluonx import forked
 from gluonx.deferred import amp_policy, flushing, growth, host, index_checks, integers, interrupts, linalg_checks
 from gluonx.deferred.contracts import (
     Args,
     InputRef,
-    Operand,
     Operator,
     Ownership,
     Raw,
@@ -54,7 +52,6 @@ from gluonx.deferred.derived import (
     WIDENING,
     DerivedOp,
     Integers,
-    Joint,
     cuts_tape,
     needs_64_bits,
     prepare,
@@ -62,7 +59,6 @@ from gluonx.deferred.derived import (
 )
 from gluonx.deferred.graph import (
     Blocked,
-    Graph,
     TracerMet,
     current_graph,
     drop_closed,
@@ -72,8 +68,9 @@ from gluonx.deferred.graph import (
     source_of,
     unblock,
 )
+from gluonx.deferred.replicas.operators import Joint
 from gluonx.deferred.segments import OpSegment, attached
-from gluonx.dtype import as_array, on_device
+from gluonx.dtype import as_array
 from gluonx.errors import GluonxError, TracedValueError
 from gluonx.host import copied, to_jax
 from gluonx.ops import prng
@@ -83,12 +80,9 @@ __all__ = [
     "STOP",
     "as_handle",
     "commit_step",
-    "even_out",
     "flush",
     "flush_known",
     "invoke",
-    "invoke_joint",
-    "joint",
     "on_record_entry",
     "on_record_error",
     "require",
@@ -464,52 +458,6 @@ def _commit_now(request: StepRequest, state: State) -> None:
         target.value, target.aval, target.tape = out.value, out.aval, None
     if request.release is not None:
         request.release()
-
-
-def even_out(handles: Sequence[Handle]) -> None:
-    """Compute what is pending before a joint operator on `handles`, unless their devices all record the same."""
-    graph = current_graph()
-    if graph.cursor.parent is None or len({h.aval.home for h in handles if h.aval is not None}) < 2:
-        return
-    if not graph.cursor.spans or not flushing.is_even(graph):
-        flush("devices that do not record the same")
-
-
-def invoke_joint(op: Joint, args: Sequence[Handle]) -> Any:
-    """Record a joint operator: also where nothing is pending, as a part of the step that comes."""
-    even_out(args)
-    state = current_state()
-    return invoke(op, args) if state.naive or state.trace is not None else record(op, args, False)
-
-
-def joint(
-    replicas: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
-) -> Joint:
-    """Return a joint operator, which also runs at once, on arrays of several devices."""
-
-    def run(*values: Operand) -> tuple[Any, ...]:
-        firsts: list[Any] = [values[op.replica(k, len(values))[0]] for k in range(replicas)]
-        sharing = Counter([frozenset(f.sharding.device_set) for f in firsts])
-        if len(set(sharing.values())) > 1:  # no program has the same replicas on each device
-            return _on_the_first(op, values, [f.sharding for f in firsts])
-        graph = Graph()
-        child = graph.step_to(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
-        outs = graph.commit(graph.cursor, child)
-        flushing.flush(graph, "an operator over several devices")
-        return tuple([settle(out) for out in outs])
-
-    op = Joint(replicas, inner, shared, total)
-    op.eager = run
-    return op
-
-
-def _on_the_first(op: Joint, values: Args, places: Sequence[Sharding]) -> tuple[Any, ...]:
-    """Run a joint operator on its first device, and give each replica its results by a copy."""
-    home = next(iter(places[0].device_set))
-    here = [v if v is None else on_device(v, home) for v in values]
-    outs = run_alone(op.part(op.replicas, None), here)
-    each = len(outs) // op.replicas
-    return tuple([on_device(out, places[i // each]) for i, out in enumerate(outs)])
 
 
 def _kept_place(target: Handle, out: Aval) -> Aval:

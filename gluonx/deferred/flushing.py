@@ -33,7 +33,7 @@ from jax.core import eval_context
 
 from gluonx import forked
 from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
-from gluonx.deferred import growth, host, notice, policy, program_cache, repeats, replicas, source_location
+from gluonx.deferred import growth, host, notice, policy, program_cache, repeats, source_location
 from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
@@ -49,8 +49,9 @@ from gluonx.deferred.core import (
     new_places,
     tracing,
 )
-from gluonx.deferred.derived import Joint
 from gluonx.deferred.program import Plan, Program, default_place, packable, scalars_of, walk_back
+from gluonx.deferred.replicas import program as replicas
+from gluonx.deferred.replicas.parting import fall_apart
 from gluonx.deferred.segments import Segment, attached
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.dtype import as_array, keeping_64_bits, on_device
@@ -61,7 +62,18 @@ from gluonx.thresholds import threshold
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
 
-__all__ = ["LAST", "LOST", "Commit", "Taken", "flush", "flush_full", "flush_inside", "limits_of_churn", "value_apart"]
+__all__ = [
+    "LAST",
+    "LOST",
+    "Commit",
+    "Taken",
+    "flush",
+    "flush_full",
+    "flush_inside",
+    "limits_of_churn",
+    "tape_slots_of",
+    "value_apart",
+]
 
 LOST = (
     "this value was to be computed by a program that failed or was interrupted, so it does not exist; "
@@ -164,7 +176,7 @@ def flush_inside(graph: Graph, why: str, final: Commit | None = None) -> None:
     if not places and final is None:
         graph.close()
         return
-    if graph.borders and _tape_slots(graph, tuple([p.slot for p in places])):
+    if graph.borders and tape_slots_of(graph, tuple([p.slot for p in places])):
         places = _places_behind(graph)
     try:
         if graph.nested or tracing.depth:
@@ -251,7 +263,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         return _hunt(graph, node, places, alive, why, final)
     program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
     if program is None:
-        tape_slots = _tape_slots(graph, alive)
+        tape_slots = tape_slots_of(graph, alive)
         site = _sites.setdefault(source_location.user_line(), _Site())
         pieces = repeats.runs_in_pieces(graph)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
@@ -298,7 +310,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
 def _hunt(graph: Graph, node: Node, places: list[Any], alive: tuple[int, ...], why: str, final: Commit | None) -> None:
     """Run operator by operator, by XLA, so that what JAX finds (``jax_debug_nans``) is told with the line it is of."""
     with host.switched(False):
-        _run_interpreted(graph, node, places, alive, _tape_slots(graph, alive), final, False)
+        _run_interpreted(graph, node, places, alive, tape_slots_of(graph, alive), final, False)
     LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
 
 
@@ -324,20 +336,22 @@ def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
 def _compute_replicas(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
     """Compute what is alive in a graph over several devices (:mod:`gluonx.deferred.replicas`)."""
     alive = tuple([p.slot for p in places])
-    tape_slots = _tape_slots(graph, alive)
+    tape_slots = tape_slots_of(graph, alive)
     key = ("replicas", alive, final is not None)
     node.visits += 1
     node.used = program_cache.Cache.now
     program = node.programs.get(key)
     if program is None:
         with uncollected():
-            program = node.programs[key] = _replicas_of(graph, node, alive, tape_slots, final)
+            finals = range(node.size - len(node.outs), node.size) if final is not None else ()
+            donors = final.owned.donors if final is not None else ()
+            program = node.programs[key] = replicas.way_of(graph, alive, finals, donors, tape_slots)
     if isinstance(program, replicas.Program):
         _run_replicas(graph, program, places, final)
         LAST.update(node=node, why=why, how="compiled", program=program, line=None, new=None)
     elif program:
         assert final is None, "commit_step has the step of one device begin a graph of its own"
-        waiting = replicas.fall_apart(graph, program, places)
+        waiting = fall_apart(graph, program, places)
         try:
             while waiting:
                 flush(waiting.pop(0), why)
@@ -348,32 +362,6 @@ def _compute_replicas(graph: Graph, node: Node, places: list[Any], why: str, fin
     else:
         _run_interpreted(graph, node, places, alive, tape_slots, final, False)
         LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
-
-
-def _replicas_of(
-    graph: Graph, node: Node, alive: tuple[int, ...], tape_slots: tuple[int, ...], final: Commit | None
-) -> Any:
-    """One program for all replicas, the replicas if each is to be computed alone, or an empty list if neither goes."""
-    found = replicas.parted(graph)
-    if found is None:
-        return []
-    if replicas.alike(found, graph) and not tape_slots:
-        finals = range(node.size - len(node.outs), node.size) if final is not None else ()
-        counters.programs_compiled += 1
-        program = replicas.program(graph, found, (*finals, *alive), final.owned.donors if final is not None else ())
-        program_cache.add(program.nbytes, programs=1)
-        return program
-    return [] if any(type(n.op) is Joint for n in graph.path()) else found
-
-
-def is_even(graph: Graph) -> bool:
-    """Return whether what is pending on several devices is the same on each, and nothing of it stays on the tape."""
-    node, alive = graph.cursor, tuple([p.slot for p in graph.places()])
-    known = node.programs.get(("even", alive))
-    if known is None:
-        found = None if _tape_slots(graph, alive) else replicas.parted(graph)
-        known = node.programs["even", alive] = (found is not None and replicas.alike(found, graph),)
-    return known[0]
 
 
 def _run_replicas(graph: Graph, program: replicas.Program, places: list[Any], final: Commit | None) -> None:
@@ -437,14 +425,14 @@ def _other_program(
             and ends == (final is not None)
             and wanted.issubset(slots)
             and not program.tape_slots
-            and not _tape_slots(graph, alive)
+            and not tape_slots_of(graph, alive)
         ):
             node.programs[alive, donors, ends] = program
             return program
     return None
 
 
-def _tape_slots(graph: Graph, alive: tuple[int, ...]) -> tuple[int, ...]:
+def tape_slots_of(graph: Graph, alive: tuple[int, ...]) -> tuple[int, ...]:
     """Return the alive slots through which a later backward may still go."""
     path = graph.path()
     spent: set[int] = set()

@@ -18,7 +18,7 @@ from gluonx._frames import cast, telling
 from gluonx.deferred import program_cache, source_location
 from gluonx.deferred.contracts import Args, Number, Recorded, ScalarRef, Shaped, grows, is_operator
 from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of
-from gluonx.deferred.derived import Joint, Pullback, cuts_tape, needs_64_bits, out_avals
+from gluonx.deferred.derived import cuts_tape, needs_64_bits, out_avals
 from gluonx.device import device_of, place_device
 from gluonx.dtype import is_inexact, operand_dtype, standard
 from gluonx.errors import DeviceError, GluonxError, ShapeError
@@ -270,7 +270,7 @@ def check_devices(op: Recorded, args: Args, avals: tuple[Any, ...]) -> None:
 
     Arrays on the default device follow the others, as in JAX; a parameter does not.
     """
-    if type(op) is Joint or (type(op) is Pullback and op.homes is not None):
+    if getattr(op, "crosses", False):
         return
     found: dict[Any, str] = {}
     for a, aval in zip(args, avals, strict=True):

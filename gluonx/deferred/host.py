@@ -59,6 +59,7 @@ from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, numpy_is_fir
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms, layers
+from gluonx.ops.host.pullbacks import pullback_form
 from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
@@ -155,9 +156,15 @@ def _known_of(op: Operator) -> _Known:
     return known
 
 
-def is_known(op: Operator, kind: object) -> bool:
-    """Return whether :func:`note_known` was told of `op` in a node of this kind."""
-    return op.host is not None and ("node", kind) in op.host.seen
+def is_known(op: Operator, kind: object, diff: tuple[int, ...], count: int) -> bool:
+    """Return whether NumPy need not trace `op`, of `count` inputs, nor its pull-back to the inputs `diff`.
+
+    It has forms of both, or :func:`note_known` was told of `op` in a node of this kind.
+    """
+    known = _known_of(op)
+    if known.form is not None and (not diff or pullback_form(op, diff, count, (True,)) is not None):
+        return True
+    return ("node", kind) in known.seen
 
 
 def note_known(op: Operator, kind: object) -> None:

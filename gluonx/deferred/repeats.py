@@ -69,7 +69,7 @@ def _is_cheap(graph: Graph) -> bool:
         if node.grad is not None:
             continue
         kind = (node.diff, node.outs, *[_kind(graph, avals, part) for part in node.parts])
-        if (node.op, kind) not in fresh and not host.is_known(node.op, kind):
+        if (node.op, kind) not in fresh and not host.is_known(node.op, kind, node.diff, len(node.parts)):
             fresh.add((node.op, kind))
             if len(fresh) > most:
                 return False

@@ -1,8 +1,8 @@
 """Batch normalization of parts of a batch that several devices have, by the statistics of all of them.
 
-The devices' work is one program then (:class:`~gluonx.deferred.derived.Together`). Where it is not, because a part is
-of another size, something was read too early, or one device has no part, the operator raises and computes nothing: the
-statistics of one part are other numbers.
+The devices' work is one program then (`gluonx.deferred.replicas.operators.Together`). Where it is not, because a part
+is of another size, something was read too early, or one device has no part, the operator raises and computes nothing:
+the statistics of one part are other numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from gluonx.deferred import DerivedOp, program_cache, tracing
 from gluonx.deferred.core import current_state
-from gluonx.deferred.derived import Together
+from gluonx.deferred.replicas.operators import Together
 from gluonx.errors import DeviceError
 from gluonx.ops.normalization import batch_norm, batch_norm_over
 from gluonx.sharding import current_mesh

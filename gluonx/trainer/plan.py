@@ -14,11 +14,11 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary, ref
 
 from gluonx.block.parameter import Parameter
-from gluonx.deferred import engine
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Attached, Packed, Pending, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.program_cache import memo
+from gluonx.deferred.replicas import joining
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
@@ -303,7 +303,7 @@ class Planned(Stateful):
             home[key] = op
             if replicas > 1:
                 shared = 1 + (scaler is not None) + 2 * optimizer.draws
-                op = home[key] = engine.joint(replicas, op, shared)
+                op = home[key] = joining.joint(replicas, op, shared)
                 op.random = False
         return op
 

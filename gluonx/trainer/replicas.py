@@ -13,8 +13,9 @@ import numpy as np
 
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import check_distinct
-from gluonx.deferred import engine, rows
+from gluonx.deferred import rows
 from gluonx.deferred.program_cache import once
+from gluonx.deferred.replicas import joining
 from gluonx.deferred.rows import RowVariable
 from gluonx.errors import (
     DeviceError,
@@ -117,15 +118,15 @@ def summed(replicas: list[list[Any]], counts: tuple[int | None, ...]) -> list[An
     """
     replicas = [list(replica) for replica in replicas]
     rows.even(replicas, counts)
-    return list(engine.invoke_joint(_sum_op(len(replicas), counts), [g for replica in replicas for g in replica]))
+    return list(joining.invoke_joint(_sum_op(len(replicas), counts), [g for replica in replicas for g in replica]))
 
 
 @once
 def _sum_op(replicas: int, counts: tuple[int | None, ...]) -> Any:
     """Return the operator that sums gradients over so many devices; where none is by rows, one for all of them."""
     if all(count is None for count in counts):
-        return _sum_op(replicas, ()) if counts else engine.joint(replicas)
-    return engine.joint(replicas, total=functools.partial(rows.sum_over_devices, counts))
+        return _sum_op(replicas, ()) if counts else joining.joint(replicas)
+    return joining.joint(replicas, total=functools.partial(rows.sum_over_devices, counts))
 
 
 def check_same(params: list[Parameter], every: list[Any]) -> None:

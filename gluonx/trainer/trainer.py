@@ -23,6 +23,7 @@ from gluonx.block.structure import Text
 from gluonx.deferred import engine
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Handle, current_state
+from gluonx.deferred.replicas import joining
 from gluonx.engine import plain_steps
 from gluonx.errors import (
     ArgumentError,
@@ -368,7 +369,7 @@ class Trainer(Planned):
         if sums:
             grads = summed(replicas, plan.counts)
         else:
-            engine.even_out(plan.every_weight())
+            joining.even_out(plan.every_weight())
         vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
         each, args, owned = len(plan.grads), [], []
         for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):

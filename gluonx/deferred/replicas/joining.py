@@ -1,0 +1,77 @@
+"""Joint operators, recorded and at once, and whether what is pending on several devices is the same on each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jax.sharding import Sharding
+
+from gluonx.deferred import flushing
+from gluonx.deferred.contracts import Args, Operand
+from gluonx.deferred.core import Handle, current_state, new_handle
+from gluonx.deferred.derived import DerivedOp, run_alone
+from gluonx.deferred.engine import flush, invoke
+from gluonx.deferred.graph import Graph, current_graph, record, settle
+from gluonx.deferred.replicas.operators import Joint
+from gluonx.deferred.replicas.parting import alike, parted
+from gluonx.dtype import as_array, on_device
+
+__all__ = ["even_out", "invoke_joint", "joint"]
+
+
+def even_out(handles: Sequence[Handle]) -> None:
+    """Compute what is pending before a joint operator on `handles`, unless their devices all record the same."""
+    graph = current_graph()
+    if graph.cursor.parent is None or len({h.aval.home for h in handles if h.aval is not None}) < 2:
+        return
+    if not graph.cursor.spans or not is_even(graph):
+        flush("devices that do not record the same")
+
+
+def invoke_joint(op: Joint, args: Sequence[Handle]) -> Any:
+    """Record a joint operator: also where nothing is pending, as a part of the step that comes."""
+    even_out(args)
+    state = current_state()
+    return invoke(op, args) if state.naive or state.trace is not None else record(op, args, False)
+
+
+def joint(
+    replicas: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
+) -> Joint:
+    """Return a joint operator, which also runs at once, on arrays of several devices."""
+
+    def run(*values: Operand) -> tuple[Any, ...]:
+        firsts: list[Any] = [values[op.replica(k, len(values))[0]] for k in range(replicas)]
+        sharing = Counter([frozenset(f.sharding.device_set) for f in firsts])
+        if len(set(sharing.values())) > 1:  # no program has the same replicas on each device
+            return _on_the_first(op, values, [f.sharding for f in firsts])
+        graph = Graph()
+        child = graph.step_to(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
+        outs = graph.commit(graph.cursor, child)
+        flushing.flush(graph, "an operator over several devices")
+        return tuple([settle(out) for out in outs])
+
+    op = Joint(replicas, inner, shared, total)
+    op.eager = run
+    return op
+
+
+def _on_the_first(op: Joint, values: Args, places: Sequence[Sharding]) -> tuple[Any, ...]:
+    """Run a joint operator on its first device, and give each replica its results by a copy."""
+    home = next(iter(places[0].device_set))
+    here = [v if v is None else on_device(v, home) for v in values]
+    outs = run_alone(op.part(op.replicas, None), here)
+    each = len(outs) // op.replicas
+    return tuple([on_device(out, places[i // each]) for i, out in enumerate(outs)])
+
+
+def is_even(graph: Graph) -> bool:
+    """Return whether what is pending on several devices is the same on each, and nothing of it stays on the tape."""
+    node, alive = graph.cursor, tuple([p.slot for p in graph.places()])
+    known = node.programs.get(("even", alive))
+    if known is None:
+        found = None if flushing.tape_slots_of(graph, alive) else parted(graph)
+        known = node.programs["even", alive] = (found is not None and alike(found, graph),)
+    return known[0]

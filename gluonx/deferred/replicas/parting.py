@@ -1,0 +1,237 @@
+"""A graph over several devices taken apart: the replicas, whether they read alike, and each as a graph of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import jax
+import numpy as np
+from jax.sharding import Sharding
+
+from gluonx.deferred import program_cache
+from gluonx.deferred.contracts import InputRef, Leaf, Operator, ScalarRef
+from gluonx.deferred.core import ROOT, Aval, Node, aval_of, intern_aval
+from gluonx.deferred.program import GradInfo
+from gluonx.deferred.replicas.operators import Joint, Together
+from gluonx.device import is_folded
+
+if TYPE_CHECKING:
+    from gluonx.deferred.graph import Graph
+
+__all__ = ["AXIS", "Replica", "alike", "aval_of_leaf", "fall_apart", "parted"]
+
+AXIS = "replica"
+
+
+class _Crossed(Exception):
+    """A value of one device goes into another's."""
+
+
+class Replica:
+    """The part of a graph on one device, as a path of its own in the trie.
+
+    ``device`` is that of JAX. ``slots`` maps the graph's slots to the replica's; ``leaves``, ``floats`` and ``ints``
+    say which of the graph's leaves and scalars the replica's are, in its order.
+    """
+
+    def __init__(self, home: Any) -> None:
+        self.device = _device_of(home)
+        self.nodes: list[Node] = []
+        self.depths: dict[int, int] = {}
+        self.slots: dict[int, int] = {}
+        self.leaves: list[int] = []
+        self.floats: list[int] = []
+        self.ints: list[int] = []
+        self._numbers: dict[int, int] = {}
+
+    def add(
+        self, node: Node, start: int, op: Operator, parts: Sequence[InputRef], outs: Sequence[int], graph: Graph
+    ) -> None:
+        """Append a node with these inputs and outputs, numbered as in the whole graph, which begin at `start`."""
+        parent = self.nodes[-1] if self.nodes else ROOT
+        counts = [parent.n_leaves, parent.n_floats, parent.n_ints]
+        key: list[Any] = [op, node.taped]
+        own: list[Any] = []
+        for part in parts:
+            if isinstance(part, int) and part < 0 and -1 - part not in self._numbers:
+                counts[0] += 1
+                key.append(_leaf_key(graph, -1 - part))
+            elif isinstance(part, tuple):
+                counts[2 if part[0].integral else 1] += 1
+                key.append(part[0])
+            else:
+                key.append(None if part is None else self.place(part))
+            own.append(self.place(part))
+        found = parent.children.get(tuple(key))
+        if found is None:
+            found = Node(parent, op, tuple(own), tuple([node.outs[i] for i in outs]))
+            found.n_leaves, found.n_floats, found.n_ints = counts
+            found.single, found.taped, found.diff = node.single, node.taped, node.diff
+            found.live = tuple([node.live[i] for i in outs]) if node.live else ()
+            found.line, found.where, found.used = node.line, node.where, program_cache.Cache.now
+            found.wide = found.wide or node.wide
+            if node.grad is not None:
+                found.grad, found.has_backward = self._translated(node.grad), True
+            parent.children[tuple(key)] = found
+        for i, out in enumerate(outs):
+            self.slots[start + out] = found.size - len(found.outs) + i
+        self.depths[node.depth] = found.depth
+        self.nodes.append(found)
+
+    def place(self, part: InputRef) -> Any:
+        """Return a place of the whole graph as one of the replica."""
+        if part is None:
+            return None
+        if isinstance(part, tuple):
+            slot, number = part
+            numbers = self.ints if slot.integral else self.floats
+            numbers.append(number)
+            return ScalarRef(slot, len(numbers) - 1)
+        if part >= 0:
+            if part not in self.slots:
+                raise _Crossed
+            return self.slots[part]
+        known = self._numbers.setdefault(-1 - part, len(self.leaves))
+        if known == len(self.leaves):
+            self.leaves.append(-1 - part)
+        return -1 - known
+
+    def _translated(self, grad: GradInfo) -> GradInfo:
+        if any(depth not in self.depths for depth in grad.region):
+            raise _Crossed
+        heads, given, targets = (tuple(map(self.place, s)) for s in (grad.heads, grad.head_grads, grad.targets))
+        region = frozenset([self.depths[d] for d in grad.region])
+        return GradInfo(heads, given, targets, region, grad.retain)
+
+    @property
+    def kind(self) -> Any:
+        """Key of the replicas that read alike: equal where they do."""
+        return [(n.op, n.taped, n.parts, n.diff, _grad_kind(n.grad), [o.struct for o in n.outs]) for n in self.nodes]
+
+
+def _device_of(home: Any) -> Any:
+    """Return the device of JAX that a home is: that itself, the sharding of a folded one, or None for the default."""
+    if home is None:
+        return jax.local_devices()[0]
+    return next(iter(home.device_set)) if isinstance(home, Sharding) else home
+
+
+def _home_on_jax(aval: Aval) -> Any:
+    return aval.home
+
+
+def _home_by_name(aval: Aval) -> Any:
+    return aval.sharding if is_folded(aval.sharding) else aval.home
+
+
+def _grad_kind(grad: GradInfo | None) -> Any:
+    return None if grad is None else (grad.heads, grad.head_grads, grad.targets, grad.region, grad.retain)
+
+
+def _leaf_key(graph: Graph, leaf: int) -> Any:
+    aval = aval_of_leaf(graph.leaves[leaf])
+    return aval.taped if graph.sources[leaf] is not None and aval.inexact else aval
+
+
+def aval_of_leaf(leaf: Leaf) -> Any:
+    """Return the aval of a leaf, which may be an array of NumPy."""
+    return intern_aval(leaf.shape, leaf.dtype) if isinstance(leaf, np.ndarray) else aval_of(leaf)
+
+
+def parted(graph: Graph) -> list[Replica] | None:
+    """Return the replicas of a graph; None if there are fewer than two, or they cannot be told apart."""
+    path = graph.path()
+    starts = [n.size - len(n.outs) for n in path]
+    home_of = _home_by_name if any(type(n.op) is Together for n in path) else _home_on_jax
+    homes = _homes(graph, path, home_of)
+    replicas: dict[Any, Replica] = {}
+    try:
+        for node, start, home in zip(path, starts, homes, strict=True):
+            if node.grad is not None and not node.outs:
+                continue  # the end of a backward computes nothing
+            if type(node.op) is not Joint:
+                replica = replicas.get(home) or replicas.setdefault(home, Replica(home))
+                op = node.op.part(AXIS) if type(node.op) is Together else node.op
+                replica.add(node, start, op, node.parts, range(len(node.outs)), graph)
+                continue
+            op, n = node.op, len(node.parts)
+            common = list(node.parts[n - op.shared :]) if op.shared else []
+            each = len(node.outs) // op.replicas
+            of_home: dict[Any, list[int]] = {}
+            for k in range(op.replicas):
+                of_home.setdefault(home_of(node.outs[k * each]), []).append(k)
+            for home, numbers in of_home.items():
+                replica = replicas.get(home) or replicas.setdefault(home, Replica(home))
+                parts = [node.parts[i] for k in numbers for i in op.replica(k, n)] + common
+                outs = [k * each + i for k in numbers for i in range(each)]
+                replica.add(node, start, op.part(len(numbers), AXIS), parts, outs, graph)
+    except _Crossed:
+        return None
+    return list(replicas.values()) if len(replicas) > 1 else None
+
+
+def _homes(graph: Graph, path: list[Node], home_of: Callable[[Aval], Any]) -> list[Any]:
+    """Return the device of each node. What lies on the default one, and only another takes, goes with that."""
+    owners = graph.owners
+    homes: list[Any] = []
+    for node in path:
+        if node.outs:
+            homes.append(home_of(node.outs[0]))
+        else:
+            homes.append(homes[owners[node.parts[0]][0].depth - 1] if node.parts else None)
+    takers: list[set[Any]] = [set() for _ in path]
+    for i in range(len(path) - 1, -1, -1):
+        node = path[i]
+        if homes[i] is None and len(takers[i]) == 1 and type(node.op) is not Joint:
+            (homes[i],) = takers[i]
+        for part in node.parts if type(node.op) is not Joint else ():
+            if isinstance(part, int) and part >= 0:
+                takers[owners[part][0].depth - 1].add(homes[i])
+        if type(node.op) is Joint:
+            op, n = node.op, len(node.parts)
+            each = len(node.outs) // op.replicas
+            for k in range(op.replicas):
+                for j in op.replica(k, n):
+                    if isinstance(part := node.parts[j], int) and part >= 0:
+                        takers[owners[part][0].depth - 1].add(home_of(node.outs[k * each]))
+    return homes
+
+
+def alike(replicas: list[Replica], graph: Graph) -> bool:
+    """Return whether replicas are the same program on different arrays."""
+    first = replicas[0]
+    kind, leaves = first.kind, _leaf_kinds(first, graph)
+    return all(replica.kind == kind and _leaf_kinds(replica, graph) == leaves for replica in replicas[1:])
+
+
+def _leaf_kinds(replica: Replica, graph: Graph) -> list[Any]:
+    return [aval_of_leaf(graph.leaves[i]).struct for i in replica.leaves]
+
+
+def fall_apart(graph: Graph, replicas: list[Replica], places: list[Any]) -> list[Any]:
+    """Give each replica a graph of its own, with the values that somebody holds; return these graphs."""
+    graphs: list[Any] = []
+    for replica in replicas:
+        own = type(graph)()
+        own.cursor = replica.nodes[-1]
+        own.leaves = [graph.leaves[i] for i in replica.leaves]
+        own.sources = [graph.sources[i] for i in replica.leaves]
+        own.floats = [graph.floats[i] for i in replica.floats]
+        own.ints = [graph.ints[i] for i in replica.ints]
+        own.recycled = {replica.slots[s]: buffer for s, buffer in graph.recycled.items() if s in replica.slots}
+        own.marks = {replica.slots[s]: marks for s, marks in graph.marks.items() if s in replica.slots}
+        own.journal = list(graph.journal)  # each puts back what it finds its own places in
+        graphs.append(own)
+    homes = {slot: k for k, replica in enumerate(replicas) for slot in replica.slots}
+    required = {id(place): message for place, message in graph.required}
+    for place in places:
+        k = homes[place.slot]
+        place.graph, place.slot = graphs[k], replicas[k].slots[place.slot]
+        graphs[k].refs.append(ref(place))
+        if id(place) in required:
+            graphs[k].required.append((place, required[id(place)]))
+    graph.required, graph.marks, graph.journal = [], {}, []
+    graph.closed = True
+    return graphs

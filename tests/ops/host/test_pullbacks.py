@@ -1,0 +1,158 @@
+"""Pull-backs in NumPy against those that JAX derives: every one, its types, shapes and kinks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as onp
+import pytest
+
+from gluonx import ops
+from gluonx.deferred.core import intern_aval
+from gluonx.deferred.derived import out_avals, pullback_of, run_alone
+from gluonx.ops.host import pullbacks
+
+NUMBERS = onp.random.default_rng(0)
+
+
+def array(*shape: int, dtype: str = "float32") -> onp.ndarray:
+    return NUMBERS.uniform(0.2, 2, shape).astype(dtype) * NUMBERS.choice([-1, 1], shape).astype(dtype)
+
+
+def check(op: Any, *inputs: Any, diff: tuple[int, ...] | None = None, must: bool = True) -> None:
+    """Compare the two for one call, with a cotangent of random numbers, and the shapes of the forward."""
+    moving = tuple([i for i, x in enumerate(inputs) if x is not None and x.dtype.kind == "f"]) if diff is None else diff
+    found = pullbacks.pullback_form(op, moving, len(inputs), (True,))
+    assert found is not None
+    out: Any = run_alone(op, list(inputs))
+    g = array(*out.shape, dtype=str(out.dtype))
+    kept = [None if x is None else x.copy() for x in (*inputs, g)]
+    assert int(found[1](*inputs, g)) >= 0  # type: ignore[misc]
+    with onp.errstate(all="ignore"):
+        host = found[0](*inputs, g)
+    for before, after in zip(kept, (*inputs, g), strict=True):
+        assert before is None or before.tobytes() == after.tobytes()
+    if host is NotImplemented:
+        assert not must
+        return
+    xla = run_alone(pullback_of(op, moving, len(inputs), (True,)), [*inputs, g])
+    assert len(host) == len(xla) == len(moving)
+    eps = onp.finfo(out.dtype).eps
+    for a, b in zip(host, map(onp.asarray, xla), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        onp.testing.assert_allclose(a, b, rtol=32 * eps, atol=16 * eps)
+
+
+UNARY = [*pullbacks._SLOPES, "relu"]
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions(name: str, dtype: str) -> None:
+    op = ops.get(name).bind()
+    for shape in ((7,), (2, 3), (), (0, 2)):
+        x = array(*shape, dtype=dtype)
+        check(op, abs(x) if name in ("log", "sqrt", "log1p") else x)
+    if name not in ("log", "sqrt"):
+        check(op, onp.array([0.0, -0.0, 30.0, onp.inf, -onp.inf, onp.nan][: 3 if name in ("sin", "cos") else 6], dtype))
+    check(op, array(3).astype("float16"), must=False)
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "true_divide"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_two_operands(name: str, dtype: str) -> None:
+    op = ops.get(name).bind()
+    for a, b in (((7,), (7,)), ((3, 1), (4,)), ((2, 3), ()), ((), (2, 1)), ((2, 1, 3), (4, 1)), ((0, 2), (2,))):
+        x, y = array(*a, dtype=dtype), array(*b, dtype=dtype)
+        check(op, x, y)
+        check(op, x, y, diff=(1,))
+    check(op, array(3), onp.array([1, 2, 3]), diff=(0,), must=False)
+    check(op, array(3), onp.float32(2.0).reshape(()), diff=(0,))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_sums(name: str) -> None:
+    for shape, axis in (((2, 3), None), ((2, 3), 0), ((2, 3, 4), (0, 2)), ((2, 3), -1), ((), None), ((5,), 0)):
+        for keepdims in (False, True):
+            check(ops.get(name).bind(axis=axis, keepdims=keepdims), array(*shape))
+
+
+def test_products() -> None:
+    for a, b in (
+        ((2, 3), (3, 4)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 2, 3), (5, 3, 4)),
+        ((2, 3), (5, 3, 1)),
+        ((1, 2, 3), (4, 3, 2)),
+    ):
+        check(ops.get("matmul").bind(), array(*a), array(*b))
+    check(ops.get("matmul").bind(), array(3), array(3, 2), must=False)
+    check(ops.get("dot").bind(), array(2, 3), array(3, 4))
+    check(ops.get("dot").bind(), array(3), array(3), must=False)
+    for flatten, shape in ((True, (4, 2, 3)), (False, (4, 2, 6)), (True, (4, 6))):
+        for no_bias in (False, True):
+            op = ops.get("fully_connected").bind(num_hidden=5, no_bias=no_bias, flatten=flatten)
+            check(op, array(*shape), array(5, 6), *[array(5)] * (not no_bias))
+    check(ops.get("fully_connected").bind(num_hidden=5, flatten=False), array(4, 6), array(5, 6), array(5), diff=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "shape"),
+    [
+        ("reshape", {"newshape": (3, 2)}, (2, 3)), ("batch_flatten", {}, (2, 3, 4)),
+        ("expand_dims", {"axis": 1}, (2, 3)), ("squeeze", {"axis": None}, (2, 1, 3)),
+        ("broadcast_to", {"shape": (4, 2, 3)}, (2, 1)),
+        ("transpose", {"axes": None}, (2, 3, 4)), ("transpose", {"axes": (1, 2, 0)}, (2, 3, 4)),
+        ("transpose", {"axes": (-1, 0, 1)}, (2, 3, 4)), ("swapaxes", {"axis1": 0, "axis2": -1}, (2, 3, 4)),
+    ],
+)  # fmt: skip
+def test_moves(name: str, attrs: dict[str, Any], shape: tuple[int, ...]) -> None:
+    check(ops.get(name).bind(**attrs), array(*shape))
+
+
+def test_arrays_put_together() -> None:
+    for axis in (0, 1, -1):
+        check(ops.get("concatenate").bind(axis=axis), array(2, 3), array(2, 3), array(2, 3))
+        check(ops.get("stack").bind(axis=axis), array(2, 3), array(2, 3))
+    check(ops.get("concatenate").bind(axis=1), array(2, 3), array(2, 0), array(2, 1))
+    check(ops.get("where").bind(), onp.array([True, False, True]), array(3), array(2, 3))
+    check(ops.get("where").bind(), array(3), array(3), array(1), diff=(1, 2))
+
+
+def test_layers_and_losses() -> None:
+    for kind in ("relu", "sigmoid", "tanh", "softrelu"):
+        check(ops.get("activation").bind(act_type=kind), array(2, 3))
+    check(ops.get("activation").bind(act_type="silu"), array(2, 3), must=False)
+    for name in ("softmax", "log_softmax"):
+        for axis in (-1, 0):
+            check(ops.get(name).bind(axis=axis), array(4, 5))
+    check(ops.get("embedding").bind(), onp.array([[0, 2], [2, 9]]), array(4, 3), diff=(1,))
+    check(ops.get("embedding").bind(), onp.array([0.0, 3.0], "f"), array(4, 3), diff=(1,))
+    for axis in (-1, 1):
+        x = array(2, 3, 4)
+        check(ops.get("layer_norm").bind(axis=axis), x, array(x.shape[axis]), array(x.shape[axis]))
+    loss = ops.get("softmax_cross_entropy_loss")
+    for label in (onp.array([0, 4, 7, -1]), onp.array([0, 1, 2, 3], "f")):
+        check(loss.bind(), array(4, 5), label, diff=(0,))
+    check(loss.bind(), array(2, 3, 5), onp.array([[0, 1, 2], [4, 3, 0]]), diff=(0,))
+    check(loss.bind(label_smoothing=0.1), array(4, 5), onp.array([0, 1, 2, 3]), diff=(0,), must=False)
+    check(loss.bind(sparse_label=False), array(4, 5), array(4, 5), diff=(0,), must=False)
+
+
+def test_every_pullback_is_here() -> None:
+    here = {
+        *UNARY, "add", "subtract", "multiply", "true_divide", "sum", "mean", "matmul", "dot", "fully_connected",
+        "where", "reshape", "batch_flatten", "expand_dims", "squeeze", "broadcast_to", "transpose", "swapaxes",
+        "concatenate", "stack", "activation", "softmax", "log_softmax", "embedding", "layer_norm",
+        "softmax_cross_entropy_loss",
+    }  # fmt: skip
+    assert {ops.get(name).name for name in here} == set(pullbacks.PULLBACKS)
+
+
+def test_shapes_are_told_by_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gluonx.deferred.derived.numpy_is_first", [lambda: True])
+    monkeypatch.setattr(jax, "eval_shape", lambda *args: pytest.fail("traced"))
+    op = ops.get("matmul").bind()
+    single, (out,) = out_avals(op, (intern_aval((2, 311), onp.dtype("f")), intern_aval((311, 4), onp.dtype("f"))))
+    assert single and out.shape == (2, 4) and out.dtype == onp.float32
