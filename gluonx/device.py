@@ -39,7 +39,9 @@ __all__ = [
 
 JaxDevice: TypeAlias = Any  # jax.Device: a class of jaxlib's C++ half, which has no stubs for type checkers
 DeviceLike: TypeAlias = "Device | str | jax.sharding.Sharding | None"  # what `device=` takes; a jax.Device, too
-DevicesLike: TypeAlias = "DeviceLike | list[Device] | tuple[Device, ...]"  # what may be several: a parameter has an array on each
+DevicesLike: TypeAlias = (
+    "DeviceLike | list[Device] | tuple[Device, ...]"  # what may be several: a parameter has an array on each
+)
 
 _KINDS = {"cpu": "cpu", "cpu_pinned": "cpu", "cpu_shared": "cpu", "gpu": "gpu", "tpu": "tpu"}
 _folded: dict[Any, Device] = {}  # by the sharding of arrays on it: a device that shares one of JAX's with another
