@@ -313,6 +313,9 @@ _unary("erf", lambda x: special.erf(narrow(x, float_dtype(x))), "The error funct
 _unary("erfinv", lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.",
     amp="float32", stands_for="`chlo.erf`, `erf_inv`",
     example=("npx.erfinv(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.4769, 0.0, 0.4769]"))
+_unary("logit", lambda x: special.logit(narrow(x, float_dtype(x))), "``log(x / (1 - x))``, the inverse of the sigmoid.",
+    amp="float32", composed=lambda run, x: run("log", run("true_divide", x, run("subtract", 1.0, x))),
+    example=("npx.logit(np.array([0.25, 0.5, 0.75])).tolist()", "[-1.0986, 0.0, 1.0986]"))
 _unary("gamma", lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", amp="float32",
     example=("npx.gamma(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.0, 6.0]"))
 _unary("gammaln", lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", amp="float32",
