@@ -392,6 +392,10 @@ _binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4
     example=("np.copysign(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.0, 2.0]"))
 _binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, level=4, amp="float32",
     example=("np.logaddexp(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.007, 2.693]"))
+_binary("xlogy", special.xlogy, "``x1 * log(x2)``, 0 where x1 is 0: a term of an entropy, or of a divergence.", level=4,
+    amp="float32", gradient="`log(x2)` to `x1`, and `x1 / x2` to `x2`: NaN where both are 0",
+    composed=lambda run, x, y: run("where", run("equal", x, 0.0), 0.0, run("multiply", x, run("log", y))),
+    example=("npx.xlogy(np.array([0.0, 0.5]), np.array([0.0, 0.5])).tolist()", "[0.0, -0.3466]"))
 _binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32",
     example=("np.ldexp(np.array([1.0, 3.0]), np.array([2, 3])).tolist()", "[4.0, 24.0]"))
 _binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE,
