@@ -23,6 +23,7 @@ from gluonx.deferred.source_location import block_path
 from gluonx.deferred.tracing import Trace, is_handle
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.errors import GraphError, TracedValueError
+from gluonx.ops.registry import get
 
 running_node: ContextVar[str] = ContextVar("gluonx_symbol_node", default="")
 """The name of the node of a symbol that runs; empty outside of graphs."""
@@ -144,6 +145,9 @@ class _Recorder(Trace):
         return ref
 
     def invoke(self, op: Any, args: Any) -> Any:
+        composed = getattr(getattr(op, "op", None), "composed", None)
+        if composed is not None:
+            return composed(self._run, *args, **op.attrs)
         out = super().invoke(op, args)
         plain = args[2:] if op.random else args  # without the key
         refs = [self.ref(a, op.name) for a in plain]
@@ -157,6 +161,10 @@ class _Recorder(Trace):
                 self.kept.append(value)
         self.steps.append(step)
         return out
+
+    def _run(self, name: str, *arrays: Any, **attrs: Any) -> Any:
+        """Run an operator that another one is composed of."""
+        return self.invoke(get(name).bind(**attrs), arrays)
 
     def ref(self, value: Any, what: str) -> Any:
         if isinstance(value, Handle):

@@ -210,6 +210,9 @@ _unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", le
     gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0",
     onnx=Onnx("Relu"),
     example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"))
+_unary("relu6", jax.nn.relu6, "``min(max(x, 0), 6)``, the activation of MobileNets.", level=1, methods=("relu6",),
+    gradient="through `x`, 0 at 0 and at 6", composed=lambda run, x: run("clip", x, 0.0, 6.0),
+    example=("npx.relu6(np.array([-1.0, 2.0, 8.0])).tolist()", "[0.0, 2.0, 6.0]"))
 _unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", level=1, methods=("sigmoid",),
     stands_for="`stablehlo.logistic`",
     onnx=Onnx("Sigmoid"),
@@ -320,6 +323,9 @@ _unary("erf", lambda x: special.erf(narrow(x, float_dtype(x))), "The error funct
 _unary("erfinv", lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.",
     amp="float32", stands_for="`chlo.erf`, `erf_inv`",
     example=("npx.erfinv(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.4769, 0.0, 0.4769]"))
+_unary("logit", lambda x: special.logit(narrow(x, float_dtype(x))), "``log(x / (1 - x))``, the inverse of the sigmoid.",
+    amp="float32", composed=lambda run, x: run("log", run("true_divide", x, run("subtract", 1.0, x))),
+    example=("npx.logit(np.array([0.25, 0.5, 0.75])).tolist()", "[-1.0986, 0.0, 1.0986]"))
 _unary("gamma", lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", amp="float32",
     example=("npx.gamma(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.0, 6.0]"))
 _unary("gammaln", lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", amp="float32",
@@ -396,6 +402,10 @@ _binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4
     example=("np.copysign(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.0, 2.0]"))
 _binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, level=4, amp="float32",
     example=("np.logaddexp(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.007, 2.693]"))
+_binary("xlogy", special.xlogy, "``x1 * log(x2)``, 0 where x1 is 0: a term of an entropy, or of a divergence.", level=4,
+    amp="float32", gradient="`log(x2)` to `x1`, and `x1 / x2` to `x2`: NaN where both are 0",
+    composed=lambda run, x, y: run("where", run("equal", x, 0.0), 0.0, run("multiply", x, run("log", y))),
+    example=("npx.xlogy(np.array([0.0, 0.5]), np.array([0.0, 0.5])).tolist()", "[0.0, -0.3466]"))
 _binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32",
     example=("np.ldexp(np.array([1.0, 3.0]), np.array([2, 3])).tolist()", "[4.0, 24.0]"))
 _binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE,

@@ -165,6 +165,9 @@ class Record(TypedDict, total=False):
         Says why a result that is not finite comes of a matrix that the function cannot take (`gluonx.ops.checks`).
     onnx : Onnx or None
         The operator of ONNX that it is; what is not one to one has a rule in ``export/onnx`` and ``importing/onnx``.
+    composed : callable or None
+        ``composed(run, *arrays, **attrs)`` gives the result by other operators, ``run("clip", x, 0.0, 6.0)``: what is
+        written into ONNX's and MXNet's files of an operator that they do not have.
     example : tuple of str
         A call and what it gives, for the documentation of a function whose docstring has no example.
     shape, gradient, stands_for : str
@@ -193,6 +196,7 @@ class Record(TypedDict, total=False):
     index: Index | None
     matrix: MatrixCheck | None
     onnx: Onnx | None
+    composed: Callable[..., Any] | None
     example: tuple[str, str] | None
     shape: str
     gradient: str
@@ -238,6 +242,7 @@ class Op:
     index: Index | None = None
     matrix: MatrixCheck | None = None
     onnx: Onnx | None = None
+    composed: Callable[..., Any] | None = None
     example: tuple[str, str] | None = None
     shape: str = ""
     gradient: str = ""

@@ -25,7 +25,7 @@ from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import get
-from gluonx.sparse.storage import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, bucket, plain
+from gluonx.sparse.storage import COMPUTED, BaseSparseNDArray, CSRNDArray, RowSparseNDArray, bucket, plain
 
 __all__ = [
     "add",
@@ -714,3 +714,6 @@ def _dot_to_csr(lhs: Any, rhs: CSRNDArray, transposed: bool, forward_stype: str 
     found = invoke(_right_op(rhs.shape[0 if transposed else 1]), (values, lhs, rows, columns))
     found = _of_kind(found, type(lhs))
     return found if forward_stype == "default" else cast_storage(found, forward_stype or "csr")
+
+
+COMPUTED.update(cast_storage=cast_storage, operate=operate, retain=retain)

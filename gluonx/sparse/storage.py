@@ -20,6 +20,7 @@ array, which is made then, as MXNet does: a warning tells of it, once for each s
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -58,6 +59,11 @@ _FALLBACK = (
 _get_value = Handle.value.__get__  # type: ignore[attr-defined]
 _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 Index = np.ndarray
+COMPUTED: dict[str, Callable[..., Any]] = {}
+"""What methods call that is computed with arrays of this module: ``cast_storage``, ``operate``, ``retain``.
+
+`gluonx.sparse.functions`, which builds on this module, enters them.
+"""
 
 
 def bucket(count: int) -> int:
@@ -303,8 +309,7 @@ class BaseSparseNDArray(ndarray):
     def __setitem__(self, key: Any, value: Any) -> None:
         if key is not Ellipsis and not (isinstance(key, slice) and key == slice(None)):
             raise TypeError(f"{type(self).__name__} only supports [:] for assignment, as in x[:] = y")
-        from gluonx.sparse.functions import cast_storage
-
+        cast_storage = COMPUTED["cast_storage"]
         if isinstance(value, BaseSparseNDArray):
             if value.stype != self.stype:
                 raise TypeError(f"an array of stype {value.stype} cannot be assigned to one of stype {self.stype}")
@@ -340,9 +345,7 @@ class BaseSparseNDArray(ndarray):
 
 def _operator(name: str) -> Any:
     def method(self: Any, other: Any) -> Any:
-        from gluonx.sparse import functions
-
-        found = functions.operate(name, self, other)
+        found = COMPUTED["operate"](name, self, other)
         if found is not NotImplemented:
             return found
         if isinstance(other, BaseSparseNDArray):
@@ -658,9 +661,7 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def retain(self, indices: Any) -> RowSparseNDArray:
         """Return the array with only the rows of these numbers; see `gluonx.sparse.retain`."""
-        from gluonx.sparse.functions import retain
-
-        return retain(self, indices)
+        return COMPUTED["retain"](self, indices)
 
     def __getitem__(self, key: Any) -> RowSparseNDArray:
         """Return the array itself for ``x[:]``; a RowSparseNDArray has no other index."""

@@ -55,6 +55,9 @@ _ELEMENTWISE = [
     *_each(
         "hard_sigmoid elu isposinf isneginf round_ round_ste", np.array([[1.5, -np.inf], [np.inf, -0.2]], "float32")
     ),
+    Row("relu6", np.array([-1, 0, 2, 6, 8], "float32")),
+    Row("logit", np.array([0, 0.25, 0.5, 1], "float32")),
+    Row("xlogy", np.array([[0, 0.5, 2]], "float32"), np.array([[0], [0.5]], "float32")),
     Row("thresholded_relu", np.array([-1, 0, 0.5, 0.75, 3], "float32"), alpha=0.5),
     Row("shrink", np.array([-4, -0.5, 0, 0.25, 3], "float32"), lambd=0.5, bias=0.25),
     Row("celu", np.array([-4, -1, 0, 0.5, 3], "float32"), alpha=1.5),

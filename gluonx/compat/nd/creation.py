@@ -12,6 +12,8 @@ import numpy as onp
 from gluonx import files as serialize
 from gluonx import np, npx
 from gluonx.arguments import written
+from gluonx.compat.nd import sparse
+from gluonx.compat.nd.names import method_of
 from gluonx.compat.nd.ndarray import NDArray, as_nd
 from gluonx.compat.operators.calling import write_out
 from gluonx.compat.operators.row import core
@@ -42,7 +44,7 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = N
     dtype('float32')
     """
     if isinstance(source_array, BaseSparseNDArray) or getattr(source_array, "format", None) == "csr":
-        return _sparse().array(source_array, ctx if device is None else device, dtype)
+        return sparse.array(source_array, ctx if device is None else device, dtype)
     if isinstance(source_array, Handle):
         value = np.array(source_array, dtype=dtype or source_array.dtype)
         return _placed(value, ctx if device is None else device)
@@ -59,7 +61,7 @@ def zeros(
 ) -> NDArray:
     """Zeros; of another storage, ``'csr'`` or ``'row_sparse'``, without an element."""
     if stype not in (None, "default"):
-        return _sparse().zeros(stype, shape, ctx if device is None else device, dtype)
+        return sparse.zeros(stype, shape, ctx if device is None else device, dtype)
     return _placed(np.zeros(_size(shape), dtype=dtype or "float32"), ctx if device is None else device, out)
 
 
@@ -139,7 +141,7 @@ def _either(name: str, both: str, scalar: str, reflected: str, plain: Callable[[
     def function(lhs: Any, rhs: Any) -> Any:
         ours, theirs = isinstance(lhs, Handle), isinstance(rhs, Handle)
         if isinstance(lhs, BaseSparseNDArray) or isinstance(rhs, BaseSparseNDArray):
-            return _sparse().kept_nd(plain(lhs, rhs))
+            return sparse.kept_nd(plain(lhs, rhs))
         if ours and theirs:
             return as_nd(arrays.rule(arrays.parse({}), lhs, rhs))
         if ours:
@@ -274,7 +276,7 @@ def _array_of(value: Any) -> Any:
     """Return a NumPy array, or the parts of a sparse one, as an array."""
     if not isinstance(value, serialize.Stored):
         return as_nd(np.array(value, dtype=value.dtype))
-    made = _sparse().CSRNDArray if value.stype == "csr" else _sparse().RowSparseNDArray
+    made: Any = sparse.CSRNDArray if value.stype == "csr" else sparse.RowSparseNDArray
     places = value.index[::-1] if value.stype == "csr" else value.index
     return made(as_nd(np.array(value.data, dtype=value.data.dtype)), *places, value.shape)
 
@@ -289,10 +291,6 @@ def _stored(array: Any) -> Any:
     return onp.asarray(array)
 
 
-def _sparse() -> Any:
-    from gluonx.compat.nd import sparse
-
-    return sparse
-
+NDArray.split_v2 = method_of("split_v2", split_v2)  # type: ignore[method-assign]
 
 __all__ = [*sorted(written(globals()))]  # noqa: PLE0604

@@ -18,15 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
+from gluonx import sparse
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.scalar_types import scalar_type
-from gluonx.compat.operators.table import METHODS, TABLE
+from gluonx.compat.operators.table import TABLE
 from gluonx.deferred import core as engine
 from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
 from gluonx.dtype import on_device
 from gluonx.errors import ShapeError
+from gluonx.extensions import NAMES
 from gluonx.host import copied
 from gluonx.np.handle import Detached, View, is_readable, make_kinds, ndarray
+from gluonx.sparse import BaseSparseNDArray
 
 
 class _Kind(type):
@@ -127,7 +130,10 @@ _NEGATIVE = _unary("negative")
 class NDArray(ndarray, metaclass=_Kind):
     """MXNet 1's array; made by ``mx.nd.array`` and its like."""
 
-    if TYPE_CHECKING:  # of `_METHODS`, what np's arrays do not have
+    if TYPE_CHECKING:  # of the methods that `gluonx.compat.nd.names` adds, what np's arrays do not have
+        _SliceChannel: Any
+        _expand_dims: Any
+        _squeeze: Any
         argmax_channel: Any
         batch_dot: Any
         broadcast_axes: Any
@@ -202,7 +208,7 @@ class NDArray(ndarray, metaclass=_Kind):
     def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Any:
         """Return the array without axes of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
         if not inplace:
-            return _call_front("squeeze", self, axis, **kwargs)
+            return self._squeeze(axis, **kwargs)
         ndim = len(self.shape)
         wanted = range(ndim) if axis is None else [axis] if _is_int(axis) else axis
         gone = {a % ndim for a in wanted if axis is not None or self.shape[a] == 1}
@@ -215,7 +221,7 @@ class NDArray(ndarray, metaclass=_Kind):
     def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Any:
         """Return the array with a new axis of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
         if not inplace:
-            return _call_front("expand_dims", self, axis, **kwargs)
+            return self._expand_dims(axis, **kwargs)
         place = axis % (len(self.shape) + 1)
         return as_nd(ndarray.__getitem__(self, (*[slice(None)] * place, None)))
 
@@ -225,7 +231,7 @@ class NDArray(ndarray, metaclass=_Kind):
 
     def split(self, *args: Any, **kwargs: Any) -> Any:
         """``num_outputs`` parts along `axis`."""
-        return _call_front("SliceChannel", self, *args, **kwargs)
+        return self._SliceChannel(*args, **kwargs)
 
     def broadcast_to(self, *shape: Any, **kwargs: Any) -> Any:
         """Return the array repeated to `shape`."""
@@ -252,15 +258,11 @@ class NDArray(ndarray, metaclass=_Kind):
 
     def tostype(self, stype: str) -> Any:
         """Return the array in another storage, ``'csr'`` or ``'row_sparse'``; a copy as ``'default'``."""
-        from gluonx.compat.nd import sparse
-
-        return self.copy() if stype == "default" else sparse.cast_storage(self, stype)
+        return self.copy() if stype == "default" else kept_nd(sparse.cast_storage(self, stype))
 
     def as_np_ndarray(self) -> Any:
         """Return the same array as a ``gluonx.np.ndarray``: what is written to one is seen in the other."""
-        from gluonx.compat import kinds
-
-        return kinds.shared_np(self)
+        return NAMES["gluonx.nd.NDArray.as_np_ndarray"](self)
 
     def __reduce__(self) -> Any:
         return _unpickle_nd, super().__reduce__()[1]
@@ -391,9 +393,7 @@ def held_as_nd(array: Any) -> Any:
     """Return an array that is there already as an NDArray: what is written to one is the other's."""
     if array is None or type(array) in ND_KINDS or array.stype != "default":
         return array
-    from gluonx.compat import kinds
-
-    return kinds.shared_nd(array)
+    return NAMES["gluonx.np.ndarray.as_nd_ndarray"](array)
 
 
 def _is_int(item: Any) -> bool:
@@ -409,26 +409,9 @@ def _call(name: str, *inputs: Any, **attrs: Any) -> Any:
     return as_nd(op.rule(op.parse(attrs), *inputs))
 
 
-def _call_front(name: str, *args: Any, **kwargs: Any) -> Any:
-    from gluonx.compat import nd
-
-    return getattr(nd, name)(*args, **kwargs)
-
-
-# Methods that are the function of the same name with the array in front.
-_METHODS = (*METHODS, "batch_dot", "cumsum", "dot", "slice_assign", "slice_assign_scalar")
-
-
-def _method(name: str) -> Any:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return _call_front(name, self, *args, **kwargs)
-
-    method.__name__, method.__qualname__ = name, f"NDArray.{name}"
-    method.__doc__ = f"``mx.nd.{name}`` of this array."
-    if name in TABLE:
-        method.__signature__ = TABLE[name].signature(method=True)  # type: ignore[attr-defined]
-    return method
-
-
-for _name in _METHODS:
-    setattr(NDArray, _name, _method(_name))
+def kept_nd(value: Any) -> Any:
+    """Return a result with NDArrays in it: a sparse array whose values are one, or an NDArray."""
+    if isinstance(value, BaseSparseNDArray):
+        value._values = as_nd(value._handle)
+        return value
+    return as_nd(value)

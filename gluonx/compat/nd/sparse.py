@@ -12,9 +12,10 @@ from typing import Any
 
 from gluonx import sparse
 from gluonx._frames import door
-from gluonx.compat.nd.ndarray import as_nd
+from gluonx.compat.nd.names import RULES, Rule, module_of, written_nd
+from gluonx.compat.nd.ndarray import as_nd, kept_nd
 from gluonx.deferred import rows
-from gluonx.deferred.core import Handle, new_handle
+from gluonx.deferred.core import new_handle
 from gluonx.dtype import on_device
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, functions
 
@@ -38,14 +39,6 @@ __all__ = [
 ]
 
 
-def kept_nd(value: Any) -> Any:
-    """Return a result with NDArrays in it: a sparse array whose values are one, or an NDArray."""
-    if isinstance(value, BaseSparseNDArray):
-        value._values = as_nd(value._handle)
-        return value
-    return as_nd(value)
-
-
 def _of(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -59,21 +52,14 @@ add, subtract, multiply, divide = map(_of, (sparse.add, sparse.subtract, sparse.
 zeros, empty = _of(sparse.zeros), _of(sparse.empty)
 
 
-def _written(result: Any, out: Any) -> Any:
-    if out is None:
-        return kept_nd(result)
-    out[:] = result
-    return out
-
-
 def cast_storage(data: Any, stype: str, out: Any = None, name: Any = None) -> Any:
     """Return an array in another storage: ``'default'``, ``'csr'`` or ``'row_sparse'``."""
-    return _written(sparse.cast_storage(data, stype), out)
+    return written_nd(sparse.cast_storage(data, stype), out)
 
 
 def retain(data: Any, indices: Any, out: Any = None, name: Any = None) -> Any:
     """Return a row_sparse array with only the rows of some numbers."""
-    return _written(sparse.retain(data, indices), out)
+    return written_nd(sparse.retain(data, indices), out)
 
 
 def dot(
@@ -86,15 +72,10 @@ def dot(
     name: Any = None,
 ) -> Any:
     """Multiply two matrices, of which one or both may be sparse; see `gluonx.sparse.dot`."""
-    return _written(sparse.dot(lhs, rhs, transpose_a, transpose_b, forward_stype), out)
+    return written_nd(sparse.dot(lhs, rhs, transpose_a, transpose_b, forward_stype), out)
 
 
 # -- operators of mx.nd that take sparse arrays as they are ------------------------------------------------------------
-
-Rule = Callable[..., Any]  # (the operator on dense arrays, its arguments...) -> result, NotImplemented for a dense one
-
-RULES: dict[str, Rule] = {}
-"""By name of the operator."""
 
 _KEEP_ZEROS = (
     "abs arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p negative radians relu rint round sign "
@@ -229,43 +210,6 @@ def _replaced(array: Any, numbers: Any, part: Any) -> Any:
 RULES.update(dict.fromkeys(("sgd_update", "sgd_mom_update", "adam_update", "ftrl_update"), _step))
 
 
-def aware(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function `name` of ``mx.nd``, which uses its rule where an argument, or the result, is sparse."""
-    rule = RULES.get(name)
-    if rule is None:
-        return op
-
-    @functools.wraps(op)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        makes_one = name == "cast_storage"
-        if not makes_one and not any(isinstance(a, BaseSparseNDArray) for a in _flat(args, kwargs)):
-            return op(*args, **kwargs)
-        given = {key: value for key, value in kwargs.items() if key not in ("out", "name")}
-        found = rule(op, *args, **given)
-        return op(*args, **kwargs) if found is NotImplemented else _written(found, kwargs.get("out"))
-
-    return door(call)
-
-
-def _flat(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    first = args[0] if args else None
-    return [*args, *kwargs.values(), *(first if isinstance(first, (list, tuple)) else ())]
-
-
-def embedding(op: Callable[..., Any]) -> Callable[..., Any]:
-    """``Embedding``, which takes a row_sparse weight too."""
-
-    @functools.wraps(op)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        named = dict(zip(("data", "weight"), args, strict=False)) | kwargs
-        weight, data = named.get("weight"), named.get("data")
-        if isinstance(weight, RowSparseNDArray) and isinstance(data, Handle):
-            return kept_nd(functions.looked_up(weight, data))
-        return op(*args, **kwargs)
-
-    return door(call)
-
-
 def adagrad_update(
     weight: Any,
     grad: Any,
@@ -298,13 +242,7 @@ def adagrad_update(
         h[:] = h + g * g
         return w - lr * g / (h**0.5 + epsilon)
 
-    return _written(_step(step, weight, grad, history), weight if out is None else out)
+    return written_nd(_step(step, weight, grad, history), weight if out is None else out)
 
 
-def __getattr__(name: str) -> Any:
-    from gluonx.compat import nd
-
-    if name.startswith("__"):
-        raise AttributeError(name)
-    found = globals()[name] = getattr(nd, name)
-    return found
+__getattr__, _ = module_of(globals(), "nd")

@@ -23,12 +23,12 @@ import jax.export
 import numpy as np
 
 from gluonx.block.abstract import abstract
-from gluonx.compat import hybrid_forward, zoo
+from gluonx.compat import hybrid_forward, symbol, zoo
 from gluonx.compat import name as names
 from gluonx.compat import prefixes as naming
 from gluonx.compat.mode import Mode
 from gluonx.compat.symbol import files
-from gluonx.compat.symbol.emit import symbol_of
+from gluonx.compat.symbol.exporting import symbol_of
 from gluonx.compat.symbol.front import var
 from gluonx.compat.symbol.graph import Node, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS, complete
@@ -70,8 +70,6 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
         with contextlib.suppress(Exception):
             return _line_by_line(block, args)
     if naming.is_named(block) and (forward := zoo.forward_of(block)) is not None:
-        from gluonx.compat import symbol  # the namespace, which builds on this module
-
         with contextlib.suppress(Exception), _entering(block):
             return forward(block, symbol, *args)
     if block._children and _takes_symbols(block):
@@ -150,8 +148,6 @@ def _entering(block: Any) -> Iterator[None]:
 
 def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
     """Return what the ``hybrid_forward`` of a block makes of symbols; raises whatever it does where it needs arrays."""
-    from gluonx.compat import symbol  # the namespace, which builds on this module
-
     hybrid_forward.count_call(block)
     named = naming.is_named(block)
     params = {name: _variable_of(param, named) for name, param in block._reg_params.items()}

@@ -13,7 +13,7 @@ from gluonx.compat import attribute
 from gluonx.compat import name as names
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.compat.symbol import table
-from gluonx.compat.symbol.graph import Entry, Node
+from gluonx.compat.symbol.graph import Entry, Node, Outputs
 from gluonx.errors import FormatError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def marks_of(attr: Mapping[str, Any] | None) -> dict[str, str]:
     return attribute.current().get(found)
 
 
-def _single(value: Symbol, op: LegacyOp, what: str) -> Entry:
+def _single(value: Outputs, op: LegacyOp, what: str) -> Entry:
     if len(value._entries) != 1:
         raise ValueError(f"{op.name}: {what} must be one output, but a symbol of {len(value._entries)} was given")
     return value._entries[0]
@@ -86,16 +86,14 @@ def create(
     TypeError
         If an attribute is unknown or missing, or an input is no symbol.
     """
-    from gluonx.compat.symbol.symbol import Symbol
-
-    given: dict[str, Symbol] = {n: v for n, v in kwargs.items() if isinstance(v, Symbol)}
-    values = {n: v for n, v in kwargs.items() if not isinstance(v, Symbol) and not (v is None and n in op.inputs)}
+    given: dict[str, Outputs] = {n: v for n, v in kwargs.items() if isinstance(v, Outputs)}
+    values = {n: v for n, v in kwargs.items() if not isinstance(v, Outputs) and not (v is None and n in op.inputs)}
     symbols = [s for a in args for s in (a if isinstance(a, list | tuple) and op.variadic else [a])]
     if op.variadic:
         listed = values.pop(op.inputs[0], None)
         symbols += list(listed) if isinstance(listed, list | tuple) else []
-    positional = [s for s in symbols if isinstance(s, Symbol)]
-    rest = [s for s in symbols if not isinstance(s, Symbol) and s is not None]
+    positional = [s for s in symbols if isinstance(s, Outputs)]
+    rest = [s for s in symbols if not isinstance(s, Outputs) and s is not None]
     free = [n for n in op.attrs if n not in values]
     if len(rest) > len(free):
         raise TypeError(f"{op.name}: {rest[0]!r} is no symbol")
@@ -123,8 +121,8 @@ def create(
 def _bound_inputs(
     op: LegacyOp,
     name: str,
-    positional: Sequence[Symbol],
-    given: Mapping[str, Symbol],
+    positional: Sequence[Outputs],
+    given: Mapping[str, Outputs],
     texts: Mapping[str, str],
     marks: Mapping[str, str],
 ) -> list[Entry]:
@@ -163,11 +161,9 @@ def function(name: str, hint: str | None = None) -> Callable[..., Any]:
     op = table.get(name)
 
     def make(*args: Any, **kwargs: Any) -> Symbol:
-        from gluonx.compat.symbol.symbol import Symbol
-
         label, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
         kwargs.pop("out", None)
-        return Symbol(create(op, hint or name.lower(), args, kwargs, label, attr))
+        return Outputs.kind(create(op, hint or name.lower(), args, kwargs, label, attr))
 
     make.__name__ = make.__qualname__ = name
     arrays = ", ".join(f"*{n}" if op.variadic else n for n in op.inputs)

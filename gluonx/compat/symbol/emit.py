@@ -1,8 +1,9 @@
 """From what ran to a symbol of MXNet 2: the core operators by their names there.
 
-:func:`symbol_of` turns a :class:`~gluonx.export.record.Program` into nodes. `RULES` (filled by
-`gluonx.compat.symbol.rules`) says for each core operator what it becomes: a function ``rule(emit, step)`` that makes
-nodes with ``emit.node(...)`` and returns the entries of its outputs. An operator without a rule is named in the error.
+`gluonx.compat.symbol.exporting.symbol_of` turns a :class:`~gluonx.export.record.Program` into nodes. `RULES` (filled by
+`gluonx.compat.symbol.rules` and `rules_loss`) says for each core operator what it becomes: a function
+``rule(emit, step)`` that makes nodes with ``emit.node(...)`` and returns the entries of its outputs. An operator
+without a rule is named in the error.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from gluonx.compat.symbol import table
@@ -26,8 +26,6 @@ RULES: dict[str, Rule] = {}
 
 rule = into(RULES)
 """Makes the decorated function the rule of these operators."""
-
-_DERIVED = frozenset(["cast", "gather", "power", "read"])
 
 
 class Emit:
@@ -149,64 +147,3 @@ class Emit:
             return self.node("_npi_zeros", shape=value.shape, dtype=value.dtype.name)
         ones = self.node("_npi_ones", shape=value.shape, dtype=value.dtype.name)
         return self.node("_npi_multiply_scalar", ones, scalar=float(value.flat[0]), is_int=False)
-
-
-def symbol_of(program: Program) -> tuple[list[Entry], dict[str, np.ndarray]]:
-    """Return the graph of a program, and the constants it needs.
-
-    Raises
-    ------
-    GraphError
-        If MXNet has no operator for a step; all such operators are named.
-    """
-    import gluonx.compat.symbol.rules
-    import gluonx.compat.symbol.rules_loss  # noqa: F401 - both fill RULES
-
-    emit = Emit(program)
-    needed = program.needed()
-    missing = sorted({s.op.name for i, s in enumerate(program.steps) if i in needed and _rule(s) is None})
-    if missing:
-        raise GraphError(
-            f"MXNet has no operator for {', '.join(map(repr, missing))} of gluonx; this cannot be written as a symbol"
-        )
-    for number, step in enumerate(program.steps):
-        if number not in needed:
-            continue
-        rule = _rule(step)
-        assert rule is not None, "missing rules were found before"
-        try:
-            out = rule(emit, step)
-        except GraphError as error:
-            raise GraphError(f"operator '{step.op.name}' cannot be written as a symbol of MXNet: {error}") from None
-        for index, entry in enumerate(out if isinstance(out, list) else [out]):
-            emit.entries[Ref(number, index)] = entry
-    return [emit.array(ref) for ref in program.outputs], emit.constants
-
-
-def _rule(step: Step) -> Rule | None:
-    from gluonx.ops.registry import OPS
-
-    name = step.op.name
-    if getattr(step.op, "op", None) is not None:
-        rule = RULES.get(name) or (RULES.get(OPS[name].name) if name in OPS else None)
-        plain = not step.op.random and not any(isinstance(arg, Ref) for arg in step.args)
-        return _constant if rule is None and plain else rule
-    # An operator made by the engine, whatever it is called: only those that say what they are can be known.
-    kind = step.op.extra[0] if isinstance(step.op.extra, tuple) else None
-    if kind in _DERIVED:
-        return RULES[f"derived {kind}"]
-    return RULES[name] if step.op.extra is None and name in ("copy", "stop_gradient") else None
-
-
-def _constant(emit: Emit, step: Step) -> Any:
-    """Compute an operator without inputs, and keep what it gives as arrays."""
-    if any(is_open(out.shape) for out in step.outs):
-        raise GraphError("its size is one that an input may have any of")
-    with jax.ensure_compile_time_eval():
-        out = step.op.fn(*step.args)
-    values = [np.asarray(v) for v in (out if isinstance(out, tuple | list) else (out,))]
-    entries = []
-    for value in values:
-        emit.program.leaves.append((None, value))
-        entries.append(emit.leaf(len(emit.program.leaves) - 1))
-    return entries

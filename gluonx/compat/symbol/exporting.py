@@ -13,19 +13,79 @@ import jax.export
 import numpy as np
 
 from gluonx.compat import prefixes as naming
-from gluonx.compat.symbol import files
-from gluonx.compat.symbol.emit import symbol_of
-from gluonx.compat.symbol.graph import aux_nodes, variables, walk
+from gluonx.compat.symbol import files, rules, rules_loss
+from gluonx.compat.symbol.emit import RULES, Emit, Rule
+from gluonx.compat.symbol.graph import Entry, aux_nodes, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.symbol import Symbol
 from gluonx.deferred.graph import at_one_moment
 from gluonx.deferred.shapes import Unknown
-from gluonx.errors import ShapeError, UninitializedError
-from gluonx.export.record import record_forward, recorded
+from gluonx.errors import GraphError, ShapeError, UninitializedError
+from gluonx.export.record import Program, Ref, Step, is_open, record_forward, recorded
 from gluonx.files import save_arrays
+from gluonx.ops.registry import OPS
 
+del rules, rules_loss  # imported for the rules that they enter
+
+_DERIVED = frozenset(["cast", "gather", "power", "read"])
 NESTING = "__nesting__"
 """The attribute of a graph's first input that says how arguments and results are nested."""
+
+
+def symbol_of(program: Program) -> tuple[list[Entry], dict[str, np.ndarray]]:
+    """Return the graph of a program, and the constants it needs.
+
+    Raises
+    ------
+    GraphError
+        If MXNet has no operator for a step; all such operators are named.
+    """
+    emit = Emit(program)
+    needed = program.needed()
+    missing = sorted({s.op.name for i, s in enumerate(program.steps) if i in needed and _rule(s) is None})
+    if missing:
+        raise GraphError(
+            f"MXNet has no operator for {', '.join(map(repr, missing))} of gluonx; this cannot be written as a symbol"
+        )
+    for number, step in enumerate(program.steps):
+        if number not in needed:
+            continue
+        rule = _rule(step)
+        assert rule is not None, "missing rules were found before"
+        try:
+            out = rule(emit, step)
+        except GraphError as error:
+            raise GraphError(f"operator '{step.op.name}' cannot be written as a symbol of MXNet: {error}") from None
+        for index, entry in enumerate(out if isinstance(out, list) else [out]):
+            emit.entries[Ref(number, index)] = entry
+    return [emit.array(ref) for ref in program.outputs], emit.constants
+
+
+def _rule(step: Step) -> Rule | None:
+    name = step.op.name
+    if getattr(step.op, "op", None) is not None:
+        rule = RULES.get(name) or (RULES.get(OPS[name].name) if name in OPS else None)
+        plain = not step.op.random and not any(isinstance(arg, Ref) for arg in step.args)
+        return _constant if rule is None and plain else rule
+    # An operator made by the engine, whatever it is called: only those that say what they are can be known.
+    kind = step.op.extra[0] if isinstance(step.op.extra, tuple) else None
+    if kind in _DERIVED:
+        return RULES[f"derived {kind}"]
+    return RULES[name] if step.op.extra is None and name in ("copy", "stop_gradient") else None
+
+
+def _constant(emit: Emit, step: Step) -> Any:
+    """Compute an operator without inputs, and keep what it gives as arrays."""
+    if any(is_open(out.shape) for out in step.outs):
+        raise GraphError("its size is one that an input may have any of")
+    with jax.ensure_compile_time_eval():
+        out = step.op.fn(*step.args)
+    values = [np.asarray(v) for v in (out if isinstance(out, tuple | list) else (out,))]
+    entries = []
+    for value in values:
+        emit.program.leaves.append((None, value))
+        entries.append(emit.leaf(len(emit.program.leaves) - 1))
+    return entries
 
 
 def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tuple[Symbol, dict[str, np.ndarray]]:

@@ -7,8 +7,8 @@ of a node exist before it does (:mod:`gluonx.compat.symbol.files` sees to it for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.compat.symbol.table import OUTPUT_NAMES
@@ -25,6 +25,15 @@ _RENAMED = {"decimal": "decimals", "is_ascend_s": "is_ascend"}
 def is_hidden(key: str) -> bool:
     """Return whether an attribute is one of the user's or of the tools', and none of the operator's."""
     return (key.startswith("__") and key.endswith("__")) or key in _HIDDEN or key.endswith(("_lr_mult", "_wd_mult"))
+
+
+class Outputs:
+    """Base of `Symbol`: what composing symbols has to know of that class, which is made with what composes them."""
+
+    __slots__ = ()
+    _entries: list[Entry]
+    kind: ClassVar[Callable[[list[Entry]], Any]]
+    """The class itself, which makes a symbol of entries."""
 
 
 class Node:

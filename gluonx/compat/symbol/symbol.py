@@ -14,17 +14,18 @@ from gluonx._frames import warn
 from gluonx.compat.symbol import files, infer
 from gluonx.compat.symbol.compose import function
 from gluonx.compat.symbol.executor import Executor
-from gluonx.compat.symbol.graph import Entry, Node, aux_nodes, entry_name, is_hidden, variables, walk
+from gluonx.compat.symbol.graph import Entry, Node, Outputs, aux_nodes, entry_name, is_hidden, variables, walk
 from gluonx.compat.symbol.methods import Methods
 from gluonx.compat.symbol.run import GraphBlock
 from gluonx.errors import GluonxError, ShapeError
+from gluonx.extensions import NAMES
 from gluonx.np.handle import ndarray
 from gluonx.sparse import zeros as sparse_zeros
 
 _DYNAMIC = frozenset(["_contrib_boolean_mask", "_npi_unique", "_npx_nonzero", "_npi_bincount", "_npi_delete"])
 
 
-class Symbol(Methods):
+class Symbol(Methods, Outputs):
     """One or several outputs of a graph; :mod:`gluonx.symbol` tells what symbols are.
 
     Examples
@@ -512,9 +513,10 @@ class Symbol(Methods):
 
     def __call_block__(self, block: Any, args: tuple[Any, ...]) -> Any:
         """Call a block with symbols; see `gluonx.extensions`."""
-        from gluonx.compat.symbol.calling import call_with_symbols  # it builds on this module
+        return NAMES["gluonx.symbol.call"](block, args)
 
-        return call_with_symbols(block, args)
+
+Outputs.kind = Symbol
 
 
 def _both(attrs: Mapping[str, str]) -> dict[str, str]:

@@ -127,9 +127,11 @@ rule("Where")(lambda call: gnp.where(call[0], call[1], call[2]))
 @rule("Clip")
 def _clip(call: Call) -> Any:
     x = call[0]
-    low, high = call[1], call[2]
-    if call.opset < 11:
-        low, high = call.attr("min"), call.attr("max")
+    ends = (call.attr("min"), call.attr("max")) if call.opset < 11 else (call.raw(1), call.raw(2))
+    numbers = [end.item() if isinstance(end, np.ndarray) and end.size == 1 else end for end in ends]
+    if x.dtype.kind == "f" and all(end is None or isinstance(end, float) for end in numbers):
+        return gnp.clip(x, *numbers) if numbers != [None, None] else x
+    low, high = ends if call.opset < 11 else (call[1], call[2])
     if low is not None:
         x = gnp.maximum(x, low)
     return gnp.minimum(x, high) if high is not None else x

@@ -8,16 +8,14 @@ which is read when a program is built, as XLA's programs read it when they are c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from gluonx.ops.host.elementwise import inverse_error
-from gluonx.ops.host.rules import Call, rule
-
-Fn = Callable[..., Any]
+from gluonx.ops.host.rules import Call, Fn, rule
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA

@@ -8,15 +8,12 @@ have the values that XLA gives where C leaves them open.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
-from gluonx.ops.host.rules import LOW, RULES, WIDER, Call, is_inexact, rule, widened
-
-Fn = Callable[..., Any]
+from gluonx.ops.host.rules import LOW, RULES, WIDER, Call, Fn, is_inexact, rule, widened
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -515,36 +512,10 @@ def _erf_inv(call: Call) -> Fn:
     return inverse_error if dtype not in LOW else lambda x: inverse_error(x.astype(_F32)).astype(dtype)
 
 
-@rule("igamma_grad_a")
-def _igamma_grad_a(call: Call) -> Fn:
-    """By the implicit derivative of a draw, for which JAX has the series as a program: dP/da = -dx/da * density."""
-    import jax
-    from jax import lax
-
-    from gluonx.ops.host.jaxprs import Block
-
-    def series(a: Any, x: Any) -> Any:
-        moved: Any = lax.random_gamma_grad(a, x)  # type: ignore[call-arg]  # a wrapper hides its signature
-        return -moved * lax.exp((a - 1) * lax.log(x) - x - lax.lgamma(a))
-
-    with jax.enable_x64(True):
-        aval = jax.ShapeDtypeStruct(call.shape, _F64)
-        block = Block(jax.make_jaxpr(series)(aval, aval))
-    dtype = call.dtype
-    call.cost = block.cost
-
-    def run(a: Any, x: Any) -> Any:
-        found = block(a.astype(_F64), x.astype(_F64))[0]
-        return np.where((x == 0) & (a > 0), 0.0, found).astype(dtype)
-
-    return run
-
-
 elementwise_names = frozenset(RULES)
 """Every primitive whose rule stands in this module."""
 
 BROADCASTING = elementwise_names - {
-    "igamma_grad_a",
     "bitcast_convert_type",
     "convert_element_type",
     "reduce_precision",

@@ -7,14 +7,11 @@ A factorization that fails gives NaN, as in JAX, and no exception.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gluonx.ops.host.rules import WIDER, Call, rule
-
-Fn = Callable[..., Any]
+from gluonx.ops.host.rules import WIDER, Call, Fn, rule
 
 
 def _checked(call: Call) -> None:

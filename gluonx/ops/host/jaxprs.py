@@ -25,11 +25,12 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import lax
 from jax.extend import core
 
 from gluonx.ops.cpu.natively import default_branch
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
-from gluonx.ops.host.rules import RULES, Call, Spec, Unsupported, rule
+from gluonx.ops.host.rules import RULES, Call, Fn, Spec, Unsupported, rule
 from gluonx.thresholds import threshold
 
 __all__ = ["Block", "HostProgram", "Unsupported"]
@@ -482,5 +483,75 @@ def _scan(call: Call) -> Callable[..., Any]:
             for y, value in zip(ys, found[carried:], strict=True):
                 y[i] = value
         return (*carry, *ys)[0] if single else (*carry, *ys)
+
+    return run
+
+
+@rule("reduce")
+def _reduce_by(call: Call) -> Fn:
+    """Any associative function: halves of what is left are combined until one is left."""
+    inner = call.params["jaxpr"]
+    axes = tuple(map(int, call.params["dimensions"]))
+    count = len(call.outs)
+    if not _is_elementwise(inner):
+        raise call.unsupported("a function that is not elementwise")
+    block, rank = Block(inner), len(call.ins[0].shape)
+    order = (*axes, *[axis for axis in range(rank) if axis not in axes])
+    length = math.prod(call.ins[0].shape[axis] for axis in axes)
+    shape, dtypes = call.shape, [out.dtype for out in call.outs]
+    call.cost = float(call.ins[0].size) * max(block.cost, 1)
+
+    def combined(left: list[Any], right: list[Any]) -> list[Any]:
+        return [np.broadcast_to(x, np.shape(y)) for x, y in zip(block(*left, *right), right, strict=True)]
+
+    def run(*arrays: Any) -> Any:
+        xs = [x.transpose(order).reshape(length, *shape) for x in arrays[:count]]
+        left = length
+        while left > 1:
+            half, odd = left // 2, left % 2
+            # Neighbours are combined, so that the order of elements is kept.
+            found = combined([x[0 : 2 * half : 2] for x in xs], [x[1 : 2 * half : 2] for x in xs])
+            xs = [np.concatenate([y, x[2 * half :]]) if odd else y for x, y in zip(xs, found, strict=True)]
+            left = half + odd
+        starts = [np.broadcast_to(x, shape) for x in arrays[count:]]
+        outs = combined(starts, [x[0] for x in xs]) if left else starts
+        outs = [np.asarray(x).astype(dtype, copy=False) for x, dtype in zip(outs, dtypes, strict=True)]
+        return outs[0] if count == 1 else outs
+
+    return run
+
+
+def _is_elementwise(jaxpr: Any) -> bool:
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    for eqn in inner.eqns:
+        nested = eqn.params.get("jaxpr")
+        if nested is not None and eqn.primitive.name in ("jit", "pjit"):
+            if not _is_elementwise(nested):
+                return False
+        elif eqn.primitive.name not in elementwise.elementwise_names:
+            return False
+    return True
+
+
+# Running sums.
+
+
+@rule("igamma_grad_a")
+def _igamma_grad_a(call: Call) -> Fn:
+    """By the implicit derivative of a draw, for which JAX has the series as a program: dP/da = -dx/da * density."""
+
+    def series(a: Any, x: Any) -> Any:
+        moved: Any = lax.random_gamma_grad(a, x)  # type: ignore[call-arg]  # a wrapper hides its signature
+        return -moved * lax.exp((a - 1) * lax.log(x) - x - lax.lgamma(a))
+
+    with jax.enable_x64(True):
+        aval = jax.ShapeDtypeStruct(call.shape, np.float64)
+        block = Block(jax.make_jaxpr(series)(aval, aval))
+    dtype = call.dtype
+    call.cost = block.cost
+
+    def run(a: Any, x: Any) -> Any:
+        found = block(a.astype(np.float64), x.astype(np.float64))[0]
+        return np.where((x == 0) & (a > 0), 0.0, found).astype(dtype)
 
     return run

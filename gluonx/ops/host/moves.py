@@ -6,15 +6,13 @@ Most give a view. Positions outside of an array are clamped, filled or dropped a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jax import lax
 
-from gluonx.ops.host.rules import LOW, WIDER, Call, is_inexact, rule
-
-Fn = Callable[..., Any]
+from gluonx.ops.host.rules import LOW, WIDER, Call, Fn, is_inexact, rule
 
 _SMALL = 1 << 14  # elements; larger arrays are broadcast as views
 

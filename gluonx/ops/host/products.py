@@ -7,15 +7,12 @@ float32 add in float32, as XLA's do; those of 16-bit floats in float32, those of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gluonx.ops.host.moves import padded, strided
-from gluonx.ops.host.rules import LOW, Call, rule
-
-Fn = Callable[..., Any]
+from gluonx.ops.host.rules import LOW, Call, Fn, rule
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 

@@ -80,7 +80,8 @@ class Call:
         return Unsupported(f"{self.name}: {what}")
 
 
-Rule = Callable[[Call], Callable[..., Any]]
+Fn = Callable[..., Any]  # what runs a primitive: its arrays in, its results out
+Rule = Callable[[Call], Fn]
 
 RULES: dict[str, Rule] = {}
 """The rule of every primitive, by the primitive's name."""

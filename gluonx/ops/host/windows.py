@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gluonx.ops.host.moves import padded, strided
 from gluonx.ops.host.reductions import MONOIDS, identity, monoid, worker_of
-from gluonx.ops.host.rules import LOW, WIDER, Call, rule
-
-Fn = Callable[..., Any]
+from gluonx.ops.host.rules import LOW, WIDER, Call, Fn, rule
 
 _FEW = 64  # elements of a window
 _F32 = np.dtype(np.float32)
