@@ -233,8 +233,6 @@ MODULE_STATE = {
     "compat/alias/hook.py _asked": "empty but within a look-up",
     "compat/modes.py _LOOKED_UP": REGISTERED,
     "compat/nd/scalar_types.py _made": NOUN,
-    "compat/nd/names.py RULES": REGISTERED,
-    "compat/nd/names.py RULES": REGISTERED,
     "compat/operator.py _REGISTRY": REGISTERED,
     "compat/operators/row.py TABLE": REGISTERED,
     "compat/operators/training.py _before": "while gluonx stands for mxnet: the names of before",
