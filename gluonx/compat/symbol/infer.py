@@ -106,7 +106,9 @@ class _Search:
         if self.met.get(id(node)) == inputs:
             return
         self.met[id(node)] = inputs
-        known = complete(self.found.get((id(node), 0)))
+        known = all(complete(self.found.get((id(node), i))) for i in range(node.nout))
+        if known and all(map(complete, inputs)):
+            return
         key = (*inputs, *[self.types.get(id(source)) for source, _ in node.inputs], known)
         told = node.told.get(key)
         where = f"node '{node.name}' ({node.op.name})"  # type: ignore[union-attr]
