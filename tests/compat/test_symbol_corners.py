@@ -12,6 +12,7 @@ import gluonx as mx
 from gluonx import nd
 from gluonx.compat import prefixes
 from gluonx.compat import symbol as sym
+from gluonx.compat.symbol import infer
 from gluonx.errors import GraphError
 from lib import TESTS
 
@@ -50,6 +51,24 @@ def test_an_output_that_needs_a_gradient_is_named():
     bound.forward(is_train=True)
     with pytest.raises(ValueError, match="the output 'e_output' is no loss"):
         bound.backward([nd.ones(2)])
+
+
+def test_a_graph_that_grows_under_questions_asks_each_node_once(monkeypatch):
+    """keras-mxnet asks for shapes after each layer: all nodes were inferred anew each time."""
+    asked = []
+    ask = infer._Search.ask
+    monkeypatch.setattr(
+        infer._Search, "ask", lambda self, node, *rest: (asked.append(node.name), ask(self, node, *rest))[1]
+    )
+    net = sym.var("d", shape=(0, 4))
+    for i in range(20):
+        net = sym.relu(sym.FullyConnected(net, num_hidden=4 + i, name=f"fc{i}"), name=f"act{i}")
+        assert net.infer_shape_partial()[1] == [(0, 4 + i)]
+    assert len(asked) <= 3 * 40
+    asked.clear()
+    for batch in (2, 3, 2):
+        assert net.infer_shape_partial(d=(batch, 4))[1] == [(batch, 23)]
+    assert len(asked) == 2 * 40
 
 
 def test_a_second_backward_leaves_states_and_does_not_draw_again():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as onp
@@ -15,6 +15,13 @@ from gluonx.compat.model import load_checkpoint
 from gluonx.compat.module.base import called
 from gluonx.compat.module.module import Module
 from gluonx.compat.symbol.executor import Executor
+
+
+class _Fed(Module):
+    """A module whose parameters are initialized as the symbol lists them."""
+
+    def _drawn(self, names: Sequence[str]) -> Sequence[str]:
+        return names
 
 
 class FeedForward:
@@ -129,7 +136,7 @@ class FeedForward:
         if isinstance(eval_data, (tuple, list)):
             eval_data = self._iterator(*eval_data, training=False)
         names = [[d[0] for d in described] for described in (data.provide_data, data.provide_label)]
-        module = Module(self.symbol, *names, logger=logger or logging, context=self.ctx)
+        module = _Fed(self.symbol, *names, logger=logger or logging, context=self.ctx)
         if self.epoch_size is not None:  # an epoch goes on where the one before it ended
             data.reset()
             data = ResizeIter(data, self.epoch_size, reset_internal=False)

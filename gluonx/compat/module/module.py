@@ -361,9 +361,13 @@ class Module(BaseModule):
             (self._param_names, self._executor.arg_dict, arg_params),
             (self._aux_names, self._executor.aux_dict, aux_params),
         ):
-            for name in sorted(names):  # the order in which MXNet draws
+            for name in self._drawn(names):
                 self._begin(name, bound[name], given, initializer, allow_missing, attrs.get(name))
         self.params_initialized = True
+
+    def _drawn(self, names: Sequence[str]) -> Sequence[str]:
+        """Return names in the order in which an initializer is asked, and so draws its numbers."""
+        return sorted(names)
 
     def _begin(self, name: str, array: Any, given: Any, initializer: Any, allow_missing: bool, attrs: Any) -> None:
         if given is not None and name in given:

@@ -124,14 +124,16 @@ def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list
                 name = op.input_names(attrs)[i] if not op.variadic else f"arg{i}"
                 blanks[i] = _Blank(name, shape, seed, takes_batch)
                 inputs.append(blanks[i].handle)
-        op.run(inputs, attrs)
+        with contextlib.suppress(*ended):  # here already: what JAX sees raised costs it more than the shapes
+            op.run(inputs, attrs)
 
     structs = [jax.ShapeDtypeStruct(s, np.float32) for s in shapes if s is not None and _known(s)]
     # An input that no operator can tell ends the run, as a rule's look at a shape that is None does; what was learned
     # before is all that there is to know, and what is wrong comes up again when the operator runs on whole shapes.
     # With a symbolic size JAX raises whatever it does where that matters.
     opened = any(shape is not None and is_open(shape) for shape in shapes)
-    with contextlib.suppress(Exception if opened else DeferredInitializationError, TypeError):
+    ended = (Exception if opened else DeferredInitializationError, TypeError)
+    with contextlib.suppress(*ended):
         infer(forward, [jax.ShapeDtypeStruct((), np.float32), *structs])
     found = [s if b is None else b.shape for s, b in zip(shapes, blanks, strict=True)]
     return [None if shape == (-1, -1, -1) else shape for shape in found]

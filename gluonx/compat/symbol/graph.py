@@ -52,9 +52,11 @@ class Node:
         How many outputs others can use.
     subgraphs : tuple of Symbol
         Of control-flow operators.
+    told : dict
+        What it told of shapes, by what was known of them; see `gluonx.compat.symbol.infer`.
     """
 
-    __slots__ = ("__weakref__", "attrs", "inputs", "name", "nout", "op", "parsed", "subgraphs")
+    __slots__ = ("__weakref__", "attrs", "inputs", "name", "nout", "op", "parsed", "subgraphs", "told")
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class Node:
     ) -> None:
         self.name, self.op, self.inputs, self.attrs = name, op, list(inputs), dict(attrs or {})
         self.subgraphs = subgraphs
+        self.told: dict[Any, Any] = {}
         self.parsed: Any = None
         self.nout = 1
         if op is not None:

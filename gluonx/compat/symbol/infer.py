@@ -31,6 +31,7 @@ DTYPE_NUMBERS = (
 """The dtypes by the numbers that MXNet keeps in ``__dtype__``."""
 
 _ROUNDS = 4
+_KEPT = 16  # answers of a node
 _NO_FLOAT = {
     "_npi_argmax": "int64",
     "_npi_argmin": "int64",
@@ -96,12 +97,34 @@ class _Search:
             self.news = True
 
     def visit(self, node: Node) -> None:
-        assert node.op is not None
-        where = f"node '{node.name}' ({node.op.name})"
+        """Learn what a node tells of its inputs and outputs.
+
+        That depends on what is known of them alone, and is kept with the node: a program that asks for shapes while it
+        builds a graph asks for those of all nodes each time.
+        """
         inputs = self.inputs(node)
         if self.met.get(id(node)) == inputs:
             return
         self.met[id(node)] = inputs
+        known = all(complete(self.found.get((id(node), i))) for i in range(node.nout))
+        if known and all(map(complete, inputs)):
+            return
+        key = (*inputs, *[self.types.get(id(source)) for source, _ in node.inputs], known)
+        told = node.told.get(key)
+        where = f"node '{node.name}' ({node.op.name})"  # type: ignore[union-attr]
+        if told is None:
+            told = self.ask(node, inputs, known, where)
+            if len(node.told) < _KEPT and node.op.name != "Custom":  # type: ignore[union-attr]
+                node.told[key] = told
+        of_inputs, of_outputs = told
+        for entry, shape in zip(node.inputs, of_inputs, strict=False):
+            self.learn(entry, shape, f"an input of {where}")
+        for index, shape in enumerate(of_outputs):
+            self.learn((node, index), shape, where)
+
+    def ask(self, node: Node, inputs: list[Shape | None], known: bool, where: str) -> tuple[list[Any], list[Any]]:
+        """Return the shapes of a node's inputs and, unless they are `known`, of its outputs, as far as it tells."""
+        assert node.op is not None
         if not all(map(complete, inputs)):
             with _named(where):
                 try:
@@ -112,16 +135,40 @@ class _Search:
                     if not any(shape and not complete(shape) for shape in inputs):
                         raise
                     completed = inputs  # a size that is open may be what it stumbled upon
-            for entry, shape in zip(node.inputs, completed, strict=True):
-                self.learn(entry, shape, f"an input of {where}")
-            inputs = self.inputs(node)
+            inputs = [
+                _merged(old, None if new is None else tuple(max(n, 0) for n in new), f"an input of {where}")
+                for old, new in zip(inputs, completed, strict=True)
+            ]
         if not all(map(complete, inputs)):
-            self.visit_open(node, inputs, where)
-        elif not complete(self.found.get((id(node), 0))):
-            with _named(where):
-                found = self.outputs(node, inputs)
-            for index, shape in enumerate(found):
-                self.learn((node, index), shape, where)
+            return self.ask_open(node, inputs)
+        with _named(where):
+            return inputs, [] if known else self.outputs(node, inputs)
+
+    def ask_open(self, node: Node, inputs: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Return what a node tells where some sizes are not known: they are symbolic, one for the same axis."""
+        assert node.op is not None
+        scope = jax.export.SymbolicScope()
+
+        def opened(shape: Shape | None) -> Any:
+            text = ",".join([str(n) if n > 0 else f"u{axis}" for axis, n in enumerate(shape or ())])
+            return jax.export.symbolic_shape(text, scope=scope) if text else shape
+
+        given = [opened(shape) for shape in inputs]
+        if all(shape is None for shape in given):
+            return inputs, []
+        found: list[Any] = []
+        with contextlib.suppress(Exception):  # JAX raises whatever it does where a size matters
+            given = node.op.infer(given, node.parsed)
+            if not any(shape is None for shape in given):
+                found = self.outputs(node, given)
+
+        def known(shape: Any) -> Shape | None:
+            return None if shape is None else tuple([0 if is_open((n,)) else n for n in shape])
+
+        where = f"an input of node '{node.name}' ({node.op.name})"
+        return [_merged(old, known(new), where) for old, new in zip(inputs, given, strict=True)], list(
+            map(known, found)
+        )
 
     def look_back(self, node: Node) -> None:
         """Learn the shapes of a node's inputs from what is known of its result."""
@@ -136,28 +183,6 @@ class _Search:
     def inputs(self, node: Node) -> list[Shape | None]:
         """Return what is known of a node's inputs."""
         return [self.found.get((id(source), index)) for source, index in node.inputs]
-
-    def visit_open(self, node: Node, inputs: list[Any], where: str) -> None:
-        """Learn what a node tells where some sizes are not known: they are symbolic, the same one for the same axis."""
-        assert node.op is not None
-        scope = jax.export.SymbolicScope()
-
-        def opened(shape: Shape | None) -> Any:
-            text = ",".join([str(n) if n > 0 else f"u{axis}" for axis, n in enumerate(shape or ())])
-            return jax.export.symbolic_shape(text, scope=scope) if text else shape
-
-        given = [opened(shape) for shape in inputs]
-        if all(shape is None for shape in given):
-            return
-        found: list[Any] = []
-        with contextlib.suppress(Exception):  # JAX raises whatever it does where a size matters
-            given = node.op.infer(given, node.parsed)
-            if not any(shape is None for shape in given):
-                found = self.outputs(node, given)
-        entries = [*node.inputs, *[(node, i) for i in range(len(found))]]
-        for entry, shape in zip(entries, [*given, *found], strict=True):
-            known = None if shape is None else tuple([0 if is_open((n,)) else n for n in shape])
-            self.learn(entry, known, where)
 
     def outputs(self, node: Node, inputs: list[Any]) -> list[Shape]:
         """Return the shapes of what comes out, by running the operator on shapes."""

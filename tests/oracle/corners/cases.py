@@ -358,7 +358,7 @@ def graphs_of_blocks():
 
 
 def order_of_initialization():
-    """A module gives its parameters values in the order of their names."""
+    """A module gives its parameters values in the order of their names, a FeedForward as the symbol lists them."""
     seen = []
 
     class Seen(mx.init.Initializer):
@@ -372,7 +372,11 @@ def order_of_initialization():
     module = mx.mod.Module(mx.sym.FullyConnected(hidden, num_hidden=2, name="a"), label_names=None)
     module.bind([("data", (2, 4))])
     module.init_params(Seen())
-    return seen
+    by_module, seen[:] = list(seen), []
+    loss = mx.sym.SoftmaxOutput(module.symbol, name="softmax")
+    model = mx.model.FeedForward(loss, num_epoch=1, initializer=Seen(), numpy_batch_size=2)
+    model.fit(np.ones((4, 4), "float32"), np.zeros(4, "float32"))
+    return by_module, seen
 
 
 def whole_numbers_rounded():
