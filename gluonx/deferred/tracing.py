@@ -14,6 +14,7 @@ import contextlib
 import copy
 import functools
 import itertools
+import re
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from types import FunctionType
@@ -401,7 +402,7 @@ class Traced:
         It takes as long to write as a tenth of the trace, so it is written for who asks.
         """
         if self._text is None and not self._closed.consts:
-            self._text = str(self._closed.jaxpr), hides_code(self._closed.jaxpr)
+            self._text = _written(self._closed.jaxpr), hides_code(self._closed.jaxpr)
         return self._text
 
     @property
@@ -575,7 +576,7 @@ def _output(leaf: object, trace: Trace, name: str) -> Any:
 MANY_TRACES = threshold("traces.kinds")
 
 
-_DERIVED = frozenset(["custom_jvp_call", "custom_vjp_call"])
+_DERIVED = {"custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vmap_call": "call"}
 _SHOWN = frozenset(["ctx_mesh", "impl"])  # parameters that are callable, but named in full by the text
 
 
@@ -592,7 +593,7 @@ def hides_code(value: Any, derivatives: bool = True) -> bool:
 
 def _hides(eqn: Any, derivatives: bool) -> bool:
     if eqn.primitive.name in _DERIVED:
-        return derivatives or hides_code(eqn.params["call_jaxpr"], derivatives)
+        return derivatives or hides_code(eqn.params[_DERIVED[eqn.primitive.name]], derivatives)
     return any(hides_code(p, derivatives) for name, p in eqn.params.items() if name not in _SHOWN)
 
 
@@ -610,7 +611,15 @@ def _gradient_text(op: DerivedOp, inputs: Sequence[Any], outputs: Sequence[Any])
 
     with keeping_64_bits(needs_64_bits(op, inputs)):
         closed = jax.make_jaxpr(back)([outputs[i] for i in heads], *inputs)
-    return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else str(closed.jaxpr)
+    return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else _written(closed.jaxpr)
+
+
+def _written(jaxpr: Any) -> str:
+    """Return a jaxpr as text, without the places in memory of functions that it hides."""
+    return _ADDRESS.sub("", str(jaxpr))
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def _is_inexact(struct: Shaped) -> bool:

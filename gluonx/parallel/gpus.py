@@ -7,6 +7,12 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities and 
 https://docs.nvidia.com/cuda/ada-tuning-guide/ (shared memory), its counts, caches and clock those of
 https://resources.nvidia.com/en-us-data-center-overview/l4-gpu-datasheet and
 https://www.techpowerup.com/gpu-specs/l4.c4091, and its memory what `nvidia-smi` says of one (23034 MiB).
+
+Products, memory's bandwidth and NVLink were compared with what others copied from NVIDIA's sheets, and agree:
+https://glennklockwood.com/garden/processors/A100, /h100 (of the H200 as well) and /B200 (HGX at 1,000 W; 8 TB/s, where
+XLA's description, which is used, has 7.67),
+https://itkb.uw.cz/2026/06/nvidia-h200-vs-b300-precisions-cores.html (H200),
+https://grokipedia.com/page/NVIDIA_L4_vs_L40S (L4: 242 TFLOP/s with sparsity, of which half counts here).
 """
 
 from __future__ import annotations

@@ -107,6 +107,8 @@ def _gpus(name: str, kind: str, parts: list[int]) -> tuple[list[Any], Chip, int]
                 if not _begin_plugin():
                     raise _missing(name, "CUDA", "a machine", "gpu-plan", str(error)) from error
                 found = topologies.get_topology_desc(**asked)
+    except DeviceError:
+        raise
     except (NotImplementedError, RuntimeError, ValueError) as error:
         told = str(error).strip().partition("\n")[0]
         raise DeviceError(f"{name!r} is no topology of GPUs that can be had: {told}") from error

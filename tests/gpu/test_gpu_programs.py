@@ -396,3 +396,35 @@ def test_models(name, size, dtype, chip):
     net.cast(dtype)
     text = gradient(net, [onp.zeros((2, 3, size, size), "float32")], chip, dtype)
     assert "__cudnn$conv" in text
+
+
+def planned(batch=32, mesh="h100:1", how=None, **rest):
+    net = nn.TransformerEncoder(4, 64, 256, 2, 0.0, 0.0, activation="gelu")
+    net.cast("bfloat16")
+    net.hybridize(**(how or {}))
+    x = jax.ShapeDtypeStruct((batch, 64, 64), "bfloat16")
+    return parallel.plan(net, x, loss.L2Loss(), "adam", labels=x, mesh=mesh, **rest)
+
+
+def test_the_memory_of_a_plan_follows_what_saves_it(chip):
+    """Layers computed again, a part of the batch at a time (accumulation), and weights and states split over two."""
+    plain = planned()
+    kinds = plain.weights + plain.states + plain.batch
+    assert plain.needed == kinds + plain.activations and plain.states == 2 * plain.weights == 2 * plain.gradients
+    again = planned(how={"remat": "layer"})
+    assert again.activations < 0.5 * plain.activations and again.flops > 1.2 * plain.flops
+    assert planned(16).activations < 0.65 * plain.activations
+    split = planned(mesh="h100:2", rules=[parallel.fsdp()])
+    assert split.weights + split.states < 0.55 * (plain.weights + plain.states)
+    assert {c["kind"] for c in split.collectives} >= {"all-gather"}
+
+
+def test_equal_layers_with_fused_attention_are_one_loop(chip):
+    net = nn.TransformerEncoder(4, 64, 256, 2, 0.0, 0.0, activation="gelu")
+    net.cast("bfloat16")
+    net.hybridize(scan=True)
+    x = jax.ShapeDtypeStruct((4, 16, 64), "bfloat16")
+    text = planning._recorded(net, x, loss.L2Loss(), "adam", None, x, "h100:1", None, (), False).compile().as_text()
+    # The loops are apart, so the backward one computes the forward of a layer again.
+    assert cudnn_calls(text) == ["fmhaSoftmax", "fmhaSoftmax", "fmhaSoftmaxBackward"]
+    assert hlo.read(text, on(1, data=1)).loops == 2
