@@ -63,7 +63,7 @@ from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Update
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
 from gluonx.optimizer.stepvector import StepVector
-from gluonx.optimizer.wrapped import wrap
+from gluonx.optimizer.wrapped import wrapped
 from gluonx.sharding import is_spread, replicated
 from gluonx.thresholds import threshold
 
@@ -261,7 +261,9 @@ def _told_value(op: DerivedOp) -> DerivedOp:
     return found
 
 
-def _scheduled(optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None) -> Any:
+def _scheduled(
+    optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None
+) -> lr_scheduler.LRScheduler:
     """Return the schedule of a name, for an optimizer that has a rate and none yet."""
     if name is None or total_steps is None:
         raise ArgumentError(
@@ -406,7 +408,7 @@ class Trainer(Checked):
         if schedule is not None or total_steps is not None or warmup_steps is not None:
             self._optimizer.lr_scheduler = _scheduled(self._optimizer, schedule, total_steps, warmup_steps)
         if accumulate != 1 or clip_norm is not None:
-            wrap(self._optimizer, accumulate, clip_norm)
+            self._optimizer = wrapped(self._optimizer, accumulate, clip_norm)
         self._scale = float(self._optimizer.rescale_grad)
         self._keep_grads = keep_grads
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}

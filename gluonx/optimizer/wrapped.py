@@ -7,15 +7,21 @@ updates.
 
 from __future__ import annotations
 
-import functools
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 
+from gluonx.deferred.program_cache import once
 from gluonx.errors import ArgumentError
 from gluonx.optimizer.optimizer import Optimizer
 from gluonx.optimizer.rules import Rule, with_master_weights
+
+if TYPE_CHECKING:
+    import optax
+
+Tree = TypeVar("Tree")  # of arrays
 
 
 class Sums(NamedTuple):
@@ -27,7 +33,7 @@ class Sums(NamedTuple):
 
 
 class _Wrapped(Optimizer):
-    """What is done to gradients; mixed into the class of an optimizer by `wrap`."""
+    """What is done to gradients; mixed into the class of an optimizer by `wrapped`."""
 
     by_element = False  # the norm is that of all gradients
     accumulate: int
@@ -39,16 +45,16 @@ class _Wrapped(Optimizer):
     def _settings(self) -> tuple[Any, ...]:
         return (*super()._settings(), self.accumulate, self.clip_norm)
 
-    def _rate(self) -> Any:
+    def _rate(self) -> float | None:
         return self.learning_rate if getattr(self, "_outer_rate", True) else 1.0
 
     @property
-    def learning_rate(self) -> Any:
+    def learning_rate(self) -> float | None:
         """The learning rate now; a scheduler is asked for the number of updates, not of steps."""
         steps = self.num_update
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(-(-steps // self.accumulate))
 
-    def _make_rule(self, indices: Any, masters: bool) -> Any:
+    def _make_rule(self, indices: Sequence[Any] | None, masters: bool) -> Rule:
         key = ("wrapped", self._settings(), tuple(indices) if indices is not None and self.by_index else None, masters)
         found = self._rules.get(key)
         if found is None:
@@ -56,7 +62,7 @@ class _Wrapped(Optimizer):
             self._rules[key] = found = with_master_weights(found) if masters else found
         return found
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., Optimizer], tuple[type, dict[str, Any]]]:
         return _remade, (type(self).__bases__[1], self.__getstate__())
 
 
@@ -66,13 +72,15 @@ def _remade(cls: type[Optimizer], state: dict[str, Any]) -> Optimizer:
     return found
 
 
-@functools.cache
+@once
 def _wrapped_class(cls: type[Optimizer]) -> type[Optimizer]:
     return type(cls.__name__, (_Wrapped, cls), {"__module__": cls.__module__, "__doc__": cls.__doc__})
 
 
-def wrap(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> None:
-    """Have an optimizer update once in `accumulate` steps, by the mean gradient, clipped to a common norm.
+def wrapped(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> Optimizer:
+    """Return an optimizer that updates once in `accumulate` steps, by the mean gradient, clipped to a common norm.
+
+    It shares settings and counts with the one that it is given.
 
     Raises
     ------
@@ -88,12 +96,13 @@ def wrap(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> None
             f"accumulate and clip_norm are for optimizers with a formula; {type(optimizer).__name__} has an update "
             "written by hand, which can do it itself."
         )
-    optimizer.__class__ = _wrapped_class(type(optimizer))
-    wrapped: Any = optimizer
-    wrapped.accumulate, wrapped.clip_norm = accumulate, None if clip_norm is None else float(clip_norm)
+    found: Any = object.__new__(_wrapped_class(type(optimizer)))
+    found.__dict__ = optimizer.__dict__  # who holds the other still sets its rate
+    found.accumulate, found.clip_norm = accumulate, None if clip_norm is None else float(clip_norm)
+    return found
 
 
-def _around(inner: Any, accumulate: int, clip_norm: float | None) -> Rule:
+def _around(inner: Rule | optax.GradientTransformationExtraArgs, accumulate: int, clip_norm: float | None) -> Rule:
     """Return a rule that gives `inner` the mean gradients of several steps, clipped."""
 
     def init(params: Any) -> Any:
@@ -128,7 +137,7 @@ def _around(inner: Any, accumulate: int, clip_norm: float | None) -> Rule:
     return Rule(init, update)
 
 
-def _clipped(grads: Any, norm: float | None) -> Any:
+def _clipped(grads: Tree, norm: float | None) -> Tree:
     """Return gradients, made shorter together where their common norm is above `norm`."""
     if norm is None:
         return grads
