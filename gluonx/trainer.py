@@ -25,7 +25,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import files as serialize
-from gluonx import lr_scheduler
 from gluonx._frames import door
 from gluonx.arguments import Checked
 from gluonx.block.fusion.files import apart, pieces_of
@@ -63,7 +62,7 @@ from gluonx.optimizer.packed import PackedRule
 from gluonx.optimizer.rules import Update
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
 from gluonx.optimizer.stepvector import StepVector
-from gluonx.optimizer.wrapped import wrapped
+from gluonx.optimizer.wrapped import scheduled, wrapped
 from gluonx.sharding import is_spread, replicated
 from gluonx.thresholds import threshold
 
@@ -261,23 +260,6 @@ def _told_value(op: DerivedOp) -> DerivedOp:
     return found
 
 
-def _scheduled(
-    optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None
-) -> lr_scheduler.LRScheduler:
-    """Return the schedule of a name, for an optimizer that has a rate and none yet."""
-    if name is None or total_steps is None:
-        raise ArgumentError(
-            f"A schedule has a name and a length: schedule='cosine', total_steps=1000; got schedule={name!r}, "
-            f"total_steps={total_steps!r}, warmup_steps={warmup_steps!r}."
-        )
-    if optimizer.lr_scheduler is not None or optimizer.lr is None:
-        raise ArgumentError(
-            "schedule needs the optimizer's learning rate as a number from outside, but it has "
-            + ("an lr_scheduler already." if optimizer.lr_scheduler is not None else "its own inside.")
-        )
-    return lr_scheduler.create(name, optimizer.lr, total_steps, warmup_steps)
-
-
 def _gradients(variable: Any) -> tuple[Any, ...]:
     """Return the arrays that a gradient is: row numbers and values where it is kept by rows."""
     return (variable.rows, variable.values) if type(variable) is RowVariable else (variable.grad,)
@@ -406,7 +388,7 @@ class Trainer(Checked):
         self._compression_params = compression_params
         self._init_optimizer(optimizer, dict(optimizer_params or {}))
         if schedule is not None or total_steps is not None or warmup_steps is not None:
-            self._optimizer.lr_scheduler = _scheduled(self._optimizer, schedule, total_steps, warmup_steps)
+            self._optimizer.lr_scheduler = scheduled(self._optimizer, schedule, total_steps, warmup_steps)
         if accumulate != 1 or clip_norm is not None:
             self._optimizer = wrapped(self._optimizer, accumulate, clip_norm)
         self._scale = float(self._optimizer.rescale_grad)

@@ -2,7 +2,7 @@
 
 The optimizer stays what it is, with its rate, counts and states; only its rule is put into another one, whose state is
 the sums and the count beside the optimizer's own. A step that only adds to the sums is the same program as one that
-updates.
+updates. Beside it, `scheduled` gives the schedule that a Trainer's arguments name.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 
+from gluonx import lr_scheduler
 from gluonx.deferred.program_cache import once
 from gluonx.errors import ArgumentError
 from gluonx.optimizer.optimizer import Optimizer
@@ -144,3 +145,20 @@ def _clipped(grads: Tree, norm: float | None) -> Tree:
     squares = [jnp.sum(jnp.square(g.astype(jnp.promote_types(g.dtype, jnp.float32)))) for g in jax.tree.leaves(grads)]
     factor = jnp.minimum(1.0, norm / (jnp.sqrt(sum(squares, jnp.float32(0))) + 1e-6))
     return jax.tree.map(lambda g: (g * factor).astype(g.dtype), grads)
+
+
+def scheduled(
+    optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None
+) -> lr_scheduler.LRScheduler:
+    """Return the schedule of a name, for an optimizer that has a rate and none yet."""
+    if name is None or total_steps is None:
+        raise ArgumentError(
+            f"A schedule has a name and a length: schedule='cosine', total_steps=1000; got schedule={name!r}, "
+            f"total_steps={total_steps!r}, warmup_steps={warmup_steps!r}."
+        )
+    if optimizer.lr_scheduler is not None or optimizer.lr is None:
+        raise ArgumentError(
+            "schedule needs the optimizer's learning rate as a number from outside, but it has "
+            + ("an lr_scheduler already." if optimizer.lr_scheduler is not None else "its own inside.")
+        )
+    return lr_scheduler.create(name, optimizer.lr, total_steps, warmup_steps)
