@@ -95,7 +95,7 @@ def train(net: Any, numbers: Any, steps: int, batch: int, length: int, rate: flo
 def main(argv: Sequence[str] | None = None) -> int:
     """Train and write; the status is 1 where the last losses are not below the bound."""
     parser = argparse.ArgumentParser(description="A GPT on Python's own reference manual.")
-    for name, value in (("units", 96), ("layers", 3), ("heads", 4), ("steps", 400), ("batch", 16), ("length", 64)):
+    for name, value in (("units", 96), ("layers", 3), ("heads", 4), ("steps", 400), ("batch", 8), ("length", 128)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--bound", type=float, default=2.0, help="of the loss")
@@ -111,7 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     last = float(onp.mean(trail[-max(1, options.steps // 10) :]))
     print(f"loss of the first step {trail[0]:.2f}, of the last {last:.2f} nats a letter (bound {options.bound:g})")
     if options.mesh is None:
-        (made,) = mx.generate(net, text.encode(options.prompt), 200, temperature=0.7, top_p=0.9)
+        more = max(1, options.length - len(options.prompt))  # it has seen no longer texts
+        (made,) = mx.generate(net, text.encode(options.prompt), more, temperature=0.7, top_p=0.9)
         print(options.prompt + text.decode(made))
     return 0 if last < options.bound else 1
 

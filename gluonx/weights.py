@@ -208,7 +208,8 @@ def from_pretrained(folder: str | os.PathLike[str], **options: Any) -> Any:
     folder : str or path
         With ``config.json``, and ``model.safetensors`` or another file that `read` knows.
     **options
-        As for `load`. Heads of pretraining that the net lacks are left out in any case.
+        As for `load`. Heads of pretraining that the net lacks are left out in any case. Weights in half precision
+        become float32; ``dtype_source="saved"`` leaves them, and the net computes so.
 
     Returns
     -------
@@ -232,5 +233,10 @@ def from_pretrained(folder: str | os.PathLike[str], **options: Any) -> Any:
     arrays, rules = read(folder), transformers(net)
     extra = match(net, arrays, rules).extra
     left = {name for name in extra if _LEFT.fullmatch(name)}
-    load(net, {name: array for name, array in arrays.items() if name not in left}, rules, **options)
+    load(
+        net,
+        {name: array for name, array in arrays.items() if name not in left},
+        rules,
+        **{"cast_dtype": True, **options},
+    )
     return net

@@ -6,7 +6,7 @@ is the same program as one that updates.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,12 @@ import jax.numpy as jnp
 from gluonx.errors import ArgumentError
 from gluonx.optimizer.rules import Rule
 
+if TYPE_CHECKING:
+    import optax
+
 __all__ = ["Sums", "altered", "check"]
+
+Tree = TypeVar("Tree")  # of arrays
 
 
 class Sums(NamedTuple):
@@ -33,7 +38,7 @@ def check(accumulate: Any, clip_norm: Any) -> None:
         raise ArgumentError(f"clip_norm must be above 0, got {clip_norm!r}.")
 
 
-def altered(inner: Any, accumulate: int, clip_norm: float | None) -> Rule:
+def altered(inner: Rule | optax.GradientTransformationExtraArgs, accumulate: int, clip_norm: float | None) -> Rule:
     """Return a rule that gives `inner` the mean gradients of several steps, clipped."""
 
     def init(params: Any) -> Any:
@@ -68,7 +73,7 @@ def altered(inner: Any, accumulate: int, clip_norm: float | None) -> Rule:
     return Rule(init, update)
 
 
-def _clipped(grads: Any, norm: float | None) -> Any:
+def _clipped(grads: Tree, norm: float | None) -> Tree:
     """Return gradients, made shorter together where their common norm is above `norm`."""
     if norm is None:
         return grads

@@ -301,7 +301,7 @@ class Muon(Optimizer):
         return decayed(-at.lr * step, at.wd, weight, -at.lr), (mean, var)
 
 
-def _orthogonal(matrix: Any, iterations: int) -> Any:
+def _orthogonal(matrix: jax.Array, iterations: int) -> jax.Array:
     """Return a matrix of the same singular vectors whose singular values are about 1, by Newton and Schulz."""
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if tall else matrix

@@ -698,7 +698,9 @@ def _unreached(param: Parameter) -> DeferredInitializationError:
     )
 
 
-def _scheduled(optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None) -> Any:
+def _scheduled(
+    optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None
+) -> lr_scheduler.LRScheduler:
     """Return the schedule of a name, for an optimizer that has a rate and none yet."""
     if name is None or total_steps is None:
         raise ArgumentError(

@@ -263,6 +263,21 @@ def test_what_has_its_own_rate_or_update_is_refused():
         make(ByHand(), clip_norm=1.0)
 
 
+def test_an_optimizer_object_still_sets_the_rate():
+    opt = optimizer.SGD(0.1)
+    net, trainer = make(opt, accumulate=2)
+    assert type(opt) is optimizer.SGD and type(trainer.optimizer).__name__ == "SGD"
+    opt.set_learning_rate(0.5)
+    assert trainer.learning_rate == 0.5
+    trainer.set_learning_rate(0.25)
+    assert opt.learning_rate == 0.25
+    before = values(net)
+    for _ in range(2):
+        backward(net, X)
+        trainer.step(8)
+    close(values(net), [w - 0.25 * g / 8 for w, g in zip(before, grads(net))])
+
+
 def test_a_rule_does_not_trace_again_for_another_count():
     traced = []
 

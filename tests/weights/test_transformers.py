@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import ml_dtypes
 import numpy
 import pytest
 
@@ -91,6 +92,22 @@ def test_a_file_with_more_or_less_than_the_net_is_refused(tmp_path):
         weights.from_pretrained(folder)
     with pytest.raises(ArgumentError, match="for BERT, GPT2, ViT, CausalDecoder, not for Dense"):
         weights.transformers(nn.Dense(2))
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+def test_weights_in_half_precision_become_float32_unless_they_are_to_stay(kind, tmp_path):
+    folder = a_folder(tmp_path, "llama")
+    arrays = files.load_arrays(folder / "model.safetensors")
+    half = {name: array.astype(ml_dtypes.bfloat16 if kind == "bfloat16" else kind) for name, array in arrays.items()}
+    files.save_arrays(folder / "model.safetensors", half)
+    net = weights.from_pretrained(folder)
+    assert {str(param.dtype) for param in net.collect_params().values()} == {"float32"}
+    numpy.testing.assert_array_equal(net.head.weight.data().asnumpy(), half["lm_head.weight"].astype("float32"))
+    net = weights.from_pretrained(folder, dtype_source="saved")
+    assert str(net.head.weight.dtype) == kind
+    out = net(np.array(GOLDEN["inputs/input_ids"], dtype="int32"))
+    assert str(out.dtype) == kind
+    numpy.testing.assert_allclose(out.astype("float32").asnumpy(), GOLDEN["llama"], atol=0.1)
 
 
 def test_a_text_longer_than_its_positions_is_refused():
