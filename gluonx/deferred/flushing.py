@@ -268,14 +268,15 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         pieces = repeats.runs_in_pieces(graph)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
             _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
-            LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
+            how = "run by NumPy, operator by operator" if pieces and host.is_on() else "interpreted"
+            LAST.update(node=node, why=why, how=how, line=None, new=None, program=None)
             return
         with uncollected():
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
                 given = [*args, *_structs(program.recycled)]
-                if policy.limits["runs"] and host.is_on() and not watchers:
+                if node.visits <= policy.limits["runs"] and host.is_on() and not watchers:
                     program.put_on_host(given)
                 if program.by_host is None:
                     program.trace(given)
