@@ -19,7 +19,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain, repeat, starmap
 from operator import attrgetter
 from types import FrameType
@@ -32,7 +32,7 @@ from jax import debug_infs, debug_nans
 from jax.core import eval_context
 
 from gluonx import forked
-from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
+from gluonx._process import collects_in_calls, one_blas_thread, pause_collector, resume_collector, uncollected
 from gluonx.deferred import growth, host, notice, policy, program_cache, repeats, source_location
 from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
@@ -779,7 +779,8 @@ def _run_interpreted(
     try:
         results = _take(graph, targets, node.outs if targets else ())
         # Sums of gradients want to know of 64 bits; operators see to themselves.
-        with keeping_64_bits(node.wide), telling_of_devices(graph):
+        quiet = one_blas_thread() if pieces and host.is_on() else nullcontext()
+        with keeping_64_bits(node.wide), telling_of_devices(graph), quiet:
             values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
         values = host.placed(values)
         counters.dispatches += len(plan.needed)
