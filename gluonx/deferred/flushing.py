@@ -19,7 +19,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain, repeat, starmap
 from operator import attrgetter
 from types import FrameType
@@ -32,7 +32,7 @@ from jax import debug_infs, debug_nans
 from jax.core import eval_context
 
 from gluonx import forked
-from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
+from gluonx._process import collects_in_calls, one_blas_thread, pause_collector, resume_collector, uncollected
 from gluonx.deferred import growth, host, notice, policy, program_cache, repeats, source_location
 from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
@@ -268,14 +268,15 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         pieces = repeats.runs_in_pieces(graph)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
             _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
-            LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
+            how = "run by NumPy, operator by operator" if pieces and host.is_on() else "interpreted"
+            LAST.update(node=node, why=why, how=how, line=None, new=None, program=None)
             return
         with uncollected():
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
                 given = [*args, *_structs(program.recycled)]
-                if policy.limits["runs"] and host.is_on() and not watchers:
+                if node.visits <= policy.limits["runs"] and host.is_on() and not watchers:
                     program.put_on_host(given)
                 if program.by_host is None:
                     program.trace(given)
@@ -778,7 +779,8 @@ def _run_interpreted(
     try:
         results = _take(graph, targets, node.outs if targets else ())
         # Sums of gradients want to know of 64 bits; operators see to themselves.
-        with keeping_64_bits(node.wide), telling_of_devices(graph):
+        quiet = one_blas_thread() if pieces and host.is_on() else nullcontext()
+        with keeping_64_bits(node.wide), telling_of_devices(graph), quiet:
             values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
         values = host.placed(values)
         counters.dispatches += len(plan.needed)

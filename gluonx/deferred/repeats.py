@@ -49,11 +49,22 @@ def runs_in_pieces(graph: Graph) -> bool:
     """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole."""
     node: Node = graph.cursor
     if node.depth < limits["nodes"]:
-        numpy_is_first = policy.limits["runs"] > 0 and host.is_on()
-        return numpy_is_first and node.visits <= limits["runs"] and _is_cheap(graph)
+        if not policy.limits["runs"] or not host.is_on() or node.visits > policy.limits["runs"]:
+            return False
+        return (node.visits <= limits["runs"] or _is_small(graph)) and _is_cheap(graph)
     if node.visits > runs_of(node.depth) and node.depth < limits["whole"]:
         return False
     return is_repetitive(graph, limits["times"])
+
+
+def _is_small(graph: Graph) -> bool:
+    """Return whether NumPy may run a trace as often as programs, and none of its operators is worth compiling then.
+
+    A pull-back touches its arrays four times.
+    """
+    elements = sum([aval.size for node in graph.path() for aval in node.outs])
+    elements += sum([leaf.size if isinstance(leaf, np.ndarray) else aval_of(leaf).size for leaf in graph.leaves])
+    return policy.running(4 * elements, 1) * policy.limits["runs"] <= policy.compiling(1)
 
 
 def _is_cheap(graph: Graph) -> bool:

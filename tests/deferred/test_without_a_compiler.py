@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,8 +12,9 @@ import pytest
 
 import gluonx
 from benchmarks.programs import PROGRAMS
-from gluonx import autograd, np, npx, random
-from gluonx.deferred import host, program, repeats
+from gluonx import Trainer, autograd, engine, nn, np, npx, random
+from gluonx.deferred import host, policy, program, repeats
+from gluonx.loss import SoftmaxCELoss
 
 pytestmark = [pytest.mark.first_runs, pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")]
 COMPILED, TRACED = "backend_compile_duration", "jaxpr_trace_duration"
@@ -115,6 +115,42 @@ def test_a_tree_of_known_operators_is_not_traced(monkeypatch: pytest.MonkeyPatch
 
     found = losses()
     assert len(traced) == 0
-    monkeypatch.setitem(repeats.limits, "kind", sys.maxsize)
+    monkeypatch.setattr(repeats, "_is_cheap", lambda graph: False)
     onp.testing.assert_allclose(found, losses(), rtol=1e-5)
     assert len(traced) == 8
+
+
+def test_a_step_of_operators_with_forms_is_traced_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy has the forward and the pull-back of each of its operators, so only XLA's program is traced."""
+    traced, by_numpy = [], program.Program.put_on_host
+    monkeypatch.setattr(program.Program, "put_on_host", lambda self, args: (traced.append(1), by_numpy(self, args)))
+
+    def losses(runs: int, sizes: tuple[int, ...] = (6,)) -> list[float]:
+        net = nn.Sequential()
+        net.add(nn.Dense(5, in_units=4, activation="relu"), nn.Dense(3, in_units=5))
+        net.initialize()
+        for p in net.collect_params().values():
+            p.set_data(onp.random.RandomState(1).uniform(-1, 1, p.shape))
+        trainer, loss_fn = Trainer(net.collect_params(), "adam", {"learning_rate": 0.1}), SoftmaxCELoss()
+        found = []
+        for k in range(runs):
+            size = sizes[k % len(sizes)]
+            x, y = np.array(onp.linspace(-1, 1, size * 4, dtype="f").reshape(size, 4)), np.arange(size) % 3
+            with autograd.record():
+                loss = loss_fn(net(x), y).mean()
+            loss.backward()
+            trainer.step(1)
+            found.append(loss.item())
+        return found
+
+    runs = policy.limits["runs"]
+    before = engine.stats()["programs_compiled"]
+    found = losses(runs)
+    assert "by NumPy, operator by operator" in engine.explain()
+    assert engine.stats()["programs_compiled"] == before
+    found = losses(runs + 2)
+    assert engine.stats()["programs_compiled"] == before + 1
+    losses(8, tuple(range(7, 15)))
+    assert not traced
+    monkeypatch.setitem(policy.limits, "runs", 0)
+    onp.testing.assert_allclose(found, losses(runs + 2), rtol=1e-5)
