@@ -6,7 +6,7 @@ against the joined array (:meth:`Layout.spread`), and the norm of each piece (:m
 
 Three parts of gluonx keep arrays so: fused parameters (`gluonx.block.fusion`), the vectors in which small arrays travel
 between programs (`gluonx.deferred.vectors`), and the update of several weights by one formula
-(`gluonx.optimizer.together`). All functions work on NumPy arrays, on JAX arrays and on tracers.
+(`gluonx.optimizer.units`). All functions work on NumPy arrays, on JAX arrays and on tracers.
 """
 
 from __future__ import annotations

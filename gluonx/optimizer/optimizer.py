@@ -991,10 +991,6 @@ class OptaxOptimizer(Optimizer):
     def _rate(self) -> Any:
         return self.learning_rate if self._outer_rate else 1.0
 
-    def _updates_lazily(self) -> bool:
-        """Say whether a gradient by rows updates these rows alone (`gluonx.optimizer.lazily`)."""
-        return False
-
     def _settings(self) -> tuple[Any, ...]:
         return (self.tx, self._outer_rate, self.multi_precision, self.accumulate, self.clip_norm)
 

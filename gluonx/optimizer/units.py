@@ -168,8 +168,8 @@ class Units:
 
     def init(self, rule: FlatRule, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Make the first states of the units of arrays, on the host where arrays are joined."""
-        if self.groups and not any(isinstance(a, Tracer) for a in arrays):
-            arrays = [np.asarray(a) if a.size <= LIMIT else a for a in arrays]
+        joined = {k for group in self.groups if len(group) > 1 for k in group}
+        arrays = [np.asarray(a) if k in joined and not isinstance(a, Tracer) else a for k, a in enumerate(arrays)]
         with keeping_64_bits(any(a.dtype in WIDE for a in arrays)):
             return rule.init(self.gather(arrays))
 

@@ -41,32 +41,6 @@ _VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # update
 class Plan:
     """The work of a step, found once: operator, handles, and which parameters take part."""
 
-    __slots__ = (
-        "copies",
-        "counts",
-        "fresh_indices",
-        "grads",
-        "held",
-        "latest",
-        "leaves",
-        "marks",
-        "op",
-        "optimizer",
-        "owned",
-        "params",
-        "place",
-        "request",
-        "settings",
-        "settings_then",
-        "state",
-        "targets",
-        "update",
-        "variables",
-        "vector",
-        "waiting",
-        "weights",
-    )
-
     def __init__(
         self,
         optimizer: Optimizer,
