@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Args",
+    "BAD_CALLS",
     "Grows",
     "HasDType",
     "Home",
@@ -60,6 +61,11 @@ __all__ = [
     "leaf_ref",
 ]
 
+# What operators raise on inputs that they cannot take.
+BAD_CALLS = (
+    TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError,
+    OverflowError,
+)  # fmt: skip
 Shape: TypeAlias = "tuple[int, ...]"
 # What goes into a program as a scalar.
 Number: TypeAlias = "bool | int | float | np.bool | np.integer[Any] | np.floating[Any]"
@@ -113,6 +119,7 @@ class Operator(Recorded, Protocol):
     matrix: MatrixCheck | None
     cache: Any
     eager: Any
+    families: Any
     traced: Any
     vjp: Any
     shapes: Any

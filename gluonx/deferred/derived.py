@@ -18,7 +18,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,7 @@ from jax.typing import ArrayLike
 
 from gluonx._frames import telling
 from gluonx._process import uncollected
-from gluonx.deferred import program_cache
+from gluonx.deferred import lengths, program_cache
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing
 from gluonx.deferred.program_cache import Cache
@@ -38,16 +38,20 @@ from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
 from gluonx.ops.cpu.convolution import native_forms, native_only
 from gluonx.ops.cpu.rewriting import rewritten
+from gluonx.ops.host.lengths import Lengths
+from gluonx.ops.registry import BoundOp, Lifted
 from gluonx.sharding import replicated
 
 __all__ = [
     "PLAIN",
     "SPECIAL",
+    "any_shapes",
     "DerivedOp",
     "Joint",
     "Pin",
     "Together",
     "cuts_tape",
+    "has_any_length",
     "jaxpr_of",
     "WIDENING",
     "needs_64_bits",
@@ -87,8 +91,8 @@ class DerivedOp:
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "cache", "composed", "eager", "extra", "fn", "form", "gathers", "host", "interpreted",
-        "n_live", "name", "nbytes", "random", "shapes", "steady", "told", "traced", "usage", "vjp", "wide", "work",
+        "__weakref__", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "form", "gathers", "host",
+        "inner", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told", "traced", "usage", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
     index: Index | None = None
@@ -120,6 +124,8 @@ class DerivedOp:
         self.traced: Any = None
         self.vjp: Any = None
         self.shapes: Any = None
+        self.families: Any = None
+        self.inner: Any = None  # of what is traced: its jaxpr (see `gluonx.deferred.linking`)
         self.told: tuple[list[Any], tuple[Any, ...]] | None = None  # of what is traced: its inputs and outputs
         self.host: Any = None
         self.gathers: frozenset[Any] = frozenset()  # variables of weights that it gathers itself, where it uses them
@@ -444,10 +450,7 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
         structs = [None if a is None else a.struct for a in inputs]
         out: Any = _told(op, structs)
         if out is None:
-            # What is traced for its shapes is what NumPy's first runs need.
-            numpy_first = any(is_on() for is_on in numpy_is_first)
-            with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)), native_forms(numpy_first or native_only()):
-                out = jax.eval_shape(strong(op.like if type(op) is Together else op), *structs)
+            out = _shapes_of(op, inputs, structs)
         single = type(out) is not tuple
         found = (out,) if single else out
         if type(op) is Joint:
@@ -459,6 +462,50 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
         outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), p) for o, p in zip(found, places, strict=True)])
         found = shapes[inputs] = (single, outs)
     return found
+
+
+def _shapes_of(op: Operator, inputs: tuple[Any, ...], structs: list[Any]) -> Any:
+    """Return the outputs of an operator, by a trace of it."""
+    # What is traced for its shapes is what NumPy's first runs need.
+    numpy_first = any(is_on() for is_on in numpy_is_first)
+    wide = needs_64_bits(op, inputs)
+    with uncollected(), keeping_64_bits(wide), native_forms(numpy_first or native_only()):
+        if numpy_first and not wide and has_any_length(op):
+            return any_shapes(op, structs)
+        return jax.eval_shape(strong(op.like if type(op) is Together else op), *structs)
+
+
+def has_any_length(op: Operator) -> bool:
+    """Return whether an operator may be traced with symbols for lengths: it is no user's Python, nor several devices'.
+
+    Of what is derived that is what depends on nothing but its arguments.
+    """
+    return op.__class__ in (BoundOp, Lifted) or (op.__class__ is DerivedOp and op.steady)
+
+
+def any_shapes(op: Operator, structs: Sequence[Any]) -> Any:
+    """Return the outputs of an operator as `jax.eval_shape` does, by one trace for all lengths."""
+    made, numbers = lengths.found(op, structs, "shapes", functools.partial(_traced_shapes, op), _same_shapes)
+    return made.of(numbers) if numbers else made.outs
+
+
+class _Shapes(NamedTuple):
+    names: tuple[str, ...]
+    outs: Any
+
+    def of(self, numbers: lengths.Numbers) -> Any:
+        """Return the outputs where the symbols are these numbers."""
+        known = Lengths(self.names, numbers)
+        return jax.tree.map(lambda out: jax.ShapeDtypeStruct(known.shape(out.shape), out.dtype), self.outs)
+
+
+def _traced_shapes(op: Operator, kind: lengths.Kind) -> _Shapes:
+    return _Shapes(kind.names, jax.eval_shape(strong(op), *kind.structs))
+
+
+def _same_shapes(made: _Shapes, kind: lengths.Kind, numbers: lengths.Numbers, exact: _Shapes) -> bool:
+    one, two = jax.tree.leaves(made.of(numbers)), jax.tree.leaves(exact.outs)
+    return [(o.shape, o.dtype) for o in one] == [(o.shape, o.dtype) for o in two]
 
 
 def _told(op: Operator, structs: list[Any]) -> tuple[Any, ...] | None:

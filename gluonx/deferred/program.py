@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import telling
-from gluonx.deferred import host, program_cache, source_location
+from gluonx.deferred import host, linking, program_cache, source_location
 from gluonx.deferred.contracts import InputRef, Operator, Reach
 from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
@@ -523,14 +523,16 @@ class Program:
         named = (node.op.name for node in self.plan.path)
         if not self.is_near or any(name.startswith("quantized_") for name in named):
             return
-        if self.tape_slots:
-            jaxpr = self.trace(args).jaxpr
+        made = linking.linked(self, args)
+        if made is not None:
+            self.by_host = host.Whole(made)
+        elif self.tape_slots:
+            self.by_host = host.whole(self.trace(args).jaxpr)
         else:
             with native_forms():
-                jaxpr = jax.make_jaxpr(lambda *args: self._trace(args))(*args)
-        self.by_host = host.whole(jaxpr)
+                self.by_host = host.whole(jax.make_jaxpr(lambda *args: self._trace(args))(*args))
         if self.by_host is not None:
-            self.nbytes = program_cache.program_size(jaxpr) // _TRACED
+            self.nbytes = program_cache.size_of(self.by_host.program.steps) // _TRACED
             program_cache.add(self.nbytes, programs=1)
 
     def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:

@@ -107,14 +107,12 @@ def monoid(jaxpr: Any) -> str | None:
 @rule("reduce")
 def _reduce_by(call: Call) -> Fn:
     """Any associative function: halves of what is left are combined until one is left."""
-    from gluonx.ops.host.jaxprs import Block
-
     inner = call.params["jaxpr"]
     axes = tuple(map(int, call.params["dimensions"]))
     count = len(call.outs)
     if not _is_elementwise(inner):
         raise call.unsupported("a function that is not elementwise")
-    block, rank = Block(inner), len(call.ins[0].shape)
+    block, rank = call.inner(inner), len(call.ins[0].shape)
     order = (*axes, *[axis for axis in range(rank) if axis not in axes])
     length = math.prod(call.ins[0].shape[axis] for axis in axes)
     shape, dtypes = call.shape, [out.dtype for out in call.outs]
