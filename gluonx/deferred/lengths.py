@@ -17,7 +17,8 @@ Only operators are traced so, never the user's Python, which may ask of a length
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -38,19 +39,25 @@ class Kind:
 
     Attributes
     ----------
-    structs : list of jax.ShapeDtypeStruct or None
-        The inputs; their lengths are numbers or symbols.
     names : tuple of str
         The symbols.
     made : dict
         What was made of such traces, by what it is for.
     """
 
-    __slots__ = ("_pattern", "_taken", "made", "names", "structs")
+    __slots__ = ("_pattern", "_structs", "_taken", "made", "names")
 
-    def __init__(self, structs: Sequence[Any], names: tuple[str, ...], pattern: Sequence[Any], taken: set[int]) -> None:
-        self.structs, self.names, self.made = list(structs), names, dict[Any, Any]()
+    def __init__(self, structs: Iterable[Any], names: tuple[str, ...], pattern: Sequence[Any], taken: set[int]) -> None:
+        self._structs: Any = structs
+        self.names, self.made = names, dict[Any, Any]()
         self._pattern, self._taken = pattern, taken  # of each length its number, or which symbol; numbers of no symbol
+
+    @property
+    def structs(self) -> list[Any]:
+        """The inputs; symbols are made for who asks."""
+        if type(self._structs) is not list:
+            self._structs = list(self._structs)
+        return self._structs
 
     def numbers(self, lengths: Numbers) -> Numbers | None:
         """Return the numbers that the symbols are for these lengths; None where they do not fit."""
@@ -162,18 +169,35 @@ def inconclusive() -> tuple[type[BaseException], ...]:
 
 
 def _generalized(op: Operator, family: _Family, structs: Sequence[Any], lengths: Numbers) -> Kind | None:
-    """Return a kind that serves these lengths and those that were seen before, if there is one that is new."""
+    """Return a new kind that serves these lengths and others that were seen before; None where there is none.
+
+    All that was seen is looked at together first, then pairs, those first that differ in the fewest lengths: an operator
+    may come in several roles, each with lengths of its own.
+    """
     if lengths in family.seen:
         return None
-    family.seen.append(lengths)
-    if len(family.seen) < 2 or len(family.symbolic) >= _SYMBOLIC:
+    before = family.seen[-_SEEN:]
+    family.seen = [*before, lengths]
+    if not before or len(family.symbolic) >= _SYMBOLIC:
         return None
-    del family.seen[:-_SEEN]
+    alike = sorted(before, key=lambda other: sum(map(operator.ne, other, lengths)))
+    for seen in ([*before, lengths], *[[other, lengths] for other in alike]):
+        kind = _kind(op, structs, seen)
+        if kind is None or kind.numbers(lengths) is None or all(kind.numbers(other) is None for other in before):
+            continue
+        if any(kind._pattern == known._pattern for known in family.symbolic):
+            return None
+        family.symbolic.insert(0, kind)
+        return kind
+    return None
+
+
+def _kind(op: Operator, structs: Sequence[Any], seen: Sequence[Numbers]) -> Kind | None:
+    """Return a kind with a symbol for each length that is not always the same in what was `seen`."""
     taken = set(_whole_numbers(op.attrs))
-    columns = list(zip(*family.seen, strict=True))  # of each axis what it was
     symbols: dict[Any, int] = {}
     pattern: list[Any] = []
-    for column in columns:
+    for column in zip(*seen, strict=True):
         if len(set(column)) == 1 or column[-1] < _LEAST or column[-1] in taken:
             pattern.append(column[-1])
         else:
@@ -182,11 +206,7 @@ def _generalized(op: Operator, family: _Family, structs: Sequence[Any], lengths:
         return None
     taken.update([part for part in pattern if type(part) is int])
     names = tuple([f"n{i}" for i in range(len(symbols))])
-    kind = Kind(_symbolic(structs, pattern, names), names, pattern, taken)
-    if kind.numbers(lengths) is None or any(kind._pattern == other._pattern for other in family.symbolic):
-        return None
-    family.symbolic.insert(0, kind)
-    return kind
+    return Kind(_symbolic(structs, pattern, names), names, pattern, taken)
 
 
 def _symbolic(structs: Sequence[Any], pattern: list[Any], names: tuple[str, ...]) -> Iterator[Any]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from gluonx._process import uncollected
+from gluonx._process import one_blas_thread, uncollected
 from gluonx.deferred import lengths, program_cache
 from gluonx.deferred.contracts import BAD_CALLS, Operator
 from gluonx.deferred.core import Node
@@ -119,7 +119,8 @@ def _agree(made: Any, kind: lengths.Kind, numbers: lengths.Numbers, exact: Any) 
     fragment = exact if isinstance(exact, Fragment) else exact.forward
     inputs = [_sample(spec.shape, spec.dtype, i) for i, spec in enumerate([fragment.specs[i] for i in fragment.ins])]
     assert len(inputs) == len(structs), "an input that is None is not traced"
-    found = [_sampled(each, n, inputs) for each, n in ((made, numbers), (exact, ()))]
+    with one_blas_thread():
+        found = [_sampled(each, n, inputs) for each, n in ((made, numbers), (exact, ()))]
     return all(_close(one, two) for one, two in zip(*found, strict=True))
 
 
