@@ -110,6 +110,12 @@ THRESHOLDS = {
     "host.allowed": Threshold(
         1 << 20, "elements", "that NumPy may compute in place of the compilation of one operation", "benchmarks.first"
     ),
+    "host.compiled": Threshold(
+        4,
+        "times",
+        "that XLA takes for an operation of a training step, in place of one alone; it is 5 to 10",
+        "benchmarks.cold",
+    ),
     "host.call": Threshold(
         1 << 10,
         "elements",

@@ -23,6 +23,7 @@ limits = {
     "allowed": threshold("host.allowed"),
     "overhead": threshold("host.overhead"),
     "call": threshold("host.call"),
+    "compiled": threshold("host.compiled"),
     "runs": threshold("host.runs"),
     "bytes": threshold("host.bytes"),
 }
@@ -60,7 +61,7 @@ class Account:
     __slots__ = ("_most", "_run", "_spent", "runs")
 
     def __init__(self, elements: float, operations: int, nbytes: int) -> None:
-        self._run, self._most = running(elements, operations), compiling(operations)
+        self._run, self._most = running(elements, operations), limits["compiled"] * compiling(operations)
         self._spent, self.runs = 0.0, 0
         if nbytes > limits["bytes"]:
             self._most = 0

@@ -506,7 +506,7 @@ def _trace_once(
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required, trace.gathers = ([], set()) if changes else (None, None)
         trace.taps, trace.known_taps, trace.places = [] if changes else None, taps, places
-        if changes and in_use() is None and any(is_on() for is_on in numpy_is_first):
+        if changes and _for_numpy():
             trace.tracer = type(root)
         if state.trace is not None and state.trace.of_shapes:
             trace.of_shapes, trace.runs_hooks = True, None
@@ -905,12 +905,19 @@ def _waits(handle: Handle) -> bool:
     return isinstance(handle.value, Unknown)
 
 
+def _for_numpy() -> bool:
+    """Return whether NumPy is to run first what is traced."""
+    return in_use() is None and any(is_on() for is_on in numpy_is_first)
+
+
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
     """Run `forward` for its shapes only, so that parameters of unknown shape find theirs."""
 
     def flat(root: jax.Array, base: jax.Array, *values: jax.Array) -> None:
         trace, state = Trace([], [], (root, base)), current_state()
         trace.of_shapes, trace.runs_hooks = True, None
+        if _for_numpy():
+            trace.tracer = type(root)
         with without_64_bits(), trace.running(state.recording, state.training):
             forward(*[new_handle(v) for v in values])
 
