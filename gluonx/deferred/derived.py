@@ -85,14 +85,15 @@ class DerivedOp:
     ``steady`` tells that the function depends on nothing but its arguments, not even on arrays or tracers that it
     closes over; then it is traced once for each kind of input (see `strong`). ``wide`` tells that it needs 64-bit types
     also where no input is of such a type. ``form`` is the same function on NumPy arrays, and ``work`` the number of
-    elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as what several
+    elements that it touches (see :mod:`gluonx.ops.host.forms`). One of ``any_length`` depends on nothing but its arguments
+    either, and asks for no length of theirs (:mod:`gluonx.deferred.lengths`); what is not ``interpreted``, such as what several
     devices do together, XLA compiles in any case. What is ``composed`` of many operators is rewritten for a CPU before
     it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`).
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "form", "gathers", "host",
-        "inner", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told", "traced", "usage", "vjp", "wide", "work",
+        "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "form", "gathers",
+        "host", "inner", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told", "traced", "usage", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
     index: Index | None = None
@@ -119,7 +120,7 @@ class DerivedOp:
         self.random = False
         self.extra = extra
         self.cache: str | None = None if Integers.move else PLAIN
-        self.steady = False
+        self.steady = self.any_length = False
         self.eager: Any = None
         self.traced: Any = None
         self.vjp: Any = None
@@ -476,11 +477,14 @@ def _shapes_of(op: Operator, inputs: tuple[Any, ...], structs: list[Any]) -> Any
 
 
 def has_any_length(op: Operator) -> bool:
-    """Return whether an operator may be traced with symbols for lengths: it is no user's Python, nor several devices'.
+    """Return whether an operator may be traced with symbols for lengths: it is ours, and not a user's Python."""
+    kind = op.__class__
+    if kind is BoundOp or kind is Lifted:
+        return op.op.fn.__module__.startswith(_OURS)  # type: ignore[attr-defined]
+    return kind is DerivedOp and op.any_length  # type: ignore[attr-defined]
 
-    Of what is derived that is what depends on nothing but its arguments.
-    """
-    return op.__class__ in (BoundOp, Lifted) or (op.__class__ is DerivedOp and op.steady)
+
+_OURS = ("gluonx.", "jax.")
 
 
 def any_shapes(op: Operator, structs: Sequence[Any]) -> Any:

@@ -17,6 +17,7 @@ Only operators are traced so, never the user's Python, which may ask of a length
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -47,17 +48,16 @@ class Kind:
 
     __slots__ = ("_pattern", "_structs", "_taken", "made", "names")
 
-    def __init__(self, structs: Iterable[Any], names: tuple[str, ...], pattern: Sequence[Any], taken: set[int]) -> None:
-        self._structs: Any = structs
-        self.names, self.made = names, dict[Any, Any]()
+    def __init__(
+        self, structs: Sequence[Any], names: tuple[str, ...] = (), pattern: Sequence[Any] = (), taken: Iterable[int] = ()
+    ) -> None:
+        self._structs, self.names, self.made = list(structs), names, dict[Any, Any]()
         self._pattern, self._taken = pattern, taken  # of each length its number, or which symbol; numbers of no symbol
 
     @property
     def structs(self) -> list[Any]:
-        """The inputs; symbols are made for who asks."""
-        if type(self._structs) is not list:
-            self._structs = list(self._structs)
-        return self._structs
+        """The inputs; symbols are made for who asks, and are the same each time that somebody does."""
+        return self._structs if not self.names else _symbolic(self._structs, self._pattern, self.names)
 
     def numbers(self, lengths: Numbers) -> Numbers | None:
         """Return the numbers that the symbols are for these lengths; None where they do not fit."""
@@ -91,7 +91,7 @@ def found(
     inputs: Sequence[Any],
     what: Any,
     make: Callable[[Kind], Any],
-    check: Callable[[Any, Kind, Numbers, Any], bool],
+    check: Callable[[Any, Kind, Numbers, Any], bool] | None,
 ) -> tuple[Any, Numbers]:
     """Return what was made for inputs of these lengths, and what the symbols in it are.
 
@@ -105,7 +105,7 @@ def found(
         Makes it of a `Kind`.
     check : callable
         Takes what was made with symbols, its kind, the numbers of lengths that were met before, and what was made for
-        these; tells whether both say the same.
+        these; tells whether both say the same. None: no symbols.
     """
     structs = [None if a is None else getattr(a, "struct", a) for a in inputs]
     lengths = tuple([n for s in structs if s is not None for n in s.shape])
@@ -119,19 +119,19 @@ def found(
     exact = family.exact.get(lengths)
     if exact is not None and what in exact.made:
         return exact.made[what], ()
-    for kind in family.symbolic:
+    for kind in family.symbolic if check is not None else ():
         numbers = kind.numbers(lengths)
         if numbers is not None and (made := _of_kind(family, kind, what, make, check)) is not None:
             return made, numbers
     if exact is None:
-        kind = _generalized(op, family, structs, lengths)
+        kind = _generalized(op, family, structs, lengths) if check is not None else None
         if kind is not None and (made := _of_kind(family, kind, what, make, check)) is not None:
             numbers = kind.numbers(lengths)
             assert numbers is not None, "a kind fits the lengths that it was made of"
             return made, numbers
         if len(family.exact) >= _KEPT:
             family.exact.pop(next(iter(family.exact)))
-        exact = family.exact[lengths] = Kind(structs, (), lengths, set())
+        exact = family.exact[lengths] = Kind(structs, (), lengths)
     made = exact.made[what] = make(exact)
     return made, ()
 
@@ -206,22 +206,28 @@ def _kind(op: Operator, structs: Sequence[Any], seen: Sequence[Numbers]) -> Kind
         return None
     taken.update([part for part in pattern if type(part) is int])
     names = tuple([f"n{i}" for i in range(len(symbols))])
-    return Kind(_symbolic(structs, pattern, names), names, pattern, taken)
+    return Kind(structs, names, pattern, taken)
 
 
-def _symbolic(structs: Sequence[Any], pattern: list[Any], names: tuple[str, ...]) -> Iterator[Any]:
+def _symbolic(structs: Sequence[Any], pattern: Sequence[Any], names: tuple[str, ...]) -> list[Any]:
+    symbols = _symbols(len(names))
+    parts = iter(pattern)
+    found: list[Any] = []
+    for struct in structs:
+        own = [next(parts) for _ in struct.shape] if struct is not None else []
+        shape = tuple([part if type(part) is int else symbols[part[0]] for part in own])
+        found.append(None if struct is None else jax.ShapeDtypeStruct(shape, struct.dtype))
+    return found
+
+
+@functools.cache
+def _symbols(count: int) -> tuple[Any, ...]:
+    """Return so many symbols: JAX's traces know them by identity of their scope."""
     from jax import export  # not for who meets one shape
 
+    names = [f"n{i}" for i in range(count)]
     scope = export.SymbolicScope([f"{name} >= {_LEAST}" for name in names])
-    symbols = export.symbolic_shape(",".join(names) + ",", scope=scope)
-    parts = iter(pattern)
-    for struct in structs:
-        if struct is None:
-            yield None
-            continue
-        own = [next(parts) for _ in struct.shape]
-        shape = tuple([part if type(part) is int else symbols[part[0]] for part in own])
-        yield jax.ShapeDtypeStruct(shape, struct.dtype)
+    return tuple(export.symbolic_shape(",".join(names) + ",", scope=scope))
 
 
 def _whole_numbers(value: Any) -> Iterator[int]:

@@ -33,6 +33,7 @@ from gluonx.ops.cpu.convolution import native_forms
 from gluonx.ops.host.jaxprs import HostProgram, Unsupported
 from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.linking import Bound, Fragment, Linker
+from gluonx.ops.registry import BoundOp, Lifted
 
 if TYPE_CHECKING:
     from gluonx.deferred.program import Plan, Program
@@ -193,7 +194,7 @@ class _Linking:
         inner = op.inner if type(op) is DerivedOp else None
         if inner is not None:
             self.entries[node.depth] = self.within(*inner, names, outs, node.diff)
-        elif (has_any_length(op) or type(op) is DerivedOp) and getattr(op, "interpreted", True):
+        elif type(op) in (BoundOp, Lifted, DerivedOp) and getattr(op, "interpreted", True):
             self.entries[node.depth] = [_Entry(op, names, outs, list(avals), node.diff)]
         else:
             raise _NotLinked(op.name)
@@ -301,8 +302,9 @@ def _traced(
     """Return what `make` makes of an operator, and the numbers of its symbols; kept only if it is the same each time."""
     if has_any_length(op):
         return lengths.found(op, avals, what, make, _agree)
-    structs = [None if a is None else getattr(a, "struct", a) for a in avals]
-    return make(lengths.Kind(structs, (), (), set())), ()
+    if type(op) is DerivedOp and not op.steady:
+        return make(lengths.Kind([None if a is None else getattr(a, "struct", a) for a in avals])), ()
+    return lengths.found(op, avals, what, make, None)
 
 
 class _Whole:

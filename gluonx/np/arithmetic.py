@@ -105,7 +105,7 @@ def _power(self: Any, exponent: Any) -> Any:
                     extra=("power", exponent),
                     form=forms.raised(exponent),
                 )
-                made.steady = True
+                made.any_length = True
                 op = _POWERS[exponent] = adaptable(made)
             return invoke(op, (self,))
         return _pow(self, exponent)

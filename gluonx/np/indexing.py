@@ -148,6 +148,7 @@ def _interned(key: Any, name: str, fn: Any, form: Any, work: Any = None) -> Deri
     if found is None:
         # Exporters read in `extra` what is indexed.
         found = _ops.setdefault(key, DerivedOp(name, fn, extra=key, form=form, work=work))
+        found.any_length = True
     return found
 
 
