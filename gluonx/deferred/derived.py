@@ -83,17 +83,19 @@ class DerivedOp:
     """An operator made by the engine from a pure function on arrays.
 
     ``steady`` tells that the function depends on nothing but its arguments, not even on arrays or tracers that it
-    closes over; then it is traced once for each kind of input (see `strong`). ``wide`` tells that it needs 64-bit types
+    closes over; then it is traced once for each kind of input (see `strong`). ``any_length`` tells the same, and that
+    it asks for no length of its arguments (:mod:`gluonx.deferred.lengths`). ``wide`` tells that it needs 64-bit types
     also where no input is of such a type. ``form`` is the same function on NumPy arrays, and ``work`` the number of
-    elements that it touches (see :mod:`gluonx.ops.host.forms`). One of ``any_length`` depends on nothing but its arguments
-    either, and asks for no length of theirs (:mod:`gluonx.deferred.lengths`); what is not ``interpreted``, such as what several
+    elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as what several
     devices do together, XLA compiles in any case. What is ``composed`` of many operators is rewritten for a CPU before
-    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`).
+    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`); the trace of a block has it as ``inner``, see
+    :mod:`gluonx.deferred.linking`.
     """
 
     __slots__ = (
-        "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "form", "gathers",
-        "host", "inner", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told", "traced", "usage", "vjp", "wide", "work",
+        "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "form",
+        "gathers", "host", "inner", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told",
+        "traced", "usage", "vjp", "wide", "work",
     )  # fmt: skip
     needs_mode = exact = False
     index: Index | None = None
@@ -109,6 +111,7 @@ class DerivedOp:
         form: Callable[..., Any] | None = None,
         work: Callable[..., int] | None = None,
         interpreted: bool = True,
+        any_length: bool = False,
     ) -> None:
         self.name = name
         self.wide = wide
@@ -120,7 +123,7 @@ class DerivedOp:
         self.random = False
         self.extra = extra
         self.cache: str | None = None if Integers.move else PLAIN
-        self.steady = self.any_length = False
+        self.steady, self.any_length = False, any_length
         self.eager: Any = None
         self.traced: Any = None
         self.vjp: Any = None

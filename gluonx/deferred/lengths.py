@@ -49,7 +49,11 @@ class Kind:
     __slots__ = ("_pattern", "_structs", "_taken", "made", "names")
 
     def __init__(
-        self, structs: Sequence[Any], names: tuple[str, ...] = (), pattern: Sequence[Any] = (), taken: Iterable[int] = ()
+        self,
+        structs: Sequence[Any],
+        names: tuple[str, ...] = (),
+        pattern: Sequence[Any] = (),
+        taken: Iterable[int] = (),
     ) -> None:
         self._structs, self.names, self.made = list(structs), names, dict[Any, Any]()
         self._pattern, self._taken = pattern, taken  # of each length its number, or which symbol; numbers of no symbol
@@ -171,8 +175,8 @@ def inconclusive() -> tuple[type[BaseException], ...]:
 def _generalized(op: Operator, family: _Family, structs: Sequence[Any], lengths: Numbers) -> Kind | None:
     """Return a new kind that serves these lengths and others that were seen before; None where there is none.
 
-    All that was seen is looked at together first, then pairs, those first that differ in the fewest lengths: an operator
-    may come in several roles, each with lengths of its own.
+    All that was seen is looked at together first, then pairs, those first that differ in the fewest lengths: an
+    operator may come in several roles, each with lengths of its own.
     """
     if lengths in family.seen:
         return None

@@ -1,10 +1,10 @@
 """A program for NumPy, put together from traces of its operators.
 
-The other way to one is to have JAX trace the whole program (`Program._trace`), which takes a millisecond or ten for each
-operator, and all of it again for each length. Here each operator, with its pull-back, is traced by itself, once for all
-lengths where JAX can prove that (:mod:`gluonx.deferred.lengths`), and equal layers share that. The program is these
-traces one behind the other (:mod:`gluonx.ops.host.linking`). Operators within the trace of a block are linked one by
-one, too.
+The other way to one is to have JAX trace the whole program (`Program._trace`), which takes a millisecond or ten for
+each operator, and all of it again for each length. Here each operator, with its pull-back, is traced by itself, once
+for all lengths where JAX can prove that (:mod:`gluonx.deferred.lengths`), and equal layers share that. The program is
+these traces one behind the other (:mod:`gluonx.ops.host.linking`). Operators within the trace of a block are linked one
+by one, too.
 
 What is done here is what :meth:`gluonx.deferred.program.Plan.run` does, with the same operators and pull-backs in the
 same order, so the numbers are the same. Whatever is not an operator by itself (a segment's residuals, several devices,
@@ -36,7 +36,7 @@ from gluonx.ops.host.linking import Bound, Fragment, Linker
 from gluonx.ops.registry import BoundOp, Lifted
 
 if TYPE_CHECKING:
-    from gluonx.deferred.program import Plan, Program
+    from gluonx.deferred.program import Program
 
 __all__ = ["linked", "linked_operator"]
 
@@ -299,7 +299,7 @@ def _moves(var: Any) -> bool:
 def _traced(
     op: Operator, avals: Sequence[Any], what: Any, make: Callable[[lengths.Kind], Any]
 ) -> tuple[Any, lengths.Numbers]:
-    """Return what `make` makes of an operator, and the numbers of its symbols; kept only if it is the same each time."""
+    """Return what `make` makes of an operator, and the numbers of its symbols; it is kept if it never differs."""
     if has_any_length(op):
         return lengths.found(op, avals, what, make, _agree)
     if type(op) is DerivedOp and not op.steady:

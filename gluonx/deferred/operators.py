@@ -85,5 +85,7 @@ def expanded(closed: Any) -> Callable[..., Any] | None:
     """Return the trace of a block as a function of arrays; None where none of its equations is an operator."""
     if not any(map(is_one, closed.jaxpr.eqns)):
         return None
-    functions = {native: functools.cache(functools.partial(natively, closed, _function_of, native)) for native in (True, False)}
+    functions = {
+        native: functools.cache(functools.partial(natively, closed, _function_of, native)) for native in (True, False)
+    }
     return lambda *values: functions[native_only()]()(*values)

@@ -204,7 +204,9 @@ def _forget_op(op: Operator) -> None:
     Cache.nbytes -= usage.nbytes
     if usage.programs:  # a joint operator has an `eager` that is not made here
         op.eager = None
-    op.traced = op.shapes = op.families = op.usage = None  # gradients stay: what is being recorded tells them by identity
+    op.traced = op.shapes = op.families = op.usage = (
+        None  # gradients stay: what is being recorded tells them by identity
+    )
     if op.host is not None:
         op.host.seen.clear()
     Cache.ops.discard(op)

@@ -560,7 +560,10 @@ def _trace_once(
     op = DerivedOp(name, run, extra=TRACED, n_live=found.n_live)
     op.composed = True
     op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
-    op.inner = closed, (*((0, 1) if found.n_random else ()), *[2 + i for i in kept], *range(2 + n, 2 + n + len(structs)))
+    op.inner = (
+        closed,
+        (*((0, 1) if found.n_random else ()), *[2 + i for i in kept], *range(2 + n, 2 + n + len(structs))),
+    )
     avals: list[Any] = closed.out_avals
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
     head = closed.in_avals[: 2 if found.n_random else 0]

@@ -104,8 +104,8 @@ def _power(self: Any, exponent: Any) -> Any:
                     lambda x: _raised(x, exponent),
                     extra=("power", exponent),
                     form=forms.raised(exponent),
+                    any_length=True,
                 )
-                made.any_length = True
                 op = _POWERS[exponent] = adaptable(made)
             return invoke(op, (self,))
         return _pow(self, exponent)

@@ -147,8 +147,7 @@ def _interned(key: Any, name: str, fn: Any, form: Any, work: Any = None) -> Deri
     found = _ops.get(key)
     if found is None:
         # Exporters read in `extra` what is indexed.
-        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key, form=form, work=work))
-        found.any_length = True
+        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key, form=form, work=work, any_length=True))
     return found
 
 

@@ -35,14 +35,20 @@ CASES = {
         lambda x, w, b: npx.fully_connected(x, w, b, num_hidden=5, flatten=False),
         lambda n: [(2, n, 7), (5, 7), (5,)],
     ),
-    "dense of a changing depth": (lambda x, w: npx.fully_connected(x, w, num_hidden=5, no_bias=True), lambda n: [(2, n), (5, n)]),
+    "dense of a changing depth": (
+        lambda x, w: npx.fully_connected(x, w, num_hidden=5, no_bias=True),
+        lambda n: [(2, n), (5, n)],
+    ),
     "relu": (npx.relu, lambda n: [(n, 3)]),
     "gelu": (lambda x: npx.leaky_relu(x, act_type="gelu"), lambda n: [(n, 3)]),
     "sigmoid": (npx.sigmoid, lambda n: [(3, n)]),
     "tanh": (np.tanh, lambda n: [(n,)]),
     "softmax": (lambda x: npx.softmax(x, axis=-1), lambda n: [(2, n, n)]),
     "log_softmax": (lambda x: npx.log_softmax(x, axis=1), lambda n: [(2, n, 3)]),
-    "masked softmax": (lambda x: npx.masked_softmax(x, np.tril(np.ones((x.shape[1], x.shape[1]))).astype(bool)), lambda n: [(2, n, n)]),
+    "masked softmax": (
+        lambda x: npx.masked_softmax(x, np.tril(np.ones((x.shape[1], x.shape[1]))).astype(bool)),
+        lambda n: [(2, n, n)],
+    ),
     "layer_norm": (lambda x, g, b: npx.layer_norm(x, g, b), lambda n: [(2, n, 6), (6,), (6,)]),
     "layer_norm of a changing axis": (lambda x, g, b: npx.layer_norm(x, g, b), lambda n: [(2, n), (n,), (n,)]),
     "group_norm": (lambda x, g, b: npx.group_norm(x, g, b, num_groups=2), lambda n: [(2, 4, n), (4,), (4,)]),
@@ -104,7 +110,10 @@ CASES = {
     "sort": (lambda x: np.sort(x, axis=0) * x, lambda n: [(n, 2)]),
     "one_hot": (lambda x: npx.one_hot(np.rint(np.abs(x[:, 0]) * 3).astype("int32"), 4) * x.mean(), lambda n: [(n, 4)]),
     "pick": (lambda x: npx.pick(x, np.rint(np.abs(x[:, 0]) * 3), axis=1) ** 2, lambda n: [(n, 4)]),
-    "take": (lambda w, x: npx.embedding((np.abs(x) * 2).astype("int32"), w, input_dim=10, output_dim=3), lambda n: [(10, 3), (n, 2)]),
+    "take": (
+        lambda w, x: npx.embedding((np.abs(x) * 2).astype("int32"), w, input_dim=10, output_dim=3),
+        lambda n: [(10, 3), (n, 2)],
+    ),
     "convolution": (lambda x, w, b: conv(x, w, b, pad=(1, 1)), lambda n: [(2, 3, n + 2, n + 2), (8, 3, 3, 3), (8,)]),
     "convolution of stride 2": (
         lambda x, w, b: conv(x, w, b, stride=(2, 2)),
@@ -221,17 +230,17 @@ def test_what_is_linked_is_what_jax_traces_as_a_whole(name, by_numpy, counts, mo
 TRACED_ONCE = [
     "dense", "dense of words", "relu", "sigmoid", "softmax", "log_softmax", "layer_norm", "mean", "sum", "add",
     "arithmetic", "matmul", "batch_dot", "transpose", "concatenate", "take", "convolution", "batch_norm", "dropout",
-    "cumsum", "where", "max pooling, full", "global pooling", "cross entropy", "sequence_reverse",
+    "cumsum", "where", "max pooling, full", "global pooling", "sequence_reverse",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TRACED_ONCE)
 def test_a_new_length_traces_no_operator_again(name, by_numpy, counts):
     fn, shapes = CASES[name]
-    for n in (6, 9):
+    for n in (13, 9, 15):
         computed(fn, shapes, n)
     before = dict(counts)
-    for n in (14, 11, 21, 16):
+    for n in (14, 11, 21, 18):
         computed(fn, shapes, n)
     assert counts["linked"] > before["linked"]
     assert (counts["numbers"], counts["symbols"]) == (before["numbers"], before["symbols"])
@@ -298,7 +307,11 @@ def test_moving_averages_and_a_tied_weight(by_numpy, counts, monkeypatch):
     class Tied(nn.HybridBlock):
         def __init__(self):
             super().__init__()
-            self.up, self.norm, self.down = nn.Dense(3, flatten=False, in_units=3), nn.BatchNorm(axis=-1), nn.Dropout(0.5)
+            self.up, self.norm, self.down = (
+                nn.Dense(3, flatten=False, in_units=3),
+                nn.BatchNorm(axis=-1),
+                nn.Dropout(0.5),
+            )
 
         def forward(self, x):
             return self.down(self.norm(self.up(self.up(x)))), x
@@ -326,12 +339,13 @@ def test_raw_jax_in_a_forward_is_traced_as_a_whole(by_numpy, counts):
 
 def test_an_operator_that_asks_is_not_believed(by_numpy):
     """What a trace with symbols gives is compared with the trace for the lengths that were there before."""
-    op = DerivedOp("asks", lambda x: x * 2 if x.shape[0] == 6 else x)
-    op.any_length = True
+    op = DerivedOp("asks", lambda x: x * 2 if x.shape[0] == 6 else x, any_length=True)
     made = {}
     for n in (6, 9, 7, 6):
         x = onp.ones((n, 2), "f")
-        fragment, numbers = linking._traced(op, [jax.ShapeDtypeStruct(x.shape, x.dtype)], "alone", lambda k: linking._alone(op, k))
+        fragment, numbers = linking._traced(
+            op, [jax.ShapeDtypeStruct(x.shape, x.dtype)], "alone", lambda k: linking._alone(op, k)
+        )
         made[n] = linking._sampled(fragment, numbers, [x])[0][0, 0], numbers
     assert made == {6: (2, ()), 9: (1, ()), 7: (1, ())}
 

@@ -218,6 +218,7 @@ class Flat:
         return places, self.inline(jaxpr.jaxpr, [self.constant(c) for c in jaxpr.consts], places)
 
     def place(self, spec: Spec, value: Any = None) -> int:
+        """Return a new place, of a constant where there is a `value`."""
         if self.lengths is not None and not spec.is_known:
             spec = self.lengths.spec(spec)
         self.specs.append(spec)
@@ -226,6 +227,7 @@ class Flat:
         return len(self.specs) - 1
 
     def constant(self, value: Any) -> int:
+        """Return the place of a constant of a jaxpr."""
         if not isinstance(getattr(value, "dtype", np.dtype(float)), np.dtype):  # a key
             spec = _spec(jax.typeof(value))
             return self.place(spec, np.asarray(jax.random.key_data(value)))
@@ -233,6 +235,7 @@ class Flat:
         return self.place(Spec(array.shape, array.dtype), array)
 
     def inline(self, jaxpr: core.Jaxpr, consts: Sequence[int], args: Sequence[int]) -> list[int]:
+        """Take in the equations of a jaxpr; return the places of its results."""
         env: dict[Any, int] = dict(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, args, strict=True))
 
@@ -248,6 +251,7 @@ class Flat:
         return [read(atom) for atom in jaxpr.outvars]
 
     def equation(self, eqn: Any, ins: list[int]) -> list[int]:
+        """Take in one equation; return the places of its results."""
         name, params = eqn.primitive.name, eqn.params
         if name in _SAME:
             return ins
@@ -280,6 +284,7 @@ class Flat:
         return outs
 
     def called(self, inner: Any, ins: list[int]) -> list[int]:
+        """Take in a jaxpr that is called."""
         if hasattr(inner, "consts"):
             return self.inline(inner.jaxpr, [self.constant(c) for c in inner.consts], ins)
         return self.inline(inner, [], ins)

@@ -22,7 +22,7 @@ _FUNCTIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max, "m
 @functools.lru_cache(4096)
 def _function(names: tuple[str, ...], text: str) -> Callable[..., int]:
     """Return an expression as a function of the numbers that its symbols are."""
-    return eval(f"lambda {', '.join(names)}: {text.replace('^', '**')}", dict(_FUNCTIONS))  # noqa: S307 (JAX's text)
+    return eval(f"lambda {', '.join(names)}: {text.replace('^', '**')}", dict(_FUNCTIONS))
 
 
 def has_symbols(value: Any) -> bool:
@@ -98,5 +98,3 @@ class Lengths:
                 return type(value)(*parts)
             return type(value)(parts)
         return self.number(value)
-
-

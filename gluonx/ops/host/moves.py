@@ -438,6 +438,6 @@ def _overwrites(update: Any) -> bool:
 
 @rule("dim_as_value")
 def _dim_as_value(call: Call) -> Fn:
-    """A length as a number, where it was traced as a symbol."""
+    """Return a length as a number, where it was traced as a symbol."""
     number = np.array(call.params["dim"], call.dtype)
     return lambda: number
