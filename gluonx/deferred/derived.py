@@ -47,6 +47,7 @@ __all__ = [
     "SPECIAL",
     "any_shapes",
     "DerivedOp",
+    "Inner",
     "Joint",
     "Pin",
     "Together",
@@ -79,6 +80,16 @@ numpy_is_first: list[
 ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.amp_policy speaks of
 
 
+class Inner(NamedTuple):
+    """The trace of a block, of which an operator is made.
+
+    ``kept`` says which of the inputs of ``closed`` the operator takes; the others are zeros that nobody reads.
+    """
+
+    closed: Any
+    kept: tuple[int, ...]
+
+
 class DerivedOp:
     """An operator made by the engine from a pure function on arrays.
 
@@ -88,14 +99,14 @@ class DerivedOp:
     also where no input is of such a type. ``form`` is the same function on NumPy arrays, and ``work`` the number of
     elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as what several
     devices do together, XLA compiles in any case. What is ``composed`` of many operators is rewritten for a CPU before
-    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`); the trace of a block has it as ``inner``, see
+    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`); the trace of a block stands in ``within``, see
     :mod:`gluonx.deferred.linking`.
     """
 
     __slots__ = (
         "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "form",
-        "gathers", "host", "inner", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told",
-        "traced", "usage", "vjp", "wide", "work",
+        "gathers", "host", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told",
+        "traced", "usage", "vjp", "wide", "within", "work",
     )  # fmt: skip
     needs_mode = exact = False
     index: Index | None = None
@@ -129,7 +140,7 @@ class DerivedOp:
         self.vjp: Any = None
         self.shapes: Any = None
         self.families: Any = None
-        self.inner: Any = None  # of what is traced: its jaxpr (see `gluonx.deferred.linking`)
+        self.within: Inner | None = None
         self.told: tuple[list[Any], tuple[Any, ...]] | None = None  # of what is traced: its inputs and outputs
         self.host: Any = None
         self.gathers: frozenset[Any] = frozenset()  # variables of weights that it gathers itself, where it uses them

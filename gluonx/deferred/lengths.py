@@ -20,15 +20,16 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 
 from gluonx.deferred.contracts import BAD_CALLS, Operator
 
-__all__ = ["Kind", "Numbers", "found"]
+__all__ = ["Check", "Kind", "Numbers", "found"]
 
-Numbers = tuple[int, ...]
+Numbers: TypeAlias = "tuple[int, ...]"
+Check: TypeAlias = "Callable[[Any, Kind, Numbers, Any], bool] | None"
 _LEAST = 5
 _KEPT = 32  # kinds with numbers for lengths that are kept of one operator
 _SYMBOLIC = 6  # kinds with symbols
@@ -40,13 +41,15 @@ class Kind:
 
     Attributes
     ----------
+    pattern : sequence
+        Of each length its number, or a tuple of which symbol it is.
     names : tuple of str
         The symbols.
     made : dict
         What was made of such traces, by what it is for.
     """
 
-    __slots__ = ("_pattern", "_structs", "_taken", "made", "names")
+    __slots__ = ("pattern", "_structs", "_taken", "made", "names")
 
     def __init__(
         self,
@@ -56,17 +59,17 @@ class Kind:
         taken: Iterable[int] = (),
     ) -> None:
         self._structs, self.names, self.made = list(structs), names, dict[Any, Any]()
-        self._pattern, self._taken = pattern, taken  # of each length its number, or which symbol; numbers of no symbol
+        self.pattern, self._taken = pattern, taken  # the latter are numbers that no symbol is
 
     @property
     def structs(self) -> list[Any]:
         """The inputs; symbols are made for who asks, and are the same each time that somebody does."""
-        return self._structs if not self.names else _symbolic(self._structs, self._pattern, self.names)
+        return self._structs if not self.names else _symbolic(self._structs, self.pattern, self.names)
 
     def numbers(self, lengths: Numbers) -> Numbers | None:
         """Return the numbers that the symbols are for these lengths; None where they do not fit."""
         numbers: list[Any] = [None] * len(self.names)
-        for length, part in zip(lengths, self._pattern, strict=True):
+        for length, part in zip(lengths, self.pattern, strict=True):
             if type(part) is int:
                 if length != part:
                     return None
@@ -95,7 +98,7 @@ def found(
     inputs: Sequence[Any],
     what: Any,
     make: Callable[[Kind], Any],
-    check: Callable[[Any, Kind, Numbers, Any], bool] | None,
+    check: Check,
 ) -> tuple[Any, Numbers]:
     """Return what was made for inputs of these lengths, and what the symbols in it are.
 
@@ -107,7 +110,7 @@ def found(
         Says what is made.
     make : callable
         Makes it of a `Kind`.
-    check : callable
+    check : callable, optional
         Takes what was made with symbols, its kind, the numbers of lengths that were met before, and what was made for
         these; tells whether both say the same. None: no symbols.
     """
@@ -145,11 +148,12 @@ def _of_kind(
     kind: Kind,
     what: Any,
     make: Callable[[Kind], Any],
-    check: Callable[[Any, Kind, Numbers, Any], bool],
+    check: Check,
 ) -> Any:
     """Return what is made with symbols; None where that cannot be, or is not what was made for numbers."""
     if what in kind.made:
         return kind.made[what]
+    assert check is not None, "what has no check is made without symbols"
     known = [(kind.numbers(lengths), exact) for lengths, exact in family.exact.items() if what in exact.made]
     known = [(numbers, exact) for numbers, exact in known if numbers is not None]
     if not known:  # nothing to compare it with
@@ -189,7 +193,7 @@ def _generalized(op: Operator, family: _Family, structs: Sequence[Any], lengths:
         kind = _kind(op, structs, seen)
         if kind is None or kind.numbers(lengths) is None or all(kind.numbers(other) is None for other in before):
             continue
-        if any(kind._pattern == known._pattern for known in family.symbolic):
+        if any(kind.pattern == known.pattern for known in family.symbolic):
             return None
         family.symbolic.insert(0, kind)
         return kind

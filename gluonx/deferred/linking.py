@@ -25,7 +25,7 @@ from gluonx._process import one_blas_thread, uncollected
 from gluonx.deferred import lengths, program_cache
 from gluonx.deferred.contracts import BAD_CALLS, Operator
 from gluonx.deferred.core import Node
-from gluonx.deferred.derived import DerivedOp, has_any_length, needs_64_bits, strong
+from gluonx.deferred.derived import DerivedOp, Inner, has_any_length, needs_64_bits, strong
 from gluonx.deferred.operators import is_one
 from gluonx.deferred.vectors import VectorLayout
 from gluonx.dtype import without_64_bits
@@ -50,7 +50,7 @@ class _Pair(NamedTuple):
 
     forward: Fragment
     back: Fragment
-    count: int  # of results
+    results: int  # how many there are
 
 
 class _Entry:
@@ -151,13 +151,13 @@ def _sampled(made: Any, numbers: lengths.Numbers, inputs: list[np.ndarray]) -> l
         return linker.program(linker.add(made.bound(numbers), places))(*inputs)
     bound, back = made.forward.bound(numbers), made.back.bound(numbers)
     outs = linker.add(bound, places)
-    heads = made.back.ins[len(outs) - made.count :]
+    heads = made.back.ins[len(outs) - made.results :]
     given = [
         _sample(_shape_of(made.back, back, place), made.back.specs[place].dtype, 100 + i)
         for i, place in enumerate(heads)
     ]
-    gradients = linker.add(back, [*outs[made.count :], *map(linker.constant, given)])
-    return linker.program([*outs[: made.count], *gradients])(*inputs)
+    gradients = linker.add(back, [*outs[made.results :], *map(linker.constant, given)])
+    return linker.program([*outs[: made.results], *gradients])(*inputs)
 
 
 def _shape_of(fragment: Fragment, bound: Bound, place: int) -> tuple[int, ...]:
@@ -191,21 +191,17 @@ class _Linking:
     def enter(self, node: Node, avals: Sequence[Any], names: list[Any], first: int) -> None:
         """Take in a node of the plan, whose results are called from `first` on."""
         op, outs = node.op, list(range(first, first + len(node.outs)))
-        inner = op.inner if type(op) is DerivedOp else None
+        inner = op.within if type(op) is DerivedOp else None
         if inner is not None:
-            self.entries[node.depth] = self.within(*inner, names, outs, node.diff)
+            self.entries[node.depth] = self.within(inner, names, outs, node.diff)
         elif type(op) in (BoundOp, Lifted, DerivedOp) and getattr(op, "interpreted", True):
             self.entries[node.depth] = [_Entry(op, names, outs, list(avals), node.diff)]
         else:
             raise _NotLinked(op.name)
 
-    def within(
-        self, closed: Any, kept: Sequence[int], names: list[Any], outs: list[int], diff: tuple[int, ...]
-    ) -> list[_Entry]:
-        """Return the operators of a block's trace.
-
-        `kept` says which of the trace's inputs the block's operator takes; the others are zeros that nobody reads.
-        """
+    def within(self, inner: Inner, names: list[Any], outs: list[int], diff: tuple[int, ...]) -> list[_Entry]:
+        """Return the operators of a block's trace."""
+        closed, kept = inner
         jaxpr = closed.jaxpr
         if jaxpr.effects:
             raise _NotLinked("effects")
@@ -281,8 +277,8 @@ class _Linking:
             make = functools.partial(_pair, op, entry.diff, entry.passed)
             pair, numbers = _traced(op, entry.avals, (entry.diff, entry.passed), make)
             found = self.linker.add(pair.forward.bound(numbers), places)
-            outs = found[: pair.count]
-            entry.residuals = pair.back.bound(numbers), found[pair.count :]
+            outs = found[: pair.results]
+            entry.residuals = pair.back.bound(numbers), found[pair.results :]
         self.places.update(zip(entry.outs, outs, strict=True))
 
     def pull(self, entry: _Entry, given: list[int]) -> list[int]:
@@ -459,14 +455,15 @@ def linked(program: Program, args: Sequence[Any]) -> HostProgram | None:
 
 def linked_operator(op: DerivedOp, structs: Sequence[Any]) -> HostProgram | None:
     """Return a program for NumPy of the trace of a block, linked; None where it has to be traced as a whole."""
-    linker = Linker()
+    linker, inner = Linker(), op.within
     linking = _Linking(linker)
+    assert inner is not None, "the operator is a trace"
     try:
         for i, struct in enumerate(structs):
             linking.places[-1 - i] = linker.input(_nbytes(struct))
-        outs = list(range(len(op.inner[0].jaxpr.outvars)))
+        outs = list(range(len(inner.closed.jaxpr.outvars)))
         with without_64_bits():
-            for entry in linking.within(*op.inner, [-1 - i for i in range(len(structs))], outs, ()):
+            for entry in linking.within(inner, [-1 - i for i in range(len(structs))], outs, ()):
                 linking.run(entry)
             return linker.program([linking.places[linking.same[out]] for out in outs])
     except _GIVEN_UP:

@@ -13,8 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+from jax.core import ShapedArray
 
 from gluonx.deferred.contracts import Operator
+from gluonx.deferred.core import Tracer
 from gluonx.deferred.derived import any_shapes, has_any_length, needs_64_bits, strong
 from gluonx.ops.cpu.convolution import native_forms, native_only
 from gluonx.ops.cpu.natively import natively
@@ -38,7 +40,7 @@ def _shapes(*avals: Any, op: Operator, present: tuple[bool, ...], scope: str) ->
     structs = [None if a is None else jax.ShapeDtypeStruct(a.shape, a.dtype) for a in structs]
     with native_forms():
         found = any_shapes(op, structs)
-    return [jax.core.ShapedArray(out.shape, out.dtype) for out in (found if type(found) is tuple else (found,))]
+    return [ShapedArray(out.shape, out.dtype) for out in (found if type(found) is tuple else (found,))]
 
 
 def may_be_one(op: Operator, values: Sequence[Any], tracer: type) -> bool:
@@ -46,7 +48,7 @@ def may_be_one(op: Operator, values: Sequence[Any], tracer: type) -> bool:
     return (
         has_any_length(op)
         and not needs_64_bits(op, values)
-        and not any(isinstance(v, jax.core.Tracer) and type(v) is not tracer for v in values)
+        and not any(isinstance(v, Tracer) and type(v) is not tracer for v in values)
     )
 
 

@@ -42,7 +42,7 @@ from gluonx.deferred.core import (
     scalar_slot,
     set_state,
 )
-from gluonx.deferred.derived import DerivedOp, needs_64_bits, numpy_is_first, strong
+from gluonx.deferred.derived import DerivedOp, Inner, needs_64_bits, numpy_is_first, strong
 from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
 from gluonx.deferred.program_cache import TRACE, Cache, add, program_size
@@ -560,10 +560,8 @@ def _trace_once(
     op = DerivedOp(name, run, extra=TRACED, n_live=found.n_live)
     op.composed = True
     op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
-    op.inner = (
-        closed,
-        (*((0, 1) if found.n_random else ()), *[2 + i for i in kept], *range(2 + n, 2 + n + len(structs))),
-    )
+    head = (0, 1) if found.n_random else ()
+    op.within = Inner(closed, (*head, *[2 + i for i in kept], *range(2 + n, 2 + n + len(structs))))
     avals: list[Any] = closed.out_avals
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
     head = closed.in_avals[: 2 if found.n_random else 0]

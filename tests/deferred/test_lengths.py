@@ -178,7 +178,7 @@ def computed(fn, shapes, n):
         y = fn(*handles)
         weights = np.array((onp.arange(y.size).reshape(y.shape) % 7 + 1).astype("f"))
         (y * weights).sum().backward()
-    return [y.asnumpy(), *[h.grad.asnumpy() for h in handles]]
+    return [y.asnumpy(), *[h.grad.asnumpy() for h in handles if h.grad is not None]]
 
 
 @pytest.fixture
