@@ -36,7 +36,7 @@ from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.errors import DeviceError
 from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
-from gluonx.ops.cpu.convolution import native_forms, native_only
+from gluonx.ops.cpu.convolution import forms_in_force, native_forms, native_only
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.registry import BoundOp, Lifted
@@ -332,13 +332,13 @@ def strong(op: Operator) -> Callable[..., Any]:
     """
     if not getattr(op, "steady", True):
         return _switching(op, _function(op))
-    native = native_only()
+    forms = forms_in_force()
     found = op.traced
     if found is None:
         found = op.traced = {}
-    run = found.get(native)
+    run = found.get(forms)
     if run is None:
-        run = found[native] = _switching(op, _jitted(op, program_cache.TRACE))
+        run = found[forms] = _switching(op, _jitted(op, program_cache.TRACE))
     return run
 
 

@@ -36,7 +36,7 @@ from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_a
 from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.device import is_folded
 from gluonx.errors import NotFiniteError
-from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.cpu.convolution import for_cpu, native_forms
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
 from gluonx.thresholds import threshold
@@ -493,9 +493,10 @@ class Program:
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
 
-    def trace(self, args: Sequence[Any]) -> Any:
-        """Have JAX trace the program for these arguments, or their kinds."""
-        self.traced = self.call.trace(*args)
+    def trace(self, args: Sequence[Any], compiled: bool = True) -> Any:
+        """Have JAX trace the program for these arguments, or their kinds; for NumPy, too, if not only `compiled`."""
+        with for_cpu(self.on_cpu and compiled):
+            self.traced = self.call.trace(*args)
         return self.traced
 
     def lower(self, args: Sequence[Any]) -> Any:
@@ -527,7 +528,7 @@ class Program:
         if made is not None:
             self.by_host = host.Whole(made)
         elif self.tape_slots:
-            self.by_host = host.whole(self.trace(args).jaxpr)
+            self.by_host = host.whole(self.trace(args, compiled=False).jaxpr)
         else:
             with native_forms():
                 self.by_host = host.whole(jax.make_jaxpr(lambda *args: self._trace(args))(*args))
