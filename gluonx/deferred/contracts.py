@@ -32,11 +32,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Args",
     "BAD_CALLS",
+    "ClosedJaxpr",
+    "Equation",
     "Grows",
     "HasDType",
     "Home",
     "Interpreter",
     "Invoke",
+    "Jaxpr",
+    "JaxprVar",
     "Laid",
     "Leaf",
     "Number",
@@ -67,6 +71,11 @@ BAD_CALLS = (
     OverflowError,
 )  # fmt: skip
 Shape: TypeAlias = "tuple[int, ...]"
+# Of JAX's traces; jax.extend.core has no names of types for all of them in each version.
+Equation: TypeAlias = "Any"
+Jaxpr: TypeAlias = "Any"
+ClosedJaxpr: TypeAlias = "Any"
+JaxprVar: TypeAlias = "Any"
 # What goes into a program as a scalar.
 Number: TypeAlias = "bool | int | float | np.bool | np.integer[Any] | np.floating[Any]"
 Raw: TypeAlias = "jax.Array | np.ndarray | Number"  # an operand that is no handle

@@ -36,7 +36,7 @@ from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.errors import DeviceError
 from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
-from gluonx.ops.cpu.convolution import forms_in_force, native_forms, native_only
+from gluonx.ops.cpu.convolution import for_cpu, forms_in_force, native_forms, native_only
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.registry import BoundOp, Lifted
@@ -483,8 +483,10 @@ def _shapes_of(op: Operator, inputs: tuple[Any, ...], structs: list[Any]) -> Any
     """Return the outputs of an operator, by a trace of it."""
     # What is traced for its shapes is what NumPy's first runs need.
     numpy_first = any(is_on() for is_on in numpy_is_first)
-    wide = needs_64_bits(op, inputs)
-    with uncollected(), keeping_64_bits(wide), native_forms(numpy_first or native_only()):
+    wide, place = needs_64_bits(op, inputs), _placement_of(op, inputs)
+    platform = jax.default_backend() if place is None else next(iter(place.device_set)).platform
+    native, on_cpu = numpy_first or native_only(), not numpy_first and platform == "cpu"
+    with uncollected(), keeping_64_bits(wide), native_forms(native), for_cpu(on_cpu):
         if numpy_first and not wide and has_any_length(op):
             return any_shapes(op, structs)
         return jax.eval_shape(strong(op.like if type(op) is Together else op), *structs)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import jax
@@ -96,7 +96,7 @@ class _Family:
 def found(
     op: Operator,
     inputs: Sequence[Any],
-    what: Any,
+    what: Hashable,
     make: Callable[[Kind], Any],
     check: Check,
 ) -> tuple[Any, Numbers]:
@@ -146,7 +146,7 @@ def found(
 def _of_kind(
     family: _Family,
     kind: Kind,
-    what: Any,
+    what: Hashable,
     make: Callable[[Kind], Any],
     check: Check,
 ) -> Any:
@@ -238,7 +238,7 @@ def _symbols(count: int) -> tuple[Any, ...]:
     return tuple(export.symbolic_shape(",".join(names) + ",", scope=scope))
 
 
-def _whole_numbers(value: Any) -> Iterator[int]:
+def _whole_numbers(value: object) -> Iterator[int]:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (tuple, list)):

@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
 
 from gluonx._process import one_blas_thread, uncollected
 from gluonx.deferred import lengths, program_cache
-from gluonx.deferred.contracts import BAD_CALLS, Operator
-from gluonx.deferred.core import Node
+from gluonx.deferred.contracts import BAD_CALLS, Equation, InputRef, Jaxpr, JaxprVar, Operator, Shaped
+from gluonx.deferred.core import Aval, Node
 from gluonx.deferred.derived import DerivedOp, Inner, has_any_length, needs_64_bits, strong
 from gluonx.deferred.operators import is_one
 from gluonx.deferred.vectors import VectorLayout
@@ -53,6 +53,9 @@ class _Pair(NamedTuple):
     results: int  # how many there are
 
 
+_Made: TypeAlias = "Fragment | _Pair"
+
+
 class _Entry:
     """One operator of a program, or a fragment of it that is none.
 
@@ -62,7 +65,9 @@ class _Entry:
 
     __slots__ = ("avals", "diff", "ins", "op", "outs", "passed", "residuals")
 
-    def __init__(self, op: Any, ins: list[Any], outs: list[Any], avals: list[Any], diff: tuple[int, ...]) -> None:
+    def __init__(
+        self, op: Operator | Fragment, ins: list[Any], outs: list[Any], avals: list[Any], diff: tuple[int, ...]
+    ) -> None:
         self.op, self.ins, self.outs, self.avals, self.diff = op, ins, outs, avals, diff
         self.passed: tuple[bool, ...] | None = None
         self.residuals: tuple[Bound, list[int]] | None = None
@@ -83,10 +88,10 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
     with native_forms():
         run = strong(op)
 
-    def forward(*inputs: Any) -> tuple[Any, ...]:
+    def forward(*inputs: jax.Array) -> tuple[Any, ...]:
         full = list(inputs)
 
-        def moved(*moving: Any) -> Any:
+        def moved(*moving: jax.Array) -> Any:
             for i, m in zip(diff, moving, strict=True):
                 full[i] = m
             out = run(*full)
@@ -106,7 +111,7 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
         residuals = outs[count:]
         given = list(itertools.compress(outs[:count], passed))
 
-        def pull(*args: Any) -> tuple[Any, ...]:
+        def pull(*args: jax.Array) -> tuple[Any, ...]:
             back = jax.tree.unflatten(treedef, args[: len(residuals)])
             return tuple(back(tuple(args[len(residuals) :])))
 
@@ -114,7 +119,7 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
         return _Pair(Fragment(closed, kind.names), Fragment(pulled, kind.names), count)
 
 
-def _agree(made: Any, kind: lengths.Kind, numbers: lengths.Numbers, exact: Any) -> bool:
+def _agree(made: _Made, kind: lengths.Kind, numbers: lengths.Numbers, exact: _Made) -> bool:
     """Return whether a trace with symbols gives, for lengths that are known, what the trace for these gives."""
     structs = [s for s in kind.structs if s is not None]
     fragment = exact if isinstance(exact, Fragment) else exact.forward
@@ -143,7 +148,7 @@ def _sample(shape: tuple[int, ...], dtype: np.dtype, seed: int) -> np.ndarray:
     return numbers.uniform(0.1, 1.0, shape).astype(dtype)
 
 
-def _sampled(made: Any, numbers: lengths.Numbers, inputs: list[np.ndarray]) -> list[np.ndarray]:
+def _sampled(made: _Made, numbers: lengths.Numbers, inputs: list[np.ndarray]) -> list[np.ndarray]:
     """Return the results for some inputs, and the gradients of their sum."""
     linker = Linker()
     places = [linker.input(x.nbytes) for x in inputs]
@@ -224,7 +229,7 @@ class _Linking:
             self.same[out] = env[var]
         return entries
 
-    def entry(self, jaxpr: Any, eqn: Any, env: dict[Any, Any], own: list[Any], active: set[Any]) -> _Entry:
+    def entry(self, jaxpr: Jaxpr, eqn: Equation, env: dict[Any, Any], own: list[Any], active: set[Any]) -> _Entry:
         """Return an equation of a block's trace as an operator or a fragment."""
         if not is_one(eqn):
             read = list(dict.fromkeys([v for v in eqn.invars if not hasattr(v, "val")]))
@@ -288,12 +293,12 @@ class _Linking:
         return self.linker.add(back, [*residuals, *given])
 
 
-def _moves(var: Any) -> bool:
+def _moves(var: JaxprVar) -> bool:
     return jax.numpy.issubdtype(var.aval.dtype, jax.numpy.inexact)
 
 
 def _traced(
-    op: Operator, avals: Sequence[Any], what: Any, make: Callable[[lengths.Kind], Any]
+    op: Operator, avals: Sequence[Any], what: Hashable, make: Callable[[lengths.Kind], Any]
 ) -> tuple[Any, lengths.Numbers]:
     """Return what `make` makes of an operator, and the numbers of its symbols; it is kept if it never differs."""
     if has_any_length(op):
@@ -306,7 +311,9 @@ def _traced(
 class _Whole:
     """The program of a :class:`gluonx.deferred.program.Program`, linked."""
 
-    def __init__(self, program: Program, leaves: Sequence[Any], floats: Any, ints: Any, extra: int) -> None:
+    def __init__(
+        self, program: Program, leaves: Sequence[Any], floats: Shaped | None, ints: Shaped | None, extra: int
+    ) -> None:
         """Enter the inputs: structs of the leaves by number, those of the vectors of numbers, and the bytes reused."""
         self.program, self.plan = program, program.plan
         self.linker = linker = Linker()
@@ -327,7 +334,7 @@ class _Whole:
         """Return the place of a piece of a vector."""
         return self.linker.step(lambda v: layout.part(v, number), [vector], layout.avals[number].nbytes, 1)
 
-    def name(self, part: Any) -> Any:
+    def name(self, part: InputRef) -> Any:
         """Return the name of what stands at a place of the plan; of a number in its vector, one of its own."""
         if part is None:
             return None
@@ -342,7 +349,7 @@ class _Whole:
             self.linking.places[part] = place
         return part
 
-    def aval(self, part: Any) -> Any:
+    def aval(self, part: InputRef) -> Any:
         """Return the aval of what stands at a place of the plan."""
         if part is None:
             return None
@@ -371,7 +378,7 @@ class _Whole:
                 self.gradients(node)
         return self.linker.program(self.results())
 
-    def place(self, part: Any) -> int:
+    def place(self, part: InputRef) -> int:
         """Return the place of what stands at a place of the plan."""
         return self.linking.places[self.name(part)]
 
@@ -380,7 +387,7 @@ class _Whole:
         info, linker, linking = node.grad, self.linker, self.linking
         cotangents: dict[Any, int] = {}
 
-        def add(name: Any, place: int, nbytes: int, size: int) -> None:
+        def add(name: Hashable, place: int, nbytes: int, size: int) -> None:
             known = cotangents.get(name)
             cotangents[name] = place if known is None else linker.step(np.add, [known, place], nbytes, size)
 
@@ -400,7 +407,7 @@ class _Whole:
             place = cotangents.get(self.name(target))
             linking.places[first + i] = linker.constant(np.zeros(aval.shape, aval.dtype)) if place is None else place
 
-    def head(self, aval: Any, given: Any) -> int:
+    def head(self, aval: Aval, given: InputRef) -> int:
         """Return the place of the cotangent that a gradient begins with."""
         shape, dtype = aval.shape, aval.dtype
         if given is None:
@@ -418,7 +425,7 @@ class _Whole:
         return outs
 
 
-def _nbytes(struct: Any) -> int:
+def _nbytes(struct: Shaped) -> int:
     return int(np.prod(struct.shape)) * np.dtype(struct.dtype).itemsize
 
 

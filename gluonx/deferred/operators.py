@@ -15,7 +15,7 @@ from typing import Any
 import jax
 from jax.core import ShapedArray
 
-from gluonx.deferred.contracts import Operator
+from gluonx.deferred.contracts import ClosedJaxpr, Equation, Operator, Shaped
 from gluonx.deferred.core import Tracer
 from gluonx.deferred.derived import any_shapes, has_any_length, needs_64_bits, strong
 from gluonx.ops.cpu.convolution import native_forms, native_only
@@ -34,7 +34,7 @@ def _primitive() -> Any:
     return primitive
 
 
-def _shapes(*avals: Any, op: Operator, present: tuple[bool, ...], scope: str) -> list[Any]:
+def _shapes(*avals: Shaped, op: Operator, present: tuple[bool, ...], scope: str) -> list[Any]:
     given = iter(avals)
     structs = [next(given) if there else None for there in present]
     structs = [None if a is None else jax.ShapeDtypeStruct(a.shape, a.dtype) for a in structs]
@@ -64,17 +64,17 @@ def _gives_several(op: Operator, values: Sequence[Any]) -> bool:
     return type(any_shapes(op, structs)) is tuple
 
 
-def is_one(eqn: Any) -> bool:
+def is_one(eqn: Equation) -> bool:
     """Return whether an equation of a jaxpr is an operator."""
     return eqn.primitive is _primitive()
 
 
-def _function_of(eqn: Any) -> Callable[..., Any] | None:
+def _function_of(eqn: Equation) -> Callable[..., Any] | None:
     if not is_one(eqn):
         return None
     op, present, scope = eqn.params["op"], eqn.params["present"], eqn.params["scope"]
 
-    def run(*values: Any) -> Any:
+    def run(*values: jax.Array) -> Any:
         given = iter(values)
         with jax.named_scope(scope):
             out = strong(op)(*[next(given) if there else None for there in present])
@@ -83,7 +83,7 @@ def _function_of(eqn: Any) -> Callable[..., Any] | None:
     return run
 
 
-def expanded(closed: Any) -> Callable[..., Any] | None:
+def expanded(closed: ClosedJaxpr) -> Callable[..., Any] | None:
     """Return the trace of a block as a function of arrays; None where none of its equations is an operator."""
     if not any(map(is_one, closed.jaxpr.eqns)):
         return None

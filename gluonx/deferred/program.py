@@ -489,13 +489,14 @@ class Program:
             placed["compiler_options"] = options
         homes = {a.sharding for n in path for a in n.outs}
         self.is_near = homes == {None}  # whether all its values are on the default device
-        self.on_cpu = not spread and all(_platform(home or default_place()) == "cpu" for home in homes)
+        self.for_cpu = all(_platform(home or default_place()) == "cpu" for home in homes)
+        self.on_cpu = not spread and self.for_cpu  # and on one
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
 
     def trace(self, args: Sequence[Any], compiled: bool = True) -> Any:
         """Have JAX trace the program for these arguments, or their kinds; for NumPy, too, if not only `compiled`."""
-        with for_cpu(self.on_cpu and compiled):
+        with for_cpu(self.for_cpu and compiled):
             self.traced = self.call.trace(*args)
         return self.traced
 

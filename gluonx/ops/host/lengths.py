@@ -7,22 +7,45 @@ power. `Lengths` says which number each symbol is, and with that each expression
 
 from __future__ import annotations
 
-import functools
+import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gluonx.ops.host.rules import Spec
+from gluonx.ops.host.rules import Spec, Unsupported
 
 __all__ = ["Lengths", "has_symbols"]
 
-_FUNCTIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min, "__builtins__": {}}
+_OPERATIONS: dict[Any, Callable[..., int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Pow: operator.pow,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": max,
+    "min": min,
+}
 
 
-@functools.lru_cache(4096)
-def _function(names: tuple[str, ...], text: str) -> Callable[..., int]:
-    """Return an expression as a function of the numbers that its symbols are."""
-    return eval(f"lambda {', '.join(names)}: {text.replace('^', '**')}", dict(_FUNCTIONS))
+def _number(text: str, known: Mapping[str, int]) -> int:
+    """Return what an expression is where its symbols are known."""
+
+    def computed(node: ast.expr) -> int:
+        match node:
+            case ast.Constant(value=int() as number):
+                return number
+            case ast.Name(id=name):
+                return known[name]
+            case ast.UnaryOp(op=ast.USub(), operand=of):
+                return -computed(of)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
+                return _OPERATIONS[type(op)](computed(left), computed(right))
+            case ast.Call(func=ast.Name(id=name), args=args) if name in _OPERATIONS:
+                return _OPERATIONS[name](*map(computed, args))
+        raise Unsupported(f"the length {text}")
+
+    return computed(ast.parse(text.replace("^", "**"), mode="eval").body)
 
 
 def has_symbols(value: Any) -> bool:
@@ -65,16 +88,21 @@ class Lengths:
     (14, 3, 3)
     """
 
-    __slots__ = ("_names", "_numbers")
+    __slots__ = ("_found", "_known")
 
     def __init__(self, names: Sequence[str], numbers: Sequence[int]) -> None:
-        self._names, self._numbers = tuple(names), tuple(numbers)
+        self._known = dict(zip(names, numbers, strict=True))
+        self._found: dict[str, int] = {**self._known}
 
     def number(self, length: Any) -> Any:
         """Return the number that a length is."""
         if isinstance(length, _NO_SYMBOLS) or not _is_symbol(length):
             return length
-        return _function(self._names, str(length))(*self._numbers)
+        text = str(length)
+        found = self._found.get(text)
+        if found is None:
+            found = self._found[text] = _number(text, self._known)
+        return found
 
     def shape(self, shape: Sequence[Any]) -> tuple[int, ...]:
         """Return a shape in numbers."""
