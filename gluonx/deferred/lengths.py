@@ -25,15 +25,16 @@ from typing import Any, TypeAlias
 import jax
 
 from gluonx.deferred.contracts import BAD_CALLS, Operator
+from gluonx.thresholds import threshold
 
 __all__ = ["Check", "Kind", "Numbers", "found"]
 
 Numbers: TypeAlias = "tuple[int, ...]"
 Check: TypeAlias = "Callable[[Any, Kind, Numbers, Any], bool] | None"
-_LEAST = 5
-_KEPT = 32  # kinds with numbers for lengths that are kept of one operator
-_SYMBOLIC = 6  # kinds with symbols
-_SEEN = 8  # lengths that are compared
+_LEAST = threshold("lengths.least")
+_KEPT = threshold("lengths.kept")
+_SYMBOLIC = threshold("lengths.kinds")
+_SEEN = threshold("lengths.seen")
 
 
 class Kind:
