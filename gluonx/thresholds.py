@@ -113,6 +113,20 @@ THRESHOLDS = {
     "host.allowed": Threshold(
         1 << 20, "elements", "that NumPy may compute in place of the compilation of one operation", "benchmarks.first"
     ),
+    "host.compiled": Threshold(
+        4,
+        "times",
+        "that XLA takes for an operation of a training step, in place of one alone; it is 5 to 10",
+        "benchmarks.cold",
+    ),
+    "lengths.least": Threshold(
+        5, "", "smaller lengths are never symbols: operators ask for 0 to 4", "tests/deferred/test_lengths.py"
+    ),
+    "lengths.kept": Threshold(
+        32, "traces", "for lengths in numbers that are kept of an operator", "tests/deferred/test_lengths.py"
+    ),
+    "lengths.kinds": Threshold(6, "traces", "of an operator with symbols", "tests/deferred/test_lengths.py"),
+    "lengths.seen": Threshold(8, "calls", "whose lengths are compared", "tests/deferred/test_lengths.py"),
     "host.call": Threshold(
         1 << 10,
         "elements",

@@ -277,6 +277,8 @@ CACHED = {
     "data/_codec.py _codec": FACT,
     "data/vision/functional.py opencv": FACT,
     "deferred/custom.py _thread": "one thread for the life of the process",
+    "deferred/lengths.py _symbols": FACT,
+    "deferred/operators.py _primitive": FACT,
     "files/npz.py _crc32": FACT,
     "np/building.py _signature": FACT,
     "ops/cpu/threefry.py implementation": FACT,

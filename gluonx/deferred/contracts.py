@@ -31,11 +31,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Args",
+    "BAD_CALLS",
+    "ClosedJaxpr",
+    "Equation",
     "Grows",
     "HasDType",
     "Home",
     "Interpreter",
     "Invoke",
+    "Jaxpr",
+    "JaxprVar",
     "Laid",
     "Leaf",
     "Number",
@@ -60,7 +65,17 @@ __all__ = [
     "leaf_ref",
 ]
 
+# What operators raise on inputs that they cannot take.
+BAD_CALLS = (
+    TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError,
+    OverflowError,
+)  # fmt: skip
 Shape: TypeAlias = "tuple[int, ...]"
+# Of JAX's traces; jax.extend.core has no names of types for all of them in each version.
+Equation: TypeAlias = "Any"
+Jaxpr: TypeAlias = "Any"
+ClosedJaxpr: TypeAlias = "Any"
+JaxprVar: TypeAlias = "Any"
 # What goes into a program as a scalar.
 Number: TypeAlias = "bool | int | float | np.bool | np.integer[Any] | np.floating[Any]"
 Raw: TypeAlias = "jax.Array | np.ndarray | Number"  # an operand that is no handle
@@ -113,6 +128,7 @@ class Operator(Recorded, Protocol):
     matrix: MatrixCheck | None
     cache: Any
     eager: Any
+    families: Any
     traced: Any
     vjp: Any
     shapes: Any

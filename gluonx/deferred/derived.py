@@ -13,10 +13,11 @@ as the user left it for every other one, also inside of a program that is traced
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,26 +27,31 @@ from jax.typing import ArrayLike
 
 from gluonx._frames import telling
 from gluonx._process import uncollected
-from gluonx.deferred import program_cache
+from gluonx.deferred import lengths, program_cache
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing
 from gluonx.deferred.program_cache import Cache
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
-from gluonx.ops.cpu.convolution import native_forms, native_only
+from gluonx.ops.cpu.convolution import for_cpu, forms_in_force, native_forms, native_only
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.ops.host.forms import form_of
+from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.pullbacks import pullback_form
+from gluonx.ops.registry import BoundOp, Lifted
 from gluonx.sharding import replicated
 from gluonx.thresholds import threshold
 
 __all__ = [
     "PLAIN",
     "SPECIAL",
+    "any_shapes",
     "DerivedOp",
+    "Inner",
     "Pin",
     "cuts_tape",
+    "has_any_length",
     "jaxpr_of",
     "WIDENING",
     "needs_64_bits",
@@ -73,20 +79,33 @@ numpy_is_first: list[
 ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.amp_policy speaks of
 
 
+class Inner(NamedTuple):
+    """The trace of a block, of which an operator is made.
+
+    ``kept`` says which of the inputs of ``closed`` the operator takes; the others are zeros that nobody reads.
+    """
+
+    closed: Any
+    kept: tuple[int, ...]
+
+
 class DerivedOp:
     """An operator made by the engine from a pure function on arrays.
 
     ``steady`` tells that the function depends on nothing but its arguments, not even on arrays or tracers that it
-    closes over; then it is traced once for each kind of input (see `strong`). ``wide`` tells that it needs 64-bit types
+    closes over; then it is traced once for each kind of input (see `strong`). ``any_length`` tells the same, and that
+    it asks for no length of its arguments (:mod:`gluonx.deferred.lengths`). ``wide`` tells that it needs 64-bit types
     also where no input is of such a type. ``form`` is the same function on NumPy arrays, and ``work`` the number of
     elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as what several
     devices do together, XLA compiles in any case. What is ``composed`` of many operators is rewritten for a CPU before
-    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`).
+    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`); the trace of a block stands in ``within``, see
+    :mod:`gluonx.deferred.linking`.
     """
 
     __slots__ = (
-        "__weakref__", "attrs", "cache", "composed", "eager", "extra", "fn", "form", "gathers", "host", "interpreted",
-        "n_live", "name", "nbytes", "random", "shapes", "steady", "told", "traced", "usage", "vjp", "wide", "work",
+        "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "form",
+        "gathers", "host", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told",
+        "traced", "usage", "vjp", "wide", "within", "work",
     )  # fmt: skip
     needs_mode = exact = False
     crosses = False  # whether its inputs may lie on several devices
@@ -103,6 +122,7 @@ class DerivedOp:
         form: Callable[..., Any] | None = None,
         work: Callable[..., int] | None = None,
         interpreted: bool = True,
+        any_length: bool = False,
     ) -> None:
         self.name = name
         self.wide = wide
@@ -114,11 +134,13 @@ class DerivedOp:
         self.random = False
         self.extra = extra
         self.cache: str | None = None if Integers.move else PLAIN
-        self.steady = False
+        self.steady, self.any_length = False, any_length
         self.eager: Any = None
         self.traced: Any = None
         self.vjp: Any = None
         self.shapes: Any = None
+        self.families: Any = None
+        self.within: Inner | None = None
         self.told: tuple[list[Any], tuple[Any, ...]] | None = None  # of what is traced: its inputs and outputs
         self.host: Any = None
         self.gathers: frozenset[Any] = frozenset()  # variables of weights that it gathers itself, where it uses them
@@ -208,13 +230,13 @@ def strong(op: Operator) -> Callable[..., Any]:
     """
     if not getattr(op, "steady", True):
         return _switching(op, _function(op))
-    native = native_only()
+    forms = forms_in_force()
     found = op.traced
     if found is None:
         found = op.traced = {}
-    run = found.get(native)
+    run = found.get(forms)
     if run is None:
-        run = found[native] = _switching(op, _jitted(op, program_cache.TRACE))
+        run = found[forms] = _switching(op, _jitted(op, program_cache.TRACE))
     return run
 
 
@@ -344,9 +366,7 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
         if numpy_first:
             out = _shaped(op, structs)
         if out is None:
-            # What is traced for its shapes is what NumPy's first runs need.
-            with uncollected(), keeping_64_bits(needs_64_bits(op, inputs)), native_forms(numpy_first or native_only()):
-                out = jax.eval_shape(strong(getattr(op, "like", op)), *structs)
+            out = _shapes_of(op, inputs, structs)
         single = type(out) is not tuple
         found = (out,) if single else out
         of_devices = getattr(op, "output_places", None)
@@ -375,6 +395,55 @@ def _shaped(op: Operator, structs: list[Any]) -> Any:
     except Exception:  # the trace says what is wrong
         return None
     return None if out is NotImplemented else out
+
+
+def _shapes_of(op: Operator, inputs: tuple[Any, ...], structs: list[Any]) -> Any:
+    """Return the outputs of an operator, by a trace of it."""
+    # What is traced for its shapes is what NumPy's first runs need.
+    numpy_first = any(is_on() for is_on in numpy_is_first)
+    wide, place = needs_64_bits(op, inputs), _placement_of(op, inputs)
+    platform = jax.default_backend() if place is None else next(iter(place.device_set)).platform
+    native, on_cpu = numpy_first or native_only(), not numpy_first and platform == "cpu"
+    with uncollected(), keeping_64_bits(wide), native_forms(native), for_cpu(on_cpu):
+        if numpy_first and not wide and has_any_length(op):
+            return any_shapes(op, structs)
+        return jax.eval_shape(strong(getattr(op, "like", op)), *structs)
+
+
+def has_any_length(op: Operator) -> bool:
+    """Return whether an operator may be traced with symbols for lengths: it is ours, and not a user's Python."""
+    kind = op.__class__
+    if kind is BoundOp or kind is Lifted:
+        return op.op.fn.__module__.startswith(_OURS)  # type: ignore[attr-defined]
+    return kind is DerivedOp and op.any_length  # type: ignore[attr-defined]
+
+
+_OURS = ("gluonx.", "jax.")
+
+
+def any_shapes(op: Operator, structs: Sequence[Any]) -> Any:
+    """Return the outputs of an operator as `jax.eval_shape` does, by one trace for all lengths."""
+    made, numbers = lengths.found(op, structs, "shapes", functools.partial(_traced_shapes, op), _same_shapes)
+    return made.of(numbers) if numbers else made.outs
+
+
+class _Shapes(NamedTuple):
+    names: tuple[str, ...]
+    outs: Any
+
+    def of(self, numbers: lengths.Numbers) -> Any:
+        """Return the outputs where the symbols are these numbers."""
+        known = Lengths(self.names, numbers)
+        return jax.tree.map(lambda out: jax.ShapeDtypeStruct(known.shape(out.shape), out.dtype), self.outs)
+
+
+def _traced_shapes(op: Operator, kind: lengths.Kind) -> _Shapes:
+    return _Shapes(kind.names, jax.eval_shape(strong(op), *kind.structs))
+
+
+def _same_shapes(made: _Shapes, kind: lengths.Kind, numbers: lengths.Numbers, exact: _Shapes) -> bool:
+    one, two = jax.tree.leaves(made.of(numbers)), jax.tree.leaves(exact.outs)
+    return [(o.shape, o.dtype) for o in one] == [(o.shape, o.dtype) for o in two]
 
 
 def _told(op: Operator, structs: list[Any]) -> tuple[Any, ...] | None:

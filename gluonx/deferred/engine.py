@@ -363,7 +363,7 @@ def require(flag: Handle, message: str) -> None:
         raise ValueError(message)
 
 
-STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient)
+STOP = DerivedOp("stop_gradient", jax.lax.stop_gradient, any_length=True)
 
 
 def flush(why: str) -> None:

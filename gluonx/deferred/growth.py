@@ -16,7 +16,7 @@ import numpy as np
 
 from gluonx._frames import cast, telling
 from gluonx.deferred import program_cache, source_location
-from gluonx.deferred.contracts import Args, Number, Recorded, ScalarRef, Shaped, grows, is_operator
+from gluonx.deferred.contracts import BAD_CALLS, Args, Number, Recorded, ScalarRef, Shaped, grows, is_operator
 from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of
 from gluonx.deferred.derived import cuts_tape, needs_64_bits, out_avals
 from gluonx.device import device_of, place_device
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph
 
 __all__ = [
+    "BAD_CALLS",
     "LIMIT_BYTES",
     "LIMIT_NODES",
     "attach",
@@ -44,11 +45,6 @@ __all__ = [
 
 LIMIT_NODES, LIMIT_BYTES = threshold("pending.nodes"), threshold("pending.bytes")
 limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES}
-# What operators raise on inputs that they cannot take.
-BAD_CALLS = (
-    TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError,
-    OverflowError,
-)  # fmt: skip
 _INT32, _INT64, _UINT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64)
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _Taped = type(Aval((), np.dtype(np.float32), None).taped)

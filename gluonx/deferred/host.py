@@ -24,6 +24,7 @@ computed it is always on, whatever the work, for there is nothing else (:mod:`gl
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import gc
 import math
@@ -39,7 +40,7 @@ import numpy as np
 
 from gluonx import forked
 from gluonx._process import one_blas_thread
-from gluonx.deferred import growth, linalg_checks, policy, vectors
+from gluonx.deferred import growth, linalg_checks, linking, policy, vectors
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
     Aval,
@@ -55,7 +56,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, numpy_is_first
+from gluonx.deferred.derived import PLAIN, DerivedOp, jaxpr_of, needs_64_bits, numpy_is_first
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms, layers
@@ -470,13 +471,15 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
         _remember(known, key, _COMPILE)  # the program is not needed any more
         return REFUSED
     try:
-        outs = program(*[v for v in values if v is not None])
+        with one_blas_thread() if known.composed else _as_it_is:
+            outs = program(*[v for v in values if v is not None])
     except Exception:  # the usual way says what is wrong
         return REFUSED
     return outs[0] if single else tuple(outs)
 
 
 _COMPILE: Any = (None, False)
+_as_it_is = contextlib.nullcontext()
 
 
 def _may_be_interpreted(op: Operator) -> bool:
@@ -492,6 +495,10 @@ def _interpreted(op: Operator, values: list[Any]) -> Any:
     from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only where an operator has no form
 
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
+    if type(op) is DerivedOp and op.within is not None:
+        made = linking.linked_operator(op, structs)
+        if made is not None:
+            return made, False
     try:
         with keeping_64_bits() if needs_64_bits(op, values) else without_64_bits():
             traced = jaxpr_of(op, structs)

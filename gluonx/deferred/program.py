@@ -29,14 +29,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx._frames import telling
-from gluonx.deferred import host, program_cache, source_location
+from gluonx.deferred import host, linking, program_cache, source_location
 from gluonx.deferred.contracts import InputRef, Operator, Reach
 from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.vectors import Join, Vector, layout_of, picks, resolved
 from gluonx.device import is_folded
 from gluonx.errors import NotFiniteError
-from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.cpu.convolution import for_cpu, native_forms
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
 from gluonx.thresholds import threshold
@@ -490,13 +490,15 @@ class Program:
             placed["compiler_options"] = options
         homes = {a.sharding for n in path for a in n.outs}
         self.is_near = homes == {None}  # whether all its values are on the default device
-        self.on_cpu = not spread and all(_platform(home or default_place()) == "cpu" for home in homes)
+        self.for_cpu = all(_platform(home or default_place()) == "cpu" for home in homes)
+        self.on_cpu = not spread and self.for_cpu  # and on one
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
 
-    def trace(self, args: Sequence[Any]) -> Any:
-        """Have JAX trace the program for these arguments, or their kinds."""
-        self.traced = self.call.trace(*args)
+    def trace(self, args: Sequence[Any], compiled: bool = True) -> Any:
+        """Have JAX trace the program for these arguments, or their kinds; for NumPy, too, if not only `compiled`."""
+        with for_cpu(self.for_cpu and compiled):
+            self.traced = self.call.trace(*args)
         return self.traced
 
     def lower(self, args: Sequence[Any]) -> Any:
@@ -524,14 +526,16 @@ class Program:
         named = (node.op.name for node in self.plan.path)
         if not self.is_near or any(name.startswith("quantized_") for name in named):
             return
-        if self.tape_slots:
-            jaxpr = self.trace(args).jaxpr
+        made = linking.linked(self, args)
+        if made is not None:
+            self.by_host = host.Whole(made)
+        elif self.tape_slots:
+            self.by_host = host.whole(self.trace(args, compiled=False).jaxpr)
         else:
             with native_forms():
-                jaxpr = jax.make_jaxpr(lambda *args: self._trace(args))(*args)
-        self.by_host = host.whole(jaxpr)
+                self.by_host = host.whole(jax.make_jaxpr(lambda *args: self._trace(args))(*args))
         if self.by_host is not None:
-            self.nbytes = program_cache.program_size(jaxpr) // _TRACED
+            self.nbytes = program_cache.size_of(self.by_host.program.steps) // _TRACED
             program_cache.add(self.nbytes, programs=1)
 
     def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:

@@ -31,7 +31,7 @@ from gluonx.deferred.contracts import Operator
 from gluonx.deferred.core import ROOT, Node, counters
 from gluonx.thresholds import threshold
 
-__all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", "program_size"]
+__all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", "program_size", "size_of"]
 
 PROGRAM, OPERATION = threshold("program_cache.program"), threshold("program_cache.operation")  # bytes
 TRACE, NODE = threshold("program_cache.trace"), threshold("program_cache.node")
@@ -77,7 +77,12 @@ class Cache:
 
 def program_size(jaxpr: Any) -> int:
     """Estimate the bytes of the program of a jaxpr, by the number of its operations."""
-    return PROGRAM + OPERATION * _operations(getattr(jaxpr, "jaxpr", jaxpr))
+    return size_of(_operations(getattr(jaxpr, "jaxpr", jaxpr)))
+
+
+def size_of(operations: int) -> int:
+    """Estimate the bytes of a program of so many operations."""
+    return PROGRAM + OPERATION * operations
 
 
 def _operations(jaxpr: Any) -> int:
@@ -199,7 +204,9 @@ def _forget_op(op: Operator) -> None:
     Cache.nbytes -= usage.nbytes
     if usage.programs:  # a joint operator has an `eager` that is not made here
         op.eager = None
-    op.traced = op.shapes = op.usage = None  # gradients stay: what is being recorded tells them by identity
+    op.traced = op.shapes = op.families = op.usage = (
+        None  # gradients stay: what is being recorded tells them by identity
+    )
     if op.host is not None:
         op.host.seen.clear()
     Cache.ops.discard(op)

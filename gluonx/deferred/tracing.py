@@ -26,7 +26,7 @@ from jax.core import eval_context
 
 from gluonx import forked
 from gluonx._process import uncollected
-from gluonx.deferred import amp_policy, core, growth, index_checks, interrupts, rows, source_location
+from gluonx.deferred import amp_policy, core, growth, index_checks, interrupts, operators, rows, source_location
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
 from gluonx.deferred.contracts import Args, Home, Operand, Operator, Raw, Shaped
 from gluonx.deferred.core import (
@@ -43,7 +43,7 @@ from gluonx.deferred.core import (
     scalar_slot,
     set_state,
 )
-from gluonx.deferred.derived import DerivedOp, needs_64_bits, strong
+from gluonx.deferred.derived import DerivedOp, Inner, needs_64_bits, numpy_is_first, strong
 from gluonx.deferred.engine import invoke, random_inputs, require
 from gluonx.deferred.graph import settle
 from gluonx.deferred.program_cache import TRACE, Cache, add, program_size
@@ -116,6 +116,7 @@ class Trace:
         self.known_taps: list[Handle] = []
         # The devices of all that goes in, where the trace becomes a program of one device; None where XLA decides.
         self.places: set[Home] | None = None
+        self.tracer: type | None = None  # of what operators are one equation on (`operators`); None: they are traced
 
     @contextlib.contextmanager
     def running(self, recording: bool, training: bool, pure: bool = False) -> Generator[None]:
@@ -140,8 +141,12 @@ class Trace:
         """Run `op` as part of the trace."""
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         try:
-            with jax.named_scope(source_location.scope_name(source_location.block_path(), op)):
-                out = strong(op)(*values)
+            scope = source_location.scope_name(source_location.block_path(), op)
+            if self.tracer is not None and operators.may_be_one(op, values, self.tracer):
+                out = operators.bind(op, values, scope)
+            else:
+                with jax.named_scope(scope):
+                    out = strong(op)(*values)
             self.wide = self.wide or needs_64_bits(op, values)
             if self.gathers is not None:
                 self.gathers.update(getattr(op, "gathers", ()))
@@ -502,6 +507,8 @@ def _trace_once(
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required, trace.gathers = ([], set()) if changes else (None, None)
         trace.taps, trace.known_taps, trace.places = [] if changes else None, taps, places
+        if changes and _for_numpy():
+            trace.tracer = type(root)
         if state.trace is not None and state.trace.of_shapes:
             trace.of_shapes, trace.runs_hooks = True, None
         with without_64_bits(), trace.running(state.recording, state.training):
@@ -554,6 +561,8 @@ def _trace_once(
     op = DerivedOp(name, run, extra=TRACED, n_live=found.n_live)
     op.composed = True
     op.wide, op.gathers, op.nbytes = found.wide, found.gathers, program_size(closed)
+    head = (0, 1) if found.n_random else ()
+    op.within = Inner(closed, (*head, *[2 + i for i in kept], *range(2 + n, 2 + n + len(structs))))
     avals: list[Any] = closed.out_avals
     outputs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
     head = closed.in_avals[: 2 if found.n_random else 0]
@@ -577,7 +586,7 @@ MANY_TRACES = threshold("traces.kinds")
 
 
 _DERIVED = {"custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vmap_call": "call"}
-_SHOWN = frozenset(["ctx_mesh", "impl"])  # parameters that are callable, but named in full by the text
+_SHOWN = frozenset(["ctx_mesh", "impl", "op"])  # parameters that are callable, but named in full by the text
 
 
 def hides_code(value: Any, derivatives: bool = True) -> bool:
@@ -650,6 +659,7 @@ def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) 
     from jax.extend import core  # brings much along that a process without hybridized blocks does not need
 
     fun, native = core.jaxpr_as_fun(closed), functools.cache(lambda: natively(closed))
+    by_operators = operators.expanded(closed)
     avals = closed.in_avals
     dead = [i for i in range(n) if i not in set(kept)]
 
@@ -669,7 +679,7 @@ def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) 
                     f"a hybridized block was traced with a parameter or input of {a.dtype}{a.shape}, which is now "
                     f"{v.dtype}{v.shape}; call hybridize() again after changing parameters"
                 )
-        return tuple((native() if native_only() else fun)(*values))
+        return tuple((by_operators or (native() if native_only() else fun))(*values))
 
     return run
 
@@ -905,12 +915,19 @@ def _waits(handle: Handle) -> bool:
     return isinstance(handle.value, Unknown)
 
 
+def _for_numpy() -> bool:
+    """Return whether NumPy is to run first what is traced."""
+    return in_use() is None and any(is_on() for is_on in numpy_is_first)
+
+
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
     """Run `forward` for its shapes only, so that parameters of unknown shape find theirs."""
 
     def flat(root: jax.Array, base: jax.Array, *values: jax.Array) -> None:
         trace, state = Trace([], [], (root, base)), current_state()
         trace.of_shapes, trace.runs_hooks = True, None
+        if _for_numpy():
+            trace.tracer = type(root)
         with without_64_bits(), trace.running(state.recording, state.training):
             forward(*[new_handle(v) for v in values])
 

@@ -108,6 +108,7 @@ def _power(self: Any, exponent: Any) -> Any:
                     lambda x: _raised(x, exponent),
                     extra=("power", exponent),
                     form=forms.raised(exponent),
+                    any_length=True,
                 )
                 op = _POWERS[exponent] = adaptable(made)
             return invoke(op, (self,))

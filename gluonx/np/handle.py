@@ -105,6 +105,7 @@ def _cast_op(dtype: np.dtype) -> DerivedOp:
         extra=("cast", dtype),
         wide=dtype in WIDE,
         form=lambda x: forms.converted(x, dtype),
+        any_length=True,
     )
 
 
@@ -785,7 +786,7 @@ def _in_trace() -> bool:
     return trace is not None and not trace.transparent and not interrupts.on_top(trace)
 
 
-_COPY = DerivedOp("copy", jnp.copy, form=lambda x: x)
+_COPY = DerivedOp("copy", jnp.copy, form=lambda x: x, any_length=True)
 _get_value = Handle.value.__get__  # type: ignore[attr-defined]
 _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 

@@ -148,7 +148,7 @@ def _interned(key: object, name: str, fn: Callable[..., Any], form: Any, work: A
     found = _ops.get(key)
     if found is None:
         # Exporters read in `extra` what is indexed.
-        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key, form=form, work=work))
+        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key, form=form, work=work, any_length=True))
     return found
 
 

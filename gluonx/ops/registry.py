@@ -388,7 +388,7 @@ class BoundOp:
 
     Hashable by identity, which is sound because `Op.bind` interns. ``attrs`` holds every attribute, defaults included,
     and must not be changed. The engine keeps what it derives (executables, gradients, shapes) in the slots ``eager``,
-    ``traced``, ``vjp``, ``shapes``, ``host``, ``usage`` and ``cache``.
+    ``families``, ``traced``, ``vjp``, ``shapes``, ``host``, ``usage`` and ``cache``.
 
     ``needs_mode`` tells that the engine is to supply ``training``, because it plays a part and the caller did not;
     ``nout`` is the number of outputs, ``wide`` whether it needs 64-bit types (see `Op.is_wide`), ``exact`` whether such
@@ -405,6 +405,7 @@ class BoundOp:
         "cache",
         "eager",
         "exact",
+        "families",
         "fn",
         "host",
         "index",
@@ -432,7 +433,7 @@ class BoundOp:
         self.index, self.matrix = op.index, op.matrix
         keyless = (None,) if op.random and not self.random else ()
         self.fn = functools.partial(op.fn, *keyless, **attrs)
-        self.eager = self.traced = self.vjp = self.shapes = self.host = self.usage = self.cache = None
+        self.eager = self.traced = self.vjp = self.shapes = self.host = self.usage = self.cache = self.families = None
         self._modes: tuple[BoundOp, BoundOp] | None = None
 
     def in_mode(self, training: bool) -> BoundOp:

@@ -251,6 +251,7 @@ def _interrupted_where(setup, monkeypatch, where, error):
                 raise error
 
             patch.setattr(Program, "_trace", fail)
+            patch.setattr(Program, "put_on_host", fail)
             with pytest.raises(type(error)):
                 setup.step()
         elif where == "run":

@@ -57,7 +57,9 @@ __all__ = [
     "LARGEST",
     "MOST_TAPS",
     "convolve",
+    "for_cpu",
     "form_of",
+    "forms_in_force",
     "native",
     "native_forms",
     "native_only",
@@ -79,6 +81,7 @@ _LONE_ROWS = jax.__version_info__ < (
 )  # whether threads share a row of an image, but not the rows (see `_bands_of`)
 
 _native_only: ContextVar[bool] = ContextVar("gluonx_native_forms", default=False)
+_for_cpu: ContextVar[bool] = ContextVar("gluonx_forms_for_a_cpu", default=False)
 
 
 @contextlib.contextmanager
@@ -96,10 +99,27 @@ def native_only() -> bool:
     return _native_only.get()
 
 
+@contextlib.contextmanager
+def for_cpu(on: bool = True) -> Iterator[None]:
+    """Within, what is traced runs on a CPU for certain, so that its form alone is traced, and not both."""
+    token = _for_cpu.set(on)
+    try:
+        yield
+    finally:
+        _for_cpu.reset(token)
+
+
+def forms_in_force() -> tuple[bool, bool]:
+    """Return whether `native_forms` and `for_cpu` are in force: what is traced under the same is the same."""
+    return _native_only.get(), _for_cpu.get()
+
+
 def on_cpu(form: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) -> Any:
     """``form(*arrays)`` on a CPU, ``usual(*arrays)`` elsewhere and under `native_forms`."""
     if native_only():
         return usual(*arrays)
+    if _for_cpu.get():
+        return form(*arrays)
     return lax.platform_dependent(*arrays, cpu=form, default=usual)
 
 

@@ -33,12 +33,18 @@ def default_branch(platforms: Sequence[Any]) -> int:
     return (for_all + for_cpus)[0]
 
 
-def natively(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+def natively(
+    closed: ClosedJaxpr, function_of: Callable[[Any], Callable[..., Any] | None] = lambda eqn: None, native: bool = True
+) -> Callable[..., list[Any]]:
     """Return a jaxpr as a function that computes the same with native operations alone.
 
     Parameters
     ----------
     closed : jax.extend.core.ClosedJaxpr
+    function_of : callable, optional
+        Gives, for an equation of the jaxpr, what is to be called in its place; None leaves it.
+    native : bool
+        Whether branches for platforms are chosen; else nothing but what `function_of` gives is another.
 
     Examples
     --------
@@ -50,7 +56,7 @@ def natively(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     >>> "add" in names, "mul" in names
     (True, False)
     """
-    return _Native({}).function(closed)
+    return _Native({}, function_of, native).function(closed)
 
 
 class _Piece(NamedTuple):
@@ -66,10 +72,14 @@ class _Native:
     ----------
     known : dict
         By the identity of a jaxpr that is called: its function, or None where it has no branch, and the jaxpr.
+    function_of, native
+        See `natively`.
     """
 
-    def __init__(self, known: dict[int, tuple[Any, Any]]) -> None:
-        self.known = known
+    def __init__(
+        self, known: dict[int, tuple[Any, Any]], function_of: Callable[[Any], Callable[..., Any] | None], native: bool
+    ) -> None:
+        self.known, self.function_of, self.native = known, function_of, native
 
     def function(self, closed: ClosedJaxpr) -> Callable[..., list[Any]]:
         """Return the function of a jaxpr with its branches for platforms chosen."""
@@ -92,7 +102,8 @@ class _Native:
     def branches(self, jaxpr: Jaxpr) -> bool:
         """Return whether a jaxpr, or one that it calls, has a branch for a platform."""
         return any(
-            eqn.primitive.name == "platform_index"
+            (self.native and eqn.primitive.name == "platform_index")
+            or self.function_of(eqn) is not None
             or (eqn.primitive.name in _JITTED and self.called(eqn.params["jaxpr"]) is not None)
             for eqn in jaxpr.eqns
         )
@@ -115,9 +126,11 @@ class _Native:
         waiting: list[Any] = []
         for number, eqn in enumerate(jaxpr.eqns):
             name = eqn.primitive.name
-            run: Callable[..., Any] | None = None
+            run = self.function_of(eqn)
             ins = eqn.invars
-            if name == "platform_index":
+            if run is not None:
+                pass
+            elif name == "platform_index" and self.native:
                 indices[eqn.outvars[0]] = default_branch(eqn.params["platforms"])
             elif name == "cond" and not hasattr(ins[0], "val") and ins[0] in indices:
                 run, ins = self.function(eqn.params["branches"][indices[ins[0]]]), ins[1:]
@@ -136,7 +149,11 @@ class _Native:
         from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
         # That which tells the platform stays where something else than a choice reads it.
-        eqns = [eqn for eqn in eqns if eqn.primitive.name != "platform_index" or reads.get(eqn.outvars[0], -1) >= end]
+        eqns = [
+            eqn
+            for eqn in eqns
+            if not self.native or eqn.primitive.name != "platform_index" or reads.get(eqn.outvars[0], -1) >= end
+        ]
         if not eqns:
             return
         made = [v for eqn in eqns for v in eqn.outvars]

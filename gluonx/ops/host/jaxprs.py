@@ -30,10 +30,12 @@ from jax.extend import core
 
 from gluonx.ops.cpu.natively import default_branch
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
+from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.rules import RULES, Call, Fn, Spec, Unsupported, rule
 from gluonx.thresholds import threshold
 
-__all__ = ["Block", "HostProgram", "Unsupported"]
+__all__ = ["ANY_SHAPE", "Block", "Flat", "HostProgram", "Node", "Step", "Unsupported", "freeing", "live",
+           "reshaping", "ruled", "step_of", "thin_broadcasts"]  # fmt: skip
 
 del draws, factors, moves, products, reductions, windows  # imported for the rules that they enter
 
@@ -41,7 +43,10 @@ Step = Callable[[list[Any]], None]
 
 _FOLDED = threshold("host.folded")
 _FREED = threshold("host.freed")
-ANY_SHAPE = elementwise.BROADCASTING | {"convert_element_type", "reduce_sum"}
+ANY_SHAPE = elementwise.BROADCASTING | {
+    "argmax", "argmin", "concatenate", "convert_element_type", "reduce_and", "reduce_max", "reduce_min", "reduce_or",
+    "reduce_prod", "reduce_sum", "rev", "transpose",
+}  # fmt: skip
 """Primitives whose function asks the arrays for their shape, and not the jaxpr."""
 
 _KEYS = ("key<fry>", "key<gfry>")  # JAX's own threefry, and the form of it that gluonx.ops.cpu.threefry draws by
@@ -84,9 +89,18 @@ class HostProgram:
 
     def __init__(self, jaxpr: Any) -> None:
         with np.errstate(all="ignore"):
-            self._block = Block(jaxpr)
-        self.cost, self.steps, self.nbytes = self._block.cost, len(self._block.steps), self._block.nbytes
-        self.takes = len(jaxpr.jaxpr.invars)
+            self._enter(Block(jaxpr), len(jaxpr.jaxpr.invars))
+
+    @classmethod
+    def of(cls, block: Block, takes: int) -> HostProgram:
+        """Return the program of a block that is there already and takes so many arrays."""
+        made = cls.__new__(cls)
+        made._enter(block, takes)
+        return made
+
+    def _enter(self, block: Block, takes: int) -> None:
+        self._block, self.takes = block, takes
+        self.cost, self.steps, self.nbytes = block.cost, len(block.steps), block.nbytes
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         """Compute the results.
@@ -117,19 +131,26 @@ def _finished(x: Any) -> np.ndarray:
 
 
 class Block:
-    """The steps of a jaxpr, without the guards of a program: what loops and branches run too."""
+    """The steps of a jaxpr, without the guards of a program: what loops and branches run too.
+
+    Where its lengths are symbols, ``lengths`` says which numbers they are.
+    """
 
     __slots__ = ("cost", "nbytes", "outs", "rest", "steps")
 
-    def __init__(self, jaxpr: Any) -> None:
-        if jaxpr.effects:
-            raise Unsupported(f"effects: {jaxpr.effects}")
-        flat = _Flat()
-        places = [flat.place(_spec(v.aval)) for v in jaxpr.jaxpr.invars]
-        outs = flat.inline(jaxpr.jaxpr, [flat.constant(c) for c in jaxpr.consts], places)
+    def __init__(self, jaxpr: Any, lengths: Lengths | None = None) -> None:
+        flat = Flat(lengths)
+        places, outs = flat.closed(jaxpr)
         self.steps, self.cost, self.nbytes = _lower(flat, outs)
         self.outs = outs
         self.rest = [flat.known.get(i) for i in range(len(places), len(flat.specs))]
+
+    @classmethod
+    def of(cls, steps: list[Step], outs: list[int], rest: list[Any], cost: float, nbytes: float) -> Block:
+        """Return a block of these steps; ``rest`` are the values of the places behind those of the inputs."""
+        made = cls.__new__(cls)
+        made.steps, made.outs, made.rest, made.cost, made.nbytes = steps, outs, rest, cost, nbytes
+        return made
 
     def __call__(self, *arrays: Any) -> list[Any]:
         """Run the steps."""
@@ -149,7 +170,9 @@ def _spec(aval: Any) -> Spec:
     return Spec(aval.shape, np.dtype(np.uint32), key=True)
 
 
-class _Node:
+class Node:
+    """One equation: the primitive's name and parameters, and the places that it reads and writes."""
+
     __slots__ = ("ins", "name", "outs", "params")
 
     def __init__(self, name: str, params: dict[str, Any], ins: list[int], outs: list[int]) -> None:
@@ -179,21 +202,33 @@ _SAME = frozenset(
 )
 
 
-class _Flat:
+class Flat:
     """The equations of a jaxpr with all calls inlined; values have places, which are numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, lengths: Lengths | None = None) -> None:
+        self.lengths = lengths
         self.specs: list[Spec] = []
         self.known: dict[int, Any] = {}
-        self.nodes: list[_Node] = []
+        self.nodes: list[Node] = []
+
+    def closed(self, jaxpr: Any) -> tuple[list[int], list[int]]:
+        """Take in a closed jaxpr; return the places of its inputs and of its results."""
+        if jaxpr.effects:
+            raise Unsupported(f"effects: {jaxpr.effects}")
+        places = [self.place(_spec(v.aval)) for v in jaxpr.jaxpr.invars]
+        return places, self.inline(jaxpr.jaxpr, [self.constant(c) for c in jaxpr.consts], places)
 
     def place(self, spec: Spec, value: Any = None) -> int:
+        """Return a new place, of a constant where there is a `value`."""
+        if self.lengths is not None and not spec.is_known:
+            spec = self.lengths.spec(spec)
         self.specs.append(spec)
         if value is not None:
             self.known[len(self.specs) - 1] = value
         return len(self.specs) - 1
 
     def constant(self, value: Any) -> int:
+        """Return the place of a constant of a jaxpr."""
         if not isinstance(getattr(value, "dtype", np.dtype(float)), np.dtype):  # a key
             spec = _spec(jax.typeof(value))
             return self.place(spec, np.asarray(jax.random.key_data(value)))
@@ -201,6 +236,7 @@ class _Flat:
         return self.place(Spec(array.shape, array.dtype), array)
 
     def inline(self, jaxpr: core.Jaxpr, consts: Sequence[int], args: Sequence[int]) -> list[int]:
+        """Take in the equations of a jaxpr; return the places of its results."""
         env: dict[Any, int] = dict(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, args, strict=True))
 
@@ -216,6 +252,7 @@ class _Flat:
         return [read(atom) for atom in jaxpr.outvars]
 
     def equation(self, eqn: Any, ins: list[int]) -> list[int]:
+        """Take in one equation; return the places of its results."""
         name, params = eqn.primitive.name, eqn.params
         if name in _SAME:
             return ins
@@ -239,27 +276,30 @@ class _Flat:
             start = lengths.matvec + lengths.vecmat
             given = ins[start : start + lengths.solve]
             return self.called(jaxprs.solve, [*given, *ins[sum(lengths) :]])
+        if self.lengths is not None:
+            params = self.lengths.params(params)
         outs = [self.place(_spec(v.aval)) for v in eqn.outvars]
         if name == "convert_element_type" and self.specs[ins[0]].dtype == self.specs[outs[0]].dtype:
             return ins
-        self.nodes.append(_Node(name, params, ins, outs))
+        self.nodes.append(Node(name, params, ins, outs))
         return outs
 
     def called(self, inner: Any, ins: list[int]) -> list[int]:
+        """Take in a jaxpr that is called."""
         if hasattr(inner, "consts"):
             return self.inline(inner.jaxpr, [self.constant(c) for c in inner.consts], ins)
         return self.inline(inner, [], ins)
 
 
-def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float, Any]:
+def _lower(flat: Flat, outs: list[int]) -> tuple[list[Step], float, Any]:
     """Return the steps that compute `outs`, their cost, and the most bytes at once.
 
     Constants that were found are entered in ``flat.known``.
     """
-    nodes, readers = _live(flat, outs)
+    nodes, readers = live(flat, outs)
     specs, known = flat.specs, flat.known
-    thin = _thin_broadcasts(flat, nodes, readers, set(outs))
-    steps: list[tuple[Step, _Node]] = []
+    thin = thin_broadcasts(flat, nodes, readers, set(outs))
+    steps: list[tuple[Step, Node]] = []
     cost = 0.0
     moved: dict[int, int] = {}  # a broadcast that was left to NumPy stands at its operand's place
     for node in nodes:
@@ -268,12 +308,12 @@ def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float, Any]:
             if thin[node.outs[0]] in (specs[ins[0]].shape, ()):
                 moved[node.outs[0]] = ins[0]
                 continue
-            if not specs[ins[0]].is_known:
+            if not all(isinstance(n, int) for n in thin[node.outs[0]]):
                 raise Unsupported(f"{node.name}: lengths that are symbols")
-            fn: Callable[..., Any] = _reshaping(thin[node.outs[0]])
+            fn: Callable[..., Any] = reshaping(thin[node.outs[0]])
             call = None
         else:
-            fn, call = _ruled(flat, node, ins)
+            fn, call = ruled(flat, node, ins)
         if (
             all(i in known for i in ins)
             and node.name not in _LOOPS
@@ -285,38 +325,47 @@ def _lower(flat: _Flat, outs: list[int]) -> tuple[list[Step], float, Any]:
                 known[o].flags.writeable = False
             continue
         cost += call.cost if call is not None else 0.0
-        made = _Node(node.name, node.params, ins, node.outs)
-        steps.append((_step(fn, ins, node.outs), made))
-    found, nbytes = _freeing(flat, steps, set(outs))
+        made = Node(node.name, node.params, ins, node.outs)
+        steps.append((step_of(fn, ins, node.outs), made))
+    found, nbytes = freeing([spec.size * spec.dtype.itemsize for spec in flat.specs], steps, set(outs))
     return found, cost, nbytes
 
 
-def _reshaping(shape: tuple[int, ...]) -> Callable[[Any], Any]:
+def reshaping(shape: tuple[int, ...]) -> Callable[[Any], Any]:
     """Return a function that gives its operand another shape."""
     return lambda x: x.reshape(shape)
 
 
-def _ruled(flat: _Flat, node: _Node, ins: list[int]) -> tuple[Callable[..., Any], Call | None]:
+def ruled(
+    flat: Flat,
+    node: Node,
+    ins: list[int],
+    known_specs: Sequence[Spec] | None = None,
+    inner: Callable[[Any], Block] | None = None,
+) -> tuple[Callable[..., Any], Call]:
+    """Return the function of a node, and what its rule was told; ``known_specs`` has the lengths in numbers."""
     # Shapes are those of the jaxpr; only elementwise rules, which do not ask for them, are given thinner arrays.
-    specs, outs = [flat.specs[i] for i in node.ins], [flat.specs[o] for o in node.outs]
+    all_specs = known_specs or flat.specs
+    specs, outs = [all_specs[i] for i in node.ins], [all_specs[o] for o in node.outs]
+    if node.name not in ANY_SHAPE and not all(spec.is_known for spec in (*specs, *outs)):
+        raise Unsupported(f"{node.name}: lengths that are symbols")
+    known = [flat.known.get(i) for i in ins]
+    call = Call(node.name, node.params, specs, outs, known, inner or (lambda jaxpr: Block(jaxpr, flat.lengths)))
     if all(spec.is_known and not spec.size and not spec.key for spec in outs):
         empty = [np.empty(spec.shape, spec.dtype) for spec in outs]
-        return (lambda *_: empty if len(empty) > 1 else empty[0]), None
+        return (lambda *_: empty if len(empty) > 1 else empty[0]), call
     found = RULES.get(node.name)
     if found is None:
         raise Unsupported(node.name)
-    if node.name not in ANY_SHAPE and not all(spec.is_known for spec in (*specs, *outs)):
-        raise Unsupported(f"{node.name}: lengths that are symbols")
-    call = Call(node.name, node.params, specs, outs, [flat.known.get(i) for i in ins])
     try:
         return found(call), call
     except KeyError as error:
         raise Unsupported(f"{node.name}: a form that is not known here, without {error}") from error
 
 
-def _live(flat: _Flat, outs: list[int]) -> tuple[list[_Node], dict[int, list[_Node]]]:
+def live(flat: Flat, outs: list[int]) -> tuple[list[Node], dict[int, list[Node]]]:
     """Return the nodes that `outs` need, in order, and who reads each place."""
-    readers: dict[int, list[_Node]] = {i: [] for i in outs}
+    readers: dict[int, list[Node]] = {i: [] for i in outs}
     kept = []
     for node in reversed(flat.nodes):
         if any(o in readers for o in node.outs):
@@ -326,8 +375,8 @@ def _live(flat: _Flat, outs: list[int]) -> tuple[list[_Node], dict[int, list[_No
     return kept[::-1], readers
 
 
-def _thin_broadcasts(
-    flat: _Flat, nodes: list[_Node], readers: dict[int, list[_Node]], outs: set[int]
+def thin_broadcasts(
+    flat: Flat, nodes: list[Node], readers: dict[int, list[Node]], outs: set[int]
 ) -> dict[int, tuple[int, ...]]:
     """Broadcasts whose readers broadcast by themselves, with the shape before it."""
     makers = {n.outs[0]: n for n in nodes if n.name == "broadcast_in_dim" and not flat.specs[n.outs[0]].key}
@@ -346,7 +395,7 @@ def _thin_broadcasts(
     return thin
 
 
-def _broadcasts(flat: _Flat, makers: dict[int, _Node], place: int, node: _Node) -> bool:
+def _broadcasts(flat: Flat, makers: dict[int, Node], place: int, node: Node) -> bool:
     """Whether `node` computes the right shape even when `place`, and all else that was broadcast, is left thin."""
     if node.name not in elementwise.BROADCASTING:
         return False
@@ -354,7 +403,7 @@ def _broadcasts(flat: _Flat, makers: dict[int, _Node], place: int, node: _Node) 
     return flat.specs[node.outs[0]].shape in full
 
 
-def _step(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
+def step_of(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
     """Return the closure that runs `fn` on places of the list."""
     if len(outs) != 1:
 
@@ -385,8 +434,10 @@ def _step(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
     return general
 
 
-def _freeing(flat: _Flat, steps: list[tuple[Step, _Node]], outs: set[int]) -> tuple[list[Step], Any]:
+def freeing(sizes: Sequence[Any], steps: list[tuple[Step, Node]], outs: set[int]) -> tuple[list[Step], Any]:
     """Return the steps, with others between them that let go of what is not read any more and large.
+
+    ``sizes`` are the bytes of all places.
 
     With it the bytes of all values at the time when they are most; a view counts as a value.
     """
@@ -395,7 +446,6 @@ def _freeing(flat: _Flat, steps: list[tuple[Step, _Node]], outs: set[int]) -> tu
     for number, (_, node) in enumerate(steps):
         last.update(dict.fromkeys((*node.ins, *node.outs), number))
         made.update(node.outs)
-    sizes = [spec.size * spec.dtype.itemsize for spec in flat.specs]
     dead: dict[int, list[int]] = {}
     for place, number in last.items():
         if place in made and place not in outs and sizes[place] > _FREED:
@@ -427,7 +477,7 @@ _LOOPS = frozenset({"while", "scan", "cond"})
 
 @rule("cond")
 def _cond(call: Call) -> Callable[..., Any]:
-    blocks = [Block(branch) for branch in call.params["branches"]]
+    blocks = [call.inner(branch) for branch in call.params["branches"]]
     call.cost = max(block.cost for block in blocks)
     most, single = len(blocks) - 1, len(call.outs) == 1
 
@@ -441,7 +491,7 @@ def _cond(call: Call) -> Callable[..., Any]:
 @rule("while")
 def _while(call: Call) -> Callable[..., Any]:
     params = call.params
-    condition, body = Block(params["cond_jaxpr"]), Block(params["body_jaxpr"])
+    condition, body = call.inner(params["cond_jaxpr"]), call.inner(params["body_jaxpr"])
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     call.cost, single = math.inf, len(call.outs) == 1
 
@@ -465,7 +515,7 @@ def _while(call: Call) -> Callable[..., Any]:
 @rule("scan")
 def _scan(call: Call) -> Callable[..., Any]:
     params = call.params
-    body, length = Block(params["jaxpr"]), params["length"]
+    body, length = call.inner(params["jaxpr"]), params["length"]
     if "ft_in" in params:  # from jax 0.12 on: trees of constants, carry and rows
         given, carried = map(len, params["ft_in"].unpack()[:2])
     else:
@@ -485,55 +535,6 @@ def _scan(call: Call) -> Callable[..., Any]:
         return (*carry, *ys)[0] if single else (*carry, *ys)
 
     return run
-
-
-@rule("reduce")
-def _reduce_by(call: Call) -> Fn:
-    """Any associative function: halves of what is left are combined until one is left."""
-    inner = call.params["jaxpr"]
-    axes = tuple(map(int, call.params["dimensions"]))
-    count = len(call.outs)
-    if not _is_elementwise(inner):
-        raise call.unsupported("a function that is not elementwise")
-    block, rank = Block(inner), len(call.ins[0].shape)
-    order = (*axes, *[axis for axis in range(rank) if axis not in axes])
-    length = math.prod(call.ins[0].shape[axis] for axis in axes)
-    shape, dtypes = call.shape, [out.dtype for out in call.outs]
-    call.cost = float(call.ins[0].size) * max(block.cost, 1)
-
-    def combined(left: list[Any], right: list[Any]) -> list[Any]:
-        return [np.broadcast_to(x, np.shape(y)) for x, y in zip(block(*left, *right), right, strict=True)]
-
-    def run(*arrays: Any) -> Any:
-        xs = [x.transpose(order).reshape(length, *shape) for x in arrays[:count]]
-        left = length
-        while left > 1:
-            half, odd = left // 2, left % 2
-            # Neighbours are combined, so that the order of elements is kept.
-            found = combined([x[0 : 2 * half : 2] for x in xs], [x[1 : 2 * half : 2] for x in xs])
-            xs = [np.concatenate([y, x[2 * half :]]) if odd else y for x, y in zip(xs, found, strict=True)]
-            left = half + odd
-        starts = [np.broadcast_to(x, shape) for x in arrays[count:]]
-        outs = combined(starts, [x[0] for x in xs]) if left else starts
-        outs = [np.asarray(x).astype(dtype, copy=False) for x, dtype in zip(outs, dtypes, strict=True)]
-        return outs[0] if count == 1 else outs
-
-    return run
-
-
-def _is_elementwise(jaxpr: Any) -> bool:
-    inner = getattr(jaxpr, "jaxpr", jaxpr)
-    for eqn in inner.eqns:
-        nested = eqn.params.get("jaxpr")
-        if nested is not None and eqn.primitive.name in ("jit", "pjit"):
-            if not _is_elementwise(nested):
-                return False
-        elif eqn.primitive.name not in elementwise.elementwise_names:
-            return False
-    return True
-
-
-# Running sums.
 
 
 @rule("igamma_grad_a")

@@ -432,3 +432,10 @@ def _overwrites(update: Any) -> bool:
         return True
     inner = getattr(update, "jaxpr", update)
     return not inner.eqns and inner.outvars[0] is inner.invars[1]
+
+
+@rule("dim_as_value")
+def _dim_as_value(call: Call) -> Fn:
+    """Return a length as a number, where it was traced as a symbol."""
+    number = np.array(call.params["dim"], call.dtype)
+    return lambda: number

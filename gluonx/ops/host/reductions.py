@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gluonx.ops.host.elementwise import elementwise_names
 from gluonx.ops.host.rules import LOW, WIDER, Call, Fn, is_inexact, rule
 
 _F32 = np.dtype(np.float32)
@@ -98,6 +99,55 @@ def monoid(jaxpr: Any) -> str | None:
             if {id(v) for v in eqn.invars} == {id(v) for v in inner.invars}:
                 return eqn.primitive.name
     return None
+
+
+@rule("reduce")
+def _reduce_by(call: Call) -> Fn:
+    """Any associative function: halves of what is left are combined until one is left."""
+    inner = call.params["jaxpr"]
+    axes = tuple(map(int, call.params["dimensions"]))
+    count = len(call.outs)
+    if not _is_elementwise(inner):
+        raise call.unsupported("a function that is not elementwise")
+    block, rank = call.inner(inner), len(call.ins[0].shape)
+    order = (*axes, *[axis for axis in range(rank) if axis not in axes])
+    length = math.prod(call.ins[0].shape[axis] for axis in axes)
+    shape, dtypes = call.shape, [out.dtype for out in call.outs]
+    call.cost = float(call.ins[0].size) * max(block.cost, 1)
+
+    def combined(left: list[Any], right: list[Any]) -> list[Any]:
+        return [np.broadcast_to(x, np.shape(y)) for x, y in zip(block(*left, *right), right, strict=True)]
+
+    def run(*arrays: Any) -> Any:
+        xs = [x.transpose(order).reshape(length, *shape) for x in arrays[:count]]
+        left = length
+        while left > 1:
+            half, odd = left // 2, left % 2
+            # Neighbours are combined, so that the order of elements is kept.
+            found = combined([x[0 : 2 * half : 2] for x in xs], [x[1 : 2 * half : 2] for x in xs])
+            xs = [np.concatenate([y, x[2 * half :]]) if odd else y for x, y in zip(xs, found, strict=True)]
+            left = half + odd
+        starts = [np.broadcast_to(x, shape) for x in arrays[count:]]
+        outs = combined(starts, [x[0] for x in xs]) if left else starts
+        outs = [np.asarray(x).astype(dtype, copy=False) for x, dtype in zip(outs, dtypes, strict=True)]
+        return outs[0] if count == 1 else outs
+
+    return run
+
+
+def _is_elementwise(jaxpr: Any) -> bool:
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    for eqn in inner.eqns:
+        nested = eqn.params.get("jaxpr")
+        if nested is not None and eqn.primitive.name in ("jit", "pjit"):
+            if not _is_elementwise(nested):
+                return False
+        elif eqn.primitive.name not in elementwise_names:
+            return False
+    return True
+
+
+# Running sums.
 
 
 @rule("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")

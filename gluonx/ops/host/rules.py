@@ -48,10 +48,11 @@ class Spec:
 class Call:
     """One use of a primitive: what its rule is told. A rule may set `cost`, the number of elements that are touched.
 
-    ``known`` holds the value of each operand that is a constant of the program, and None for the others.
+    ``known`` holds the value of each operand that is a constant of the program, and None for the others. ``inner``
+    makes what runs a jaxpr that is a parameter.
     """
 
-    __slots__ = ("cost", "ins", "known", "name", "outs", "params")
+    __slots__ = ("cost", "inner", "ins", "known", "name", "outs", "params")
 
     def __init__(
         self,
@@ -60,8 +61,10 @@ class Call:
         ins: Sequence[Spec],
         outs: Sequence[Spec],
         known: Sequence[Any] | None = None,
+        inner: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name, self.params, self.ins, self.outs = name, params, ins, outs
+        self.inner: Any = inner
         self.known = known if known is not None else (None,) * len(ins)
         self.cost = float(sum(out.size for out in outs))
 

@@ -1,0 +1,477 @@
+"""A program for NumPy, put together from traces of its operators.
+
+The other way to one is to have JAX trace the whole program (`Program._trace`), which takes a millisecond or ten for
+each operator, and all of it again for each length. Here each operator, with its pull-back, is traced by itself, once
+for all lengths where JAX can prove that (:mod:`gluonx.deferred.lengths`), and equal layers share that. The program is
+these traces one behind the other (:mod:`gluonx.ops.host.linking`). Operators within the trace of a block are linked one
+by one, too.
+
+What is done here is what :meth:`gluonx.deferred.program.Plan.run` does, with the same operators and pull-backs in the
+same order, so the numbers are the same. Whatever is not an operator by itself (a segment's residuals, several devices,
+64-bit types, raw JAX code in a forward that a gradient passes) is not linked: then JAX traces the whole.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import jax
+import numpy as np
+
+from gluonx._process import one_blas_thread, uncollected
+from gluonx.deferred import lengths, program_cache
+from gluonx.deferred.contracts import BAD_CALLS, Equation, InputRef, Jaxpr, JaxprVar, Operator, Shaped
+from gluonx.deferred.core import Aval, Node
+from gluonx.deferred.derived import DerivedOp, Inner, has_any_length, needs_64_bits, strong
+from gluonx.deferred.operators import is_one
+from gluonx.deferred.vectors import VectorLayout
+from gluonx.dtype import without_64_bits
+from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.host.jaxprs import HostProgram, Unsupported
+from gluonx.ops.host.lengths import Lengths
+from gluonx.ops.host.linking import Bound, Fragment, Linker
+from gluonx.ops.registry import BoundOp, Lifted
+
+if TYPE_CHECKING:
+    from gluonx.deferred.program import Program
+
+__all__ = ["linked", "linked_operator"]
+
+
+class _NotLinked(Exception):
+    """Something is not to be linked."""
+
+
+class _Pair(NamedTuple):
+    """An operator's forward, which gives residuals behind its results, and its pull-back of (residuals, cotangents)."""
+
+    forward: Fragment
+    back: Fragment
+    results: int  # how many there are
+
+
+_Made: TypeAlias = "Fragment | _Pair"
+
+
+class _Entry:
+    """One operator of a program, or a fragment of it that is none.
+
+    ``ins`` and ``outs`` are names of values, ``diff`` which inputs a gradient moves, ``passed`` which results one comes
+    to.
+    """
+
+    __slots__ = ("avals", "diff", "ins", "op", "outs", "passed", "residuals")
+
+    def __init__(
+        self, op: Operator | Fragment, ins: list[Any], outs: list[Any], avals: list[Any], diff: tuple[int, ...]
+    ) -> None:
+        self.op, self.ins, self.outs, self.avals, self.diff = op, ins, outs, avals, diff
+        self.passed: tuple[bool, ...] | None = None
+        self.residuals: tuple[Bound, list[int]] | None = None
+
+
+# -- traces of single operators ----------------------------------------------------------------------------------------
+
+
+def _alone(op: Operator, kind: lengths.Kind) -> Fragment:
+    program_cache.add(program_cache.TRACE, op)
+    with native_forms(), uncollected():
+        return Fragment(jax.make_jaxpr(strong(op))(*kind.structs), kind.names)
+
+
+def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: lengths.Kind) -> _Pair:
+    """Trace an operator so that a gradient passes, as `program._apply` does."""
+    tree, structs = list[Any](), kind.structs
+    with native_forms():
+        run = strong(op)
+
+    def forward(*inputs: jax.Array) -> tuple[Any, ...]:
+        full = list(inputs)
+
+        def moved(*moving: jax.Array) -> Any:
+            for i, m in zip(diff, moving, strict=True):
+                full[i] = m
+            out = run(*full)
+            results = out if type(out) is tuple else (out,)
+            return tuple(itertools.compress(results, passed)), results
+
+        _, back, results = jax.vjp(moved, *[inputs[i] for i in diff], has_aux=True)
+        flat, treedef = jax.tree.flatten(back)
+        tree[:] = [treedef, len(results)]
+        return (*results, *flat)
+
+    program_cache.add(program_cache.TRACE, op)
+    with native_forms(), uncollected():
+        closed = jax.make_jaxpr(forward)(*structs)
+        treedef, count = tree
+        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
+        residuals = outs[count:]
+        given = list(itertools.compress(outs[:count], passed))
+
+        def pull(*args: jax.Array) -> tuple[Any, ...]:
+            back = jax.tree.unflatten(treedef, args[: len(residuals)])
+            return tuple(back(tuple(args[len(residuals) :])))
+
+        pulled = jax.make_jaxpr(pull)(*residuals, *given)
+        return _Pair(Fragment(closed, kind.names), Fragment(pulled, kind.names), count)
+
+
+def _agree(made: _Made, kind: lengths.Kind, numbers: lengths.Numbers, exact: _Made) -> bool:
+    """Return whether a trace with symbols gives, for lengths that are known, what the trace for these gives."""
+    structs = [s for s in kind.structs if s is not None]
+    fragment = exact if isinstance(exact, Fragment) else exact.forward
+    inputs = [_sample(spec.shape, spec.dtype, i) for i, spec in enumerate([fragment.specs[i] for i in fragment.ins])]
+    assert len(inputs) == len(structs), "an input that is None is not traced"
+    with one_blas_thread():
+        found = [_sampled(each, n, inputs) for each, n in ((made, numbers), (exact, ()))]
+    return all(_close(one, two) for one, two in zip(*found, strict=True))
+
+
+def _close(one: np.ndarray, two: np.ndarray) -> bool:
+    """Return whether two results are equal but for the order of sums."""
+    if one.shape != two.shape or one.dtype != two.dtype:
+        return False
+    if one.dtype.kind in "iub":
+        return np.array_equal(one, two)
+    wide = np.complex128 if one.dtype.kind == "c" else np.float64
+    error = 1e-5 if one.dtype.itemsize > 2 else 1e-2
+    return np.allclose(one.astype(wide), two.astype(wide), error, error, equal_nan=True)
+
+
+def _sample(shape: tuple[int, ...], dtype: np.dtype, seed: int) -> np.ndarray:
+    numbers = np.random.RandomState(seed)
+    if dtype.kind in "iub":
+        return numbers.randint(0, 2, shape).astype(dtype)
+    return numbers.uniform(0.1, 1.0, shape).astype(dtype)
+
+
+def _sampled(made: _Made, numbers: lengths.Numbers, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the results for some inputs, and the gradients of their sum."""
+    linker = Linker()
+    places = [linker.input(x.nbytes) for x in inputs]
+    if isinstance(made, Fragment):
+        return linker.program(linker.add(made.bound(numbers), places))(*inputs)
+    bound, back = made.forward.bound(numbers), made.back.bound(numbers)
+    outs = linker.add(bound, places)
+    heads = made.back.ins[len(outs) - made.results :]
+    given = [
+        _sample(_shape_of(made.back, back, place), made.back.specs[place].dtype, 100 + i)
+        for i, place in enumerate(heads)
+    ]
+    gradients = linker.add(back, [*outs[made.results :], *map(linker.constant, given)])
+    return linker.program([*outs[: made.results], *gradients])(*inputs)
+
+
+def _shape_of(fragment: Fragment, bound: Bound, place: int) -> tuple[int, ...]:
+    return Lengths(fragment.names, bound.numbers).shape(fragment.specs[place].shape)
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
+
+class _Linking:
+    """A program that is being linked.
+
+    Values have names: the plan's for what it knows, others for what is within the trace of a block.
+    """
+
+    def __init__(self, linker: Linker) -> None:
+        self.linker = linker
+        self.places: dict[Any, int] = {}  # of values, by name
+        self.entries: dict[int, list[_Entry]] = {}  # by the depth of a node
+        self.same: dict[Any, Any] = {}  # what the result of a block is called within
+        self.fresh = itertools.count()
+
+    def constant(self, array: np.ndarray) -> Any:
+        """Return the name of a constant."""
+        name = ("within", next(self.fresh))
+        self.places[name] = self.linker.constant(array)
+        return name
+
+    # First it is found out which operators there are, and which of them a gradient passes.
+
+    def enter(self, node: Node, avals: Sequence[Any], names: list[Any], first: int) -> None:
+        """Take in a node of the plan, whose results are called from `first` on."""
+        op, outs = node.op, list(range(first, first + len(node.outs)))
+        inner = op.within if type(op) is DerivedOp else None
+        if inner is not None:
+            self.entries[node.depth] = self.within(inner, names, outs, node.diff)
+        elif type(op) in (BoundOp, Lifted, DerivedOp) and getattr(op, "interpreted", True):
+            self.entries[node.depth] = [_Entry(op, names, outs, list(avals), node.diff)]
+        else:
+            raise _NotLinked(op.name)
+
+    def within(self, inner: Inner, names: list[Any], outs: list[int], diff: tuple[int, ...]) -> list[_Entry]:
+        """Return the operators of a block's trace."""
+        closed, kept = inner
+        jaxpr = closed.jaxpr
+        if jaxpr.effects:
+            raise _NotLinked("effects")
+        env: dict[Any, Any] = {jaxpr.invars[i]: name for i, name in zip(kept, names, strict=True)}
+        env.update({v: self.constant(np.asarray(c)) for v, c in zip(jaxpr.constvars, closed.consts, strict=True)})
+        active = {jaxpr.invars[kept[i]] for i in diff}
+        entries: list[_Entry] = []
+        for eqn in jaxpr.eqns:
+            own = [("within", next(self.fresh)) for _ in eqn.outvars]
+            entries.append(entry := self.entry(jaxpr, eqn, env, own, active))
+            env.update(zip(eqn.outvars, own, strict=True))
+            if entry.diff:
+                active.update([v for v in eqn.outvars if _moves(v)])
+        made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
+        given: set[Any] = set()
+        for out, var in zip(outs, jaxpr.outvars, strict=True):
+            if hasattr(var, "val") or var not in made or (var in given and var in active):
+                raise _NotLinked("a result of a block that is its input, or another result")
+            given.add(var)
+            self.same[out] = env[var]
+        return entries
+
+    def entry(self, jaxpr: Jaxpr, eqn: Equation, env: dict[Any, Any], own: list[Any], active: set[Any]) -> _Entry:
+        """Return an equation of a block's trace as an operator or a fragment."""
+        if not is_one(eqn):
+            read = list(dict.fromkeys([v for v in eqn.invars if not hasattr(v, "val")]))
+            if not active.isdisjoint(read) and any(map(_moves, eqn.outvars)):
+                raise _NotLinked(f"{eqn.primitive.name} in a forward")
+            from jax.extend.core import ClosedJaxpr
+
+            part = jaxpr.replace(eqns=[eqn], constvars=[], invars=read, outvars=eqn.outvars)
+            return _Entry(Fragment(ClosedJaxpr(part, [])), [env[v] for v in read], own, [], ())
+        given, names, avals, diff = iter(eqn.invars), list[Any](), list[Any](), list[int]()
+        for i, there in enumerate(eqn.params["present"]):
+            atom = next(given) if there else None
+            if atom is None:
+                names.append(None)
+            elif hasattr(atom, "val"):
+                names.append(self.constant(np.asarray(atom.val, atom.aval.dtype)))
+            else:
+                names.append(env[atom])
+                if atom in active:
+                    diff.append(i)
+            avals.append(None if atom is None else jax.ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype))
+        return _Entry(eqn.params["op"], names, own, avals, tuple(diff))
+
+    def mark(self, heads: Iterable[Any], depths: Iterable[int]) -> None:
+        """Note to which results of which operators a gradient from `heads` comes."""
+        marked = {self.same.get(head, head) for head in heads}
+        for depth in sorted(depths, reverse=True):
+            for entry in reversed(self.entries[depth]):
+                passed = tuple([out in marked for out in entry.outs])
+                if not any(passed) or not entry.diff:
+                    continue
+                if entry.passed is not None and entry.passed != passed:
+                    raise _NotLinked("two gradients through other results of an operator")
+                entry.passed = passed
+                marked.update([entry.ins[i] for i in entry.diff])
+
+    # Then they are put one behind the other.
+
+    def run(self, entry: _Entry) -> None:
+        """Link one operator."""
+        op, places = entry.op, [self.places[name] for name in entry.ins if name is not None]
+        if isinstance(op, Fragment):
+            outs = self.linker.add(op.bound(()), places)
+        elif needs_64_bits(op, entry.avals):
+            raise _NotLinked("64-bit types")
+        elif entry.passed is None:
+            fragment, numbers = _traced(op, entry.avals, "alone", functools.partial(_alone, op))
+            outs = self.linker.add(fragment.bound(numbers), places)
+        else:
+            make = functools.partial(_pair, op, entry.diff, entry.passed)
+            pair, numbers = _traced(op, entry.avals, (entry.diff, entry.passed), make)
+            found = self.linker.add(pair.forward.bound(numbers), places)
+            outs = found[: pair.results]
+            entry.residuals = pair.back.bound(numbers), found[pair.results :]
+        self.places.update(zip(entry.outs, outs, strict=True))
+
+    def pull(self, entry: _Entry, given: list[int]) -> list[int]:
+        """Link the pull-back of an operator, of the places of the cotangents that come to it."""
+        assert entry.residuals is not None, "its forward was linked before"
+        back, residuals = entry.residuals
+        return self.linker.add(back, [*residuals, *given])
+
+
+def _moves(var: JaxprVar) -> bool:
+    return jax.numpy.issubdtype(var.aval.dtype, jax.numpy.inexact)
+
+
+def _traced(
+    op: Operator, avals: Sequence[Any], what: Hashable, make: Callable[[lengths.Kind], Any]
+) -> tuple[Any, lengths.Numbers]:
+    """Return what `make` makes of an operator, and the numbers of its symbols; it is kept if it never differs."""
+    if has_any_length(op):
+        return lengths.found(op, avals, what, make, _agree)
+    if type(op) is DerivedOp and not op.steady:
+        return make(lengths.Kind([None if a is None else getattr(a, "struct", a) for a in avals])), ()
+    return lengths.found(op, avals, what, make, None)
+
+
+class _Whole:
+    """The program of a :class:`gluonx.deferred.program.Program`, linked."""
+
+    def __init__(
+        self, program: Program, leaves: Sequence[Any], floats: Shaped | None, ints: Shaped | None, extra: int
+    ) -> None:
+        """Enter the inputs: structs of the leaves by number, those of the vectors of numbers, and the bytes reused."""
+        self.program, self.plan = program, program.plan
+        self.linker = linker = Linker()
+        self.linking = _Linking(linker)
+        self.avals: dict[int, Any] = {-1 - i: struct for i, struct in enumerate(leaves)}
+        for i in program.single:
+            self.linking.places[-1 - i] = linker.input(_nbytes(leaves[i]))
+        vectors = [linker.input(sum([a.nbytes for a in join.layout.avals])) for join in program.joins]
+        self.floats = None if floats is None else linker.input(_nbytes(floats))
+        self.ints = None if ints is None else linker.input(_nbytes(ints))
+        for _ in range(extra):
+            linker.input(0)
+        for join, vector in zip(program.joins, vectors, strict=True):
+            for leaf, number in zip(join.leaves, join.numbers, strict=True):
+                self.linking.places[-1 - leaf] = self.cut(vector, join.layout, number)
+
+    def cut(self, vector: int, layout: VectorLayout, number: int) -> int:
+        """Return the place of a piece of a vector."""
+        return self.linker.step(lambda v: layout.part(v, number), [vector], layout.avals[number].nbytes, 1)
+
+    def name(self, part: InputRef) -> Any:
+        """Return the name of what stands at a place of the plan; of a number in its vector, one of its own."""
+        if part is None:
+            return None
+        if isinstance(part, int):
+            return self.linking.same.get(part, part)
+        if part not in self.linking.places:
+            slot, n = part
+            vector = self.ints if slot.integral else self.floats
+            assert vector is not None, "a path with numbers is given them"
+            dtype = slot.dtype
+            place = self.linker.step(lambda v: v[n].astype(dtype), [vector], dtype.itemsize, 1)
+            self.linking.places[part] = place
+        return part
+
+    def aval(self, part: InputRef) -> Any:
+        """Return the aval of what stands at a place of the plan."""
+        if part is None:
+            return None
+        if not isinstance(part, int):
+            return part[0]
+        if part not in self.avals:
+            self.avals[part] = self.plan.aval(part)
+        return self.avals[part]
+
+    def link(self) -> HostProgram:
+        """Return the program."""
+        plan, linking = self.plan, self.linking
+        for node in plan.needed:
+            first = plan.starts[node.depth - 1]
+            self.avals.update(zip(range(first, first + len(node.outs)), node.outs, strict=True))
+            if node.grad is None:
+                linking.enter(node, list(map(self.aval, node.parts)), list(map(self.name, node.parts)), first)
+        for node in reversed(plan.needed):
+            if node.grad is not None:
+                linking.mark(node.grad.heads, node.grad.region)
+        for node in plan.needed:
+            if node.grad is None:
+                for entry in linking.entries[node.depth]:
+                    linking.run(entry)
+            else:
+                self.gradients(node)
+        return self.linker.program(self.results())
+
+    def place(self, part: InputRef) -> int:
+        """Return the place of what stands at a place of the plan."""
+        return self.linking.places[self.name(part)]
+
+    def gradients(self, node: Node) -> None:
+        """Link a backward node, as `Plan._gradients` runs it."""
+        info, linker, linking = node.grad, self.linker, self.linking
+        cotangents: dict[Any, int] = {}
+
+        def add(name: Hashable, place: int, nbytes: int, size: int) -> None:
+            known = cotangents.get(name)
+            cotangents[name] = place if known is None else linker.step(np.add, [known, place], nbytes, size)
+
+        for head, given in zip(info.heads, info.head_grads, strict=True):
+            aval = self.aval(head)
+            add(self.name(head), self.head(aval, given), aval.nbytes, aval.size)
+        for depth in sorted(info.region, reverse=True):
+            for entry in reversed(linking.entries[depth]):
+                given = [cotangents[out] for out in entry.outs if out in cotangents]
+                if not given or entry.residuals is None:
+                    continue
+                for i, place in zip(entry.diff, linking.pull(entry, given), strict=True):
+                    nbytes = linker.nbytes[place]
+                    add(entry.ins[i], place, nbytes, nbytes // entry.avals[i].dtype.itemsize)
+        first = self.plan.starts[node.depth - 1]
+        for i, (target, aval) in enumerate(zip(info.targets, node.outs, strict=True)):
+            place = cotangents.get(self.name(target))
+            linking.places[first + i] = linker.constant(np.zeros(aval.shape, aval.dtype)) if place is None else place
+
+    def head(self, aval: Aval, given: InputRef) -> int:
+        """Return the place of the cotangent that a gradient begins with."""
+        shape, dtype = aval.shape, aval.dtype
+        if given is None:
+            return self.linker.constant(np.ones(shape, dtype))
+        fn = lambda g: np.broadcast_to(g, shape).astype(dtype)  # noqa: E731
+        return self.linker.step(fn, [self.place(given)], aval.nbytes, aval.size)
+
+    def results(self) -> list[int]:
+        """Return the places of the program's outputs: arrays, then vectors."""
+        outs = [self.place(slot) for slot in self.program.outputs]
+        for slots, layout in self.program.packs:
+            nbytes = sum([a.nbytes for a in layout.avals])
+            join = lambda *arrays, layout=layout: layout.join(list(map(np.asarray, arrays)))  # noqa: E731
+            outs.append(self.linker.step(join, list(map(self.place, slots)), nbytes, nbytes // 4))
+        return outs
+
+
+def _nbytes(struct: Shaped) -> int:
+    return int(np.prod(struct.shape)) * np.dtype(struct.dtype).itemsize
+
+
+_GIVEN_UP = (_NotLinked, Unsupported, NotImplementedError, *BAD_CALLS)
+
+
+def linked(program: Program, args: Sequence[Any]) -> HostProgram | None:
+    """Return a program for NumPy, linked; None where it has to be traced as a whole.
+
+    Parameters
+    ----------
+    program : Program
+    args : sequence
+        Its arguments, or their kinds.
+    """
+    if program.tape_slots or program.wide or program.plan.gathers:
+        return None
+    n = len(program.single) + len(program.joins)
+    rest = list(args[n:])
+    leaves: list[Any] = [None] * program.node.n_leaves
+    for i, value in zip(program.single, args, strict=False):
+        leaves[i] = jax.ShapeDtypeStruct(value.shape, value.dtype)
+    for join in program.joins:
+        for leaf, number in zip(join.leaves, join.numbers, strict=True):
+            leaves[leaf] = join.layout.avals[number].struct
+    floats = rest.pop(0) if program.node.n_floats else None
+    ints = rest.pop(0) if program.node.n_ints else None
+    try:
+        with without_64_bits():
+            return _Whole(program, leaves, floats, ints, len(rest)).link()
+    except _GIVEN_UP:
+        return None
+
+
+def linked_operator(op: DerivedOp, structs: Sequence[Any]) -> HostProgram | None:
+    """Return a program for NumPy of the trace of a block, linked; None where it has to be traced as a whole."""
+    linker, inner = Linker(), op.within
+    linking = _Linking(linker)
+    assert inner is not None, "the operator is a trace"
+    try:
+        for i, struct in enumerate(structs):
+            linking.places[-1 - i] = linker.input(_nbytes(struct))
+        outs = list(range(len(inner.closed.jaxpr.outvars)))
+        with without_64_bits():
+            for entry in linking.within(inner, [-1 - i for i in range(len(structs))], outs, ()):
+                linking.run(entry)
+            return linker.program([linking.places[linking.same[out]] for out in outs])
+    except _GIVEN_UP:
+        return None

@@ -1,0 +1,256 @@
+"""Programs put together from pieces, each of which was traced and taken apart once.
+
+JAX takes 3 to 20 ms to trace one operator and its gradient, for each new length again. A `Fragment` is such a trace,
+possibly with symbols for lengths. It is taken apart once; `Fragment.bound` says what it does for numbers: most steps do
+the same for all of them, and only those that ask for a length (a reshape, a slice, a product) are made again. A
+`Linker` puts bound fragments one behind the other, and what is left of them, where nobody reads the rest, is a program.
+
+    jaxpr --Fragment--> steps, some of them open --bound(lengths)--> steps --Linker--> HostProgram
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gluonx.ops.host.jaxprs import (
+    ANY_SHAPE,
+    Block,
+    Flat,
+    HostProgram,
+    Node,
+    Step,
+    freeing,
+    live,
+    reshaping,
+    ruled,
+    step_of,
+    thin_broadcasts,
+)
+from gluonx.ops.host.lengths import Lengths, has_symbols
+from gluonx.ops.host.rules import Call, Spec
+from gluonx.thresholds import threshold
+
+__all__ = ["Bound", "Fragment", "Linker"]
+
+_FOLDED = threshold("host.folded")
+_BOUND = 8  # lengths for which the steps of a fragment are kept
+_REDUCES = ("reduce_", "arg")
+
+
+class _Open(NamedTuple):
+    """A step of a fragment: its function, where that is the same for all lengths, and what it costs."""
+
+    node: Node
+    fn: Callable[..., Any] | None
+    cost: float | None
+    thin: tuple[Any, ...] | None  # the shape that it gives its operand, where it does nothing else
+    symbols: bool  # whether its parameters hold lengths
+    blocks: dict[int, tuple[Any, Block]]  # by identity, its jaxprs in which no symbol stands
+
+
+class Bound(NamedTuple):
+    """A fragment for certain lengths."""
+
+    fragment: Fragment
+    numbers: tuple[int, ...]
+    steps: list[tuple[Callable[..., Any], Node, float]]
+    nbytes: list[int]  # of each place
+
+
+class Fragment:
+    """A closed jaxpr that was taken apart.
+
+    Parameters
+    ----------
+    jaxpr : jax.extend.core.ClosedJaxpr
+    names : sequence of str
+        The symbols that its lengths are made of.
+
+    Raises
+    ------
+    Unsupported
+        Where a primitive is not known here.
+    """
+
+    __slots__ = ("_bound", "_flat", "_steps", "ins", "known", "names", "outs", "specs")
+
+    def __init__(self, jaxpr: Any, names: Sequence[str] = ()) -> None:
+        flat = Flat()
+        self.ins, self.outs = flat.closed(jaxpr)
+        self.names, self._flat, self._bound = tuple(names), flat, dict[Any, Bound]()
+        with np.errstate(all="ignore"):
+            self._steps = _opened(flat, self.outs)
+        self.specs, self.known = flat.specs, flat.known
+
+    def bound(self, numbers: tuple[int, ...]) -> Bound:
+        """Return the fragment for lengths in numbers.
+
+        Parameters
+        ----------
+        numbers : tuple of int
+            One for each symbol.
+        """
+        found = self._bound.get(numbers)
+        if found is None:
+            if len(self._bound) >= _BOUND:
+                self._bound.clear()
+            with np.errstate(all="ignore"):
+                found = self._bound[numbers] = self._bind(numbers, Lengths(self.names, numbers))
+        return found
+
+    def _bind(self, numbers: tuple[int, ...], lengths: Lengths) -> Bound:
+        specs = [spec if spec.is_known else lengths.spec(spec) for spec in self.specs]
+        steps: list[tuple[Callable[..., Any], Node, float]] = []
+        for step in self._steps:
+            fn, node, cost = step.fn, step.node, step.cost
+            if step.thin is not None:
+                fn, cost = fn or reshaping(lengths.shape(step.thin)), 0.0
+            elif fn is None:
+                fn, call = self._ruled(step, specs, lengths)
+                cost = call.cost
+            elif cost is None:
+                read = node.name.startswith(_REDUCES)
+                cost = float(specs[node.ins[0]].size if read else sum([specs[o].size for o in node.outs]))
+            steps.append((fn, node, cost))
+        return Bound(self, numbers, steps, [spec.size * spec.dtype.itemsize for spec in specs])
+
+    def _ruled(self, step: _Open, specs: list[Spec], lengths: Lengths) -> tuple[Callable[..., Any], Call]:
+        node = step.node
+        if step.symbols:
+            node = Node(node.name, lengths.params(node.params), node.ins, node.outs)
+
+        def inner(jaxpr: Any) -> Block:
+            known = step.blocks.get(id(jaxpr))
+            if known is None:
+                if has_symbols(jaxpr):
+                    return Block(jaxpr, lengths)
+                known = step.blocks[id(jaxpr)] = jaxpr, Block(jaxpr)
+            return known[1]
+
+        return ruled(self._flat, node, node.ins, specs, inner)
+
+
+def _opened(flat: Flat, outs: list[int]) -> list[_Open]:
+    """Return the steps that compute `outs`; constants that were found are entered in ``flat.known``."""
+    nodes, readers = live(flat, outs)
+    thin = thin_broadcasts(flat, nodes, readers, set(outs))
+    specs, known = flat.specs, flat.known
+    found: list[_Open] = []
+    moved: dict[int, int] = {}
+    for node in nodes:
+        ins = [moved.get(i, i) for i in node.ins]
+        made = Node(node.name, node.params, ins, node.outs)
+        if node.outs[0] in thin:
+            shape = thin[node.outs[0]]
+            if shape in (specs[ins[0]].shape, ()):
+                moved[node.outs[0]] = ins[0]
+                continue
+            if all(isinstance(n, int) for n in shape) and ins[0] in known:
+                known[node.outs[0]] = known[ins[0]].reshape(shape)
+                continue
+            found.append(_Open(made, None, 0.0, shape, False, {}))
+            continue
+        symbols = has_symbols(tuple(node.params.values()))
+        closed = not symbols and all(specs[i].is_known for i in (*node.ins, *node.outs))
+        fn = cost = None
+        if closed or (node.name in ANY_SHAPE and not symbols):
+            fn, call = ruled(flat, node, ins)
+            cost = call.cost if closed else None
+            if closed and all(i in known for i in ins) and sum([specs[o].size for o in node.outs]) <= _FOLDED:
+                values = fn(*[known[i] for i in ins])
+                for o, value in zip(node.outs, values if len(node.outs) > 1 else [values], strict=True):
+                    known[o] = np.asarray(value)
+                    known[o].flags.writeable = False
+                continue
+        found.append(_Open(made, fn, cost, None, symbols, {}))
+    return found
+
+
+class Linker:
+    """A program that is being put together; values have places, which are numbers.
+
+    Inputs are entered before anything else.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp
+    >>> from jax import export
+    >>> struct = jax.ShapeDtypeStruct(export.symbolic_shape("n,"), np.float32)
+    >>> mean = Fragment(jax.make_jaxpr(lambda x: jnp.sum(x) / x.size)(struct), ["n"])
+    >>> linker = Linker()
+    >>> x = linker.input(16)
+    >>> program = linker.program(linker.add(mean.bound((4,)), [x]))
+    >>> program(np.array([1, 2, 3, 6], np.float32))
+    [array(3., dtype=float32)]
+    """
+
+    def __init__(self) -> None:
+        self.nbytes: list[Any] = []
+        self.known: dict[int, Any] = {}
+        self.steps: list[tuple[Callable[..., Any], list[int], list[int], float]] = []
+        self.takes = 0
+
+    def place(self, nbytes: int) -> int:
+        """Return a new place."""
+        self.nbytes.append(nbytes)
+        return len(self.nbytes) - 1
+
+    def input(self, nbytes: int) -> int:
+        """Return the place of the next input."""
+        assert self.takes == len(self.nbytes), "inputs come first"
+        self.takes += 1
+        return self.place(nbytes)
+
+    def constant(self, array: np.ndarray) -> int:
+        """Return the place of a constant."""
+        place = self.place(array.nbytes)
+        self.known[place] = array
+        return place
+
+    def step(self, fn: Callable[..., Any], ins: list[int], nbytes: int, size: float) -> int:
+        """Return the place of what a function gives of these places; it touches `size` elements."""
+        out = self.place(nbytes)
+        self.steps.append((fn, ins, [out], size))
+        return out
+
+    def add(self, bound: Bound, ins: Sequence[int]) -> list[int]:
+        """Put a fragment in behind what there is; return the places of its results."""
+        fragment, nbytes = bound.fragment, self.nbytes
+        at: dict[int, int] = dict(zip(fragment.ins, ins, strict=True))
+
+        def read(place: int) -> int:
+            found = at.get(place)
+            if found is None:  # what is no input and no result of a step is a constant
+                found = at[place] = self.constant(fragment.known[place])
+            return found
+
+        for fn, node, cost in bound.steps:
+            read_at = [read(i) for i in node.ins]
+            written = []
+            for o in node.outs:
+                nbytes.append(bound.nbytes[o])
+                at[o] = len(nbytes) - 1
+                written.append(at[o])
+            self.steps.append((fn, read_at, written, cost))
+        return [read(o) for o in fragment.outs]
+
+    def program(self, outs: Sequence[int]) -> HostProgram:
+        """Return the program that gives these places."""
+        wanted = set(outs)
+        kept = []
+        for step in reversed(self.steps):
+            if not wanted.isdisjoint(step[2]):
+                wanted.update(step[1])
+                kept.append(step)
+        kept.reverse()
+        steps: list[tuple[Step, Node]] = []
+        for fn, ins, written, _ in kept:
+            steps.append((step_of(fn, ins, written), Node("", {}, ins, written)))
+        found, nbytes = freeing(self.nbytes, steps, set(outs))
+        rest = [self.known.get(i) for i in range(self.takes, len(self.nbytes))]
+        cost = math.fsum([step[3] for step in kept])
+        return HostProgram.of(Block.of(found, list(outs), rest, cost, nbytes), self.takes)
