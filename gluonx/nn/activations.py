@@ -64,7 +64,7 @@ class Activation(_Unary):
     ----------
     activation : str
         'relu', 'sigmoid', 'log_sigmoid', 'mish', 'tanh', 'softrelu', 'softsign', 'silu'; or as the layers of
-        these names with their defaults, 'elu', 'gelu', 'selu' and 'swish'; 'leaky' with the slope 0.25;
+        these names with their defaults, 'elu', 'gelu', 'gelu_tanh', 'selu' and 'swish'; 'leaky' with the slope 0.25;
         'hard_sigmoid' and 'hard_swish'.
 
     Raises
