@@ -428,3 +428,31 @@ def test_equal_layers_with_fused_attention_are_one_loop(chip):
     # The loops are apart, so the backward one computes the forward of a layer again.
     assert cudnn_calls(text) == ["fmhaSoftmax", "fmhaSoftmax", "fmhaSoftmaxBackward"]
     assert hlo.read(text, on(1, data=1)).loops == 2
+
+
+POOLED = {"pooled_size": (2, 2), "spatial_scale": 1.0}
+DETECTION = [
+    ("multibox_prior", {"sizes": (0.5,), "ratios": (1.0, 2.0)}, [(1, 4, 8, 8)], False),
+    ("multibox_target", {"negative_mining_ratio": 3.0}, [(1, 32, 4), (2, 3, 5), (2, 4, 32)], False),
+    ("multibox_detection", {}, [(2, 4, 32), (2, 128), (1, 32, 4)], False),
+    ("box_nms", {}, [(2, 32, 6)], True),
+    ("box_iou", {}, [(8, 4), (16, 4)], False),
+    ("bipartite_matching", {"threshold": 0.1}, [(2, 8, 16)], False),
+    ("proposal", {"rpn_pre_nms_top_n": 64, "rpn_post_nms_top_n": 8}, [(1, 24, 8, 8), (1, 48, 8, 8), (1, 3)], False),
+    ("roi_align", POOLED, [(2, 4, 16, 16), (6, 5)], True),
+    ("roi_pooling", POOLED, [(2, 4, 16, 16), (6, 5)], True),
+    ("rroi_align", POOLED, [(2, 4, 16, 16), (6, 6)], False),
+    ("psroi_pooling", {"spatial_scale": 1.0, "output_dim": 2, "pooled_size": 2}, [(2, 8, 16, 16), (6, 5)], True),
+]
+
+
+@pytest.mark.parametrize(("name", "attrs", "shapes", "differentiable"), DETECTION, ids=[row[0] for row in DETECTION])
+def test_detection_operators(name, attrs, shapes, differentiable, chip):
+    """With nothing on the host, those that have a gradient with it."""
+    fn = get(name).bind(**attrs).fn
+
+    def value(*arrays):
+        return sum((x.astype(jnp.float32) ** 2).sum() for x in jax.tree.leaves(fn(*arrays)))
+
+    text = compile_for(chip, jax.grad(value) if differentiable else fn, *map(onp.zeros, shapes, ["f4"] * 9))
+    assert ("fusion" in text) == (name != "multibox_prior")  # which is known before it runs
