@@ -65,6 +65,18 @@ class _Piece(NamedTuple):
     outs: Sequence[Any]
 
 
+def _has_own_rule(eqn: Any) -> bool:
+    """Return whether an operation is a convolution whose gradients take forms for a CPU.
+
+    JAX calls such a rule once and keeps what it made, so NumPy must not be the first to ask.
+    """
+    if eqn.primitive.name != "custom_jvp_call" or not eqn.params["symbolic_zeros"]:
+        return False
+    body = {inner.primitive.name: inner for inner in eqn.params["call_jaxpr"].jaxpr.eqns}
+    plain = "conv_general_dilated" in body and set(body["conv_general_dilated"].params["lhs_dilation"]) == {1}
+    return plain or "platform_index" in body
+
+
 class _Native:
     """Functions of jaxprs, each made once, so that JAX traces equal layers as one.
 
@@ -100,9 +112,9 @@ class _Native:
         return run
 
     def branches(self, jaxpr: Jaxpr) -> bool:
-        """Return whether a jaxpr, or one that it calls, has a branch for a platform."""
+        """Return whether a jaxpr, or one that it calls, has a branch for a platform, or a convolution's own rule."""
         return any(
-            (self.native and eqn.primitive.name == "platform_index")
+            (self.native and (eqn.primitive.name == "platform_index" or _has_own_rule(eqn)))
             or self.function_of(eqn) is not None
             or (eqn.primitive.name in _JITTED and self.called(eqn.params["jaxpr"]) is not None)
             for eqn in jaxpr.eqns
@@ -136,6 +148,8 @@ class _Native:
                 run, ins = self.function(eqn.params["branches"][indices[ins[0]]]), ins[1:]
             elif name in _JITTED:
                 run = self.called(eqn.params["jaxpr"])
+            elif self.native and _has_own_rule(eqn):
+                run = self.function(eqn.params["call_jaxpr"])
             if run is None:
                 waiting.append(eqn)
                 continue

@@ -34,6 +34,7 @@ from jax import Array, lax
 
 from gluonx.ops.common import narrow
 from gluonx.ops.cpu.convolution import (
+    FEW_PLACES,
     FORMS,
     LARGEST,
     MOST_TAPS,
@@ -92,7 +93,7 @@ def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Seque
     apart = all(m == 1 or k == s for m, k, s in zip(places, kernel, geometry.stride, strict=True))
     if fits and apart and not any(geometry.pad) and set(geometry.dilate) == {1}:
         return "blocks"
-    if form == "patches":
+    if form == "patches" or (fits and math.prod(places) <= FEW_PLACES):
         reaches = _reaches(geometry, kernel, places, out_shape)
         padded = math.prod(m + r.low + r.high for m, r in zip(places, reaches, strict=True))
         return "phases" if padded <= _MOST_PADDING * math.prod(places) else "patches"
