@@ -53,7 +53,8 @@ def shapes_of(case: Case) -> tuple[Any, Any]:
         if id(param) in seen:
             continue
         seen.add(id(param))
-        shape: Any = tuple(param.shape)
+        shape: Any = param.shape
+        shape = tuple(shape)
         shape = (*shape[2:], shape[1], shape[0]) if len(shape) == 4 else shape
         place = state if kind.startswith("running_") else params
         place.setdefault(layer, {})[kind] = jax.ShapeDtypeStruct(shape, param.dtype)

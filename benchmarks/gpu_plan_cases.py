@@ -266,7 +266,8 @@ class _DetectionLoss(HybridBlock):
         self.loss = MultiBoxLoss()
 
     def forward(self, outputs: Any, objects: Any) -> Any:
-        return self.loss(*outputs, objects)
+        anchors, scores, offsets = outputs
+        return self.loss(anchors, scores, offsets, objects)
 
 
 def ssd() -> Case:

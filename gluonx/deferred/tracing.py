@@ -623,7 +623,7 @@ def _gradient_text(op: DerivedOp, inputs: Sequence[Any], outputs: Sequence[Any])
     return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else _written(closed.jaxpr)
 
 
-def _written(jaxpr: Any) -> str:
+def _written(jaxpr: object) -> str:
     """Return a jaxpr as text, without the places in memory of functions that it hides."""
     return _ADDRESS.sub("", str(jaxpr))
 
