@@ -257,6 +257,7 @@ MODULE_STATE = {
     "initializer.py _REGISTRY": REGISTERED,
     "metric/base.py _REGISTRY": REGISTERED,
     "ops/host/forms.py _FORMS": REGISTERED,
+    "ops/host/pullbacks.py PULLBACKS": REGISTERED,
     "ops/host/rules.py RULES": REGISTERED,
     "ops/host/pullbacks.py PULLBACKS": REGISTERED,
     "ops/registry.py OPS": REGISTERED,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gluonx.ops.host.forms import Form, Work, form
 
 __all__ = ["LINEAR", "MORE"]
 
+Array: TypeAlias = np.ndarray
 _DOUBLE = np.dtype(np.float64)
 _FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
 
@@ -25,7 +26,7 @@ _FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
 def _factorization(compute: Callable[..., Any]) -> Form:
     """Return a function of matrices of floats, in their type."""
 
-    def run(a: Any, *others: Any, **attrs: Any) -> Any:
+    def run(a: Array, *others: Any, **attrs: Any) -> Any:
         if a.dtype not in _FLOATS or any(b is not None and b.dtype != a.dtype for b in others):
             return NotImplemented
         return compute(a, *others, **attrs)
@@ -33,65 +34,65 @@ def _factorization(compute: Callable[..., Any]) -> Form:
     return run
 
 
-def _inv(a: Any) -> Any:
+def _inv(a: Array) -> Any:
     return np.linalg.inv(a)
 
 
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: Array, b: Array) -> Any:
     if b.ndim == a.ndim - 1:  # a stack of vectors; NumPy 2 takes it for a matrix
         return np.linalg.solve(a, b[..., None])[..., 0]
     return np.linalg.solve(a, b) if b.ndim == a.ndim else NotImplemented
 
 
-def _cholesky(a: Any, *, upper: bool) -> Any:
+def _cholesky(a: Array, *, upper: bool) -> Any:
     if upper:
         return np.swapaxes(np.linalg.cholesky(np.swapaxes(a, -1, -2)), -1, -2)
     return np.linalg.cholesky(a)
 
 
-def _qr(a: Any, *, mode: str) -> Any:
+def _qr(a: Array, *, mode: str) -> Any:
     return tuple(np.linalg.qr(a, mode)) if mode in ("reduced", "complete") else NotImplemented
 
 
-def _svd(a: Any, *, full_matrices: bool, compute_uv: bool) -> Any:
+def _svd(a: Array, *, full_matrices: bool, compute_uv: bool) -> Any:
     if not compute_uv:
         return np.linalg.svd(a, compute_uv=False)
     return factors.svd(a, full_matrices) if a.ndim == 2 and a.size else NotImplemented
 
 
-def _eigh(a: Any, *, upper: Any, UPLO: str | None) -> Any:
+def _eigh(a: Array, *, upper: Any, UPLO: str | None) -> Any:
     if a.ndim != 2 or not a.size or not np.isfinite(a).all():
         return NotImplemented
     return factors.eigh(a, (UPLO or ("U" if upper in (True, "U") else "L")) == "L")
 
 
-def _eigvalsh(a: Any, *, upper: Any, UPLO: str | None) -> Any:
+def _eigvalsh(a: Array, *, upper: Any, UPLO: str | None) -> Any:
     if not np.isfinite(a).all():
         return NotImplemented
     side: Any = UPLO or ("U" if upper in (True, "U") else "L")
     return np.linalg.eigvalsh(a, side)
 
 
-def _det(a: Any) -> Any:
+def _det(a: Array) -> Any:
     return np.array(np.linalg.det(a.astype(_DOUBLE)), a.dtype)
 
 
-def _slogdet(a: Any, *, method: Any) -> Any:
+def _slogdet(a: Array, *, method: Any) -> Any:
     if method is not None:
         return NotImplemented
     sign, logarithm = np.linalg.slogdet(a.astype(_DOUBLE))
     return np.array(sign, a.dtype), np.array(logarithm, a.dtype)
 
 
-def _tensorinv(a: Any, *, ind: int) -> Any:
+def _tensorinv(a: Array, *, ind: int) -> Any:
     return np.linalg.tensorinv(a, ind)
 
 
-def _tensorsolve(a: Any, b: Any, *, axes: Any) -> Any:
+def _tensorsolve(a: Array, b: Array, *, axes: Any) -> Any:
     return NotImplemented if a.ndim == b.ndim else np.linalg.tensorsolve(a, b, axes)
 
 
-def norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
+def norm(x: Array, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     """Return a norm of vectors or matrices."""
     if x.dtype not in _FLOATS or not x.ndim:
         return NotImplemented
@@ -106,12 +107,12 @@ def norm(x: Any, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     return np.array(np.linalg.norm(x.astype(_DOUBLE), ord, axis, keepdims), x.dtype)
 
 
-def _cubic(a: Any, *_: Any, **__: Any) -> int:
+def _cubic(a: Array, *_: Any, **__: Any) -> int:
     """Return the work of a factorization."""
     return 4 * a.size * max(1, *a.shape[-2:]) if a.ndim >= 2 else a.size
 
 
-def _of_tensors(a: Any, *_: Any, **__: Any) -> int:
+def _of_tensors(a: Array, *_: Any, **__: Any) -> int:
     return 4 * a.size * math.isqrt(a.size)
 
 
@@ -140,7 +141,7 @@ def _lengths(subscripts: str, arrays: tuple[Any, ...]) -> dict[str, int]:
 
 
 @form("einsum", lambda *arrays, subscripts, **_: math.prod(_lengths(subscripts, arrays).values()))
-def _einsum(*arrays: Any, subscripts: str, optimize: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _einsum(*arrays: Array, subscripts: str, optimize: Any, precision: Any, preferred_element_type: Any) -> Any:
     own = arrays[0].dtype
     if own not in _FLOATS or any(a.dtype != own for a in arrays[1:]) or "." in subscripts:
         return NotImplemented
@@ -151,7 +152,7 @@ def _einsum(*arrays: Any, subscripts: str, optimize: Any, precision: Any, prefer
 
 
 @form("tensordot", lambda x1, x2, **_: x1.size * max(1, *x2.shape[-1:]))
-def _tensordot(x1: Any, x2: Any, *, axes: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _tensordot(x1: Array, x2: Array, *, axes: Any, precision: Any, preferred_element_type: Any) -> Any:
     if x1.dtype not in _FLOATS or x2.dtype != x1.dtype or precision is not None or preferred_element_type is not None:
         return NotImplemented
     return np.asarray(np.tensordot(x1, x2, axes))
@@ -161,7 +162,7 @@ def _tensordot(x1: Any, x2: Any, *, axes: Any, precision: Any, preferred_element
 
 
 def _pad(
-    x: Any, constant_values: Any = None, end_values: Any = None, *, pad_width: Any, mode: str, stat_length: Any,
+    x: Array, constant_values: Any = None, end_values: Any = None, *, pad_width: Any, mode: str, stat_length: Any,
     reflect_type: Any,
 ) -> Any:  # fmt: skip
     if end_values is not None or stat_length is not None or reflect_type is not None or not x.ndim:
@@ -183,7 +184,7 @@ _MODES = ("edge", "reflect", "symmetric", "maximum", "minimum")
 
 
 def _quantile(of_hundred: bool) -> Form:
-    def run(a: Any, q: Any, *, axis: Any, method: str, keepdims: bool) -> Any:
+    def run(a: Array, q: Array, *, axis: Any, method: str, keepdims: bool) -> Any:
         if a.dtype not in _FLOATS or q.dtype not in _FLOATS or q.ndim > 1 or method != "linear" or not a.size:
             return NotImplemented
         if not a.ndim or (a.dtype != q.dtype and _DOUBLE in (a.dtype, q.dtype)):
@@ -194,7 +195,7 @@ def _quantile(of_hundred: bool) -> Form:
     return run
 
 
-def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def _interp(x: Array, xp: Array, fp: Array, left: Any = None, right: Any = None, period: Any = None) -> Any:
     if left is not None or right is not None or period is not None:
         return NotImplemented
     if x.dtype not in _FLOATS or not x.dtype == xp.dtype == fp.dtype or not (np.diff(xp) > 0).all():

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from types import NotImplementedType
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from gluonx.ops.registry import BoundOp, Lifted
 
 __all__ = ["PULLBACKS", "pullback_form"]
 
-Way = Callable[[], Any]
-Rule = Callable[..., "Sequence[Way | None]"]  # rule(cotangent, *inputs, **attributes); or NotImplemented
+Array: TypeAlias = np.ndarray
+Way: TypeAlias = Callable[[], Array]
+Ways: TypeAlias = "Sequence[Way | None] | NotImplementedType"
+Rule: TypeAlias = Callable[..., Ways]  # rule(cotangent, *inputs, **attributes)
 
 _DOUBLE = np.dtype(np.float64)
 _FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
@@ -40,14 +43,14 @@ def pullback_form(
         return None
     attrs = op.attrs
 
-    def run(*values: Any) -> Any:
+    def run(*values: Array) -> tuple[Array, ...] | NotImplementedType:
         inputs, cotangent = values[:count], values[count]
         if cotangent.dtype not in _FLOATS or any(inputs[i].dtype != cotangent.dtype for i in diff):
             return NotImplemented
         ways = rule(cotangent, *inputs, **attrs)
-        if ways is NotImplemented:
+        if isinstance(ways, NotImplementedType):
             return NotImplemented
-        outs = []
+        outs: list[Array] = []
         for i in diff:
             way = ways[i]
             if way is None:
@@ -58,14 +61,14 @@ def pullback_form(
     forward = form_of(op)
     own = None if forward is None else forward[1]
 
-    def work(*values: Any) -> int:
+    def work(*values: Array | None) -> int:
         sizes = sum([v.size for v in values if v is not None])
         return max(4 * sizes, 0 if own is None else 2 * own(*values[:count]))
 
     return run, work
 
 
-def _summed(found: Any, like: Any) -> Any:
+def _summed(found: Array, like: Array) -> Array:
     """Return a cotangent in the shape and type of its input, which may have been broadcast."""
     if found.shape != like.shape:
         extra = found.ndim - like.ndim
@@ -85,16 +88,16 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
 # -- elementwise -------------------------------------------------------------------------------------------------------
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def _of_tanh(x: Any) -> Any:
+def _of_tanh(x: Array) -> Array:
     y = np.tanh(x)
     return 1 - y * y
 
 
-def _of_sigmoid(x: Any) -> Any:
+def _of_sigmoid(x: Array) -> Array:
     y = _sigmoid(x)
     return y * (1 - y)
 
@@ -116,40 +119,40 @@ for _name, _slope in _SLOPES.items():
 
 
 @_rule("relu")
-def _relu(g: Any, x: Any) -> Any:
+def _relu(g: Array, x: Array) -> Ways:
     zero = g.dtype.type(0)
     y = np.maximum(x, zero)
     return [lambda: np.where(y > 0, g, zero) + np.where(y > 0, zero, g) * y]  # NaN where x is, and at infinity
 
 
 @_rule("activation")
-def _activation(g: Any, x: Any, *, act_type: str) -> Any:
+def _activation(g: Array, x: Array, *, act_type: str) -> Ways:
     known = {"relu", "sigmoid", "tanh", "softrelu"}
     return PULLBACKS[act_type](g, x) if act_type in known else NotImplemented
 
 
 @_rule("add")
-def _add(g: Any, x: Any, y: Any) -> Any:
+def _add(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g, lambda: g]
 
 
 @_rule("subtract")
-def _subtract(g: Any, x: Any, y: Any) -> Any:
+def _subtract(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g, lambda: -g]
 
 
 @_rule("multiply")
-def _multiply(g: Any, x: Any, y: Any) -> Any:
+def _multiply(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g * y, lambda: g * x]
 
 
 @_rule("true_divide")
-def _divide(g: Any, x: Any, y: Any) -> Any:
+def _divide(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g / y, lambda: -(g.astype(_DOUBLE) * x) / np.square(y, dtype=_DOUBLE)]
 
 
 @_rule("where")
-def _where(g: Any, condition: Any, x: Any, y: Any) -> Any:
+def _where(g: Array, condition: Array, x: Array, y: Array) -> Ways:
     chosen, zero = condition != 0, g.dtype.type(0)
     return [None, lambda: np.where(chosen, g, zero), lambda: np.where(chosen, zero, g)]
 
@@ -157,7 +160,7 @@ def _where(g: Any, condition: Any, x: Any, y: Any) -> Any:
 # -- sums --------------------------------------------------------------------------------------------------------------
 
 
-def _spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _spread(g: Array, x: Array, axis: Any, keepdims: bool) -> Array:
     """Return the cotangent of a sum at each of its terms."""
     if axis is not None and not keepdims and x.ndim:
         g = np.expand_dims(g, axis)
@@ -165,14 +168,14 @@ def _spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 @_rule("sum")
-def _sum(g: Any, x: Any, *more: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+def _sum(g: Array, x: Array, *more: Any, axis: Any, dtype: Any, keepdims: bool) -> Ways:
     if more or dtype is not None:
         return NotImplemented
     return [lambda: _spread(g, x, axis, keepdims)]
 
 
 @_rule("mean")
-def _mean(g: Any, x: Any, *more: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+def _mean(g: Array, x: Array, *more: Any, axis: Any, dtype: Any, keepdims: bool) -> Ways:
     if more or dtype is not None or not g.size:
         return NotImplemented
     return [lambda: _spread(g / g.dtype.type(x.size // g.size), x, axis, keepdims)]
@@ -182,21 +185,21 @@ def _mean(g: Any, x: Any, *more: Any, axis: Any, dtype: Any, keepdims: bool) -> 
 
 
 @_rule("matmul")
-def _matmul(g: Any, x: Any, y: Any, *, precision: Any, preferred_element_type: Any) -> Any:
+def _matmul(g: Array, x: Array, y: Array, *, precision: Any, preferred_element_type: Any) -> Ways:
     if x.ndim < 2 or y.ndim < 2 or precision is not None or preferred_element_type is not None:
         return NotImplemented
     return [lambda: np.matmul(g, np.swapaxes(y, -1, -2)), lambda: np.matmul(np.swapaxes(x, -1, -2), g)]
 
 
 @_rule("dot")
-def _dot(g: Any, x: Any, y: Any, **attrs: Any) -> Any:
+def _dot(g: Array, x: Array, y: Array, **attrs: Any) -> Ways:
     return _matmul(g, x, y, **attrs) if x.ndim == y.ndim == 2 else NotImplemented
 
 
 @_rule("fully_connected")
 def _fully_connected(
-    g: Any, x: Any, weight: Any, bias: Any = None, *, num_hidden: Any, no_bias: bool, flatten: bool
-) -> Any:
+    g: Array, x: Array, weight: Array, bias: Array | None = None, *, num_hidden: Any, no_bias: bool, flatten: bool
+) -> Ways:
     columns = g.reshape(-1, weight.shape[0])
     rows = x.reshape(len(columns), weight.shape[1])
     return [
@@ -210,29 +213,29 @@ def _fully_connected(
 
 
 @_rule("reshape", "batch_flatten", "expand_dims", "squeeze")
-def _reshaped(g: Any, x: Any, **_: Any) -> Any:
+def _reshaped(g: Array, x: Array, **_: Any) -> Ways:
     return [lambda: g.reshape(x.shape)]
 
 
 @_rule("broadcast_to")
-def _broadcast(g: Any, x: Any, **_: Any) -> Any:
+def _broadcast(g: Array, x: Array, **_: Any) -> Ways:
     return [lambda: g]
 
 
 @_rule("transpose")
-def _transpose(g: Any, x: Any, *, axes: Any) -> Any:
+def _transpose(g: Array, x: Array, *, axes: Any) -> Ways:
     if not axes:
         return [lambda: np.transpose(g)]
     return NotImplemented if isinstance(axes, int) else [lambda: np.transpose(g, np.argsort(np.mod(axes, x.ndim)))]
 
 
 @_rule("swapaxes")
-def _swapaxes(g: Any, x: Any, *, axis1: int, axis2: int) -> Any:
+def _swapaxes(g: Array, x: Array, *, axis1: int, axis2: int) -> Ways:
     return [lambda: np.swapaxes(g, axis1, axis2)]
 
 
 @_rule("concatenate")
-def _concatenate(g: Any, *arrays: Any, axis: Any, **attrs: Any) -> Any:
+def _concatenate(g: Array, *arrays: Array, axis: Any, **attrs: Any) -> Ways:
     if not isinstance(axis, int) or any(attrs.values()):
         return NotImplemented
     ends = np.cumsum([a.shape[axis] for a in arrays])
@@ -241,25 +244,25 @@ def _concatenate(g: Any, *arrays: Any, axis: Any, **attrs: Any) -> Any:
 
 
 @_rule("stack")
-def _stack(g: Any, *arrays: Any, axis: int, dtype: Any) -> Any:
+def _stack(g: Array, *arrays: Array, axis: int, dtype: Any) -> Ways:
     return NotImplemented if dtype is not None else [lambda i=i: np.take(g, i, axis) for i in range(len(arrays))]
 
 
 # -- layers and losses -------------------------------------------------------------------------------------------------
 
 
-def _probabilities(x: Any, axis: int) -> Any:
+def _probabilities(x: Array, axis: int) -> Array:
     x = x.astype(_DOUBLE)
     powers = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True))
     return powers / np.add.reduce(powers, axis=axis, keepdims=True)
 
 
-def _is_plain(x: Any, others: Any, use_length: bool, dtype: Any) -> bool:
+def _is_plain(x: Array, others: Any, use_length: bool, dtype: Any) -> bool:
     return x.size > 0 and all(v is None for v in others) and not use_length and dtype is None
 
 
 @_rule("softmax")
-def _of_softmax(g: Any, x: Any, *others: Any, axis: int, use_length: bool, dtype: Any) -> Any:
+def _of_softmax(g: Array, x: Array, *others: Any, axis: int, use_length: bool, dtype: Any) -> Ways:
     if not _is_plain(x, others, use_length, dtype):
         return NotImplemented
     y = _probabilities(x, axis)
@@ -267,19 +270,19 @@ def _of_softmax(g: Any, x: Any, *others: Any, axis: int, use_length: bool, dtype
 
 
 @_rule("log_softmax")
-def _of_log_softmax(g: Any, x: Any, *others: Any, axis: int, use_length: bool = False, dtype: Any = None) -> Any:
+def _of_log_softmax(g: Array, x: Array, *others: Any, axis: int, use_length: bool = False, dtype: Any = None) -> Ways:
     if not _is_plain(x, others, use_length, dtype):
         return NotImplemented
     return [lambda: g - _probabilities(x, axis) * np.add.reduce(g, axis=axis, dtype=_DOUBLE, keepdims=True)]
 
 
 @_rule("embedding")
-def _embedding(g: Any, x: Any, weight: Any, *, dtype: Any, **_: Any) -> Any:
+def _embedding(g: Array, x: Array, weight: Array, *, dtype: Any, **_: Any) -> Ways:
     rows = converted(x, np.dtype(np.int32)) if x.dtype.kind == "f" else x
     if rows is NotImplemented or rows.dtype.kind not in "iu" or not (dtype is None or dtype == weight.dtype):
         return NotImplemented
 
-    def of_weight() -> Any:
+    def of_weight() -> Array:
         found = np.zeros(weight.shape, _DOUBLE)
         at = np.clip(rows, 0, len(weight) - 1).reshape(-1)
         np.add.at(found, at, g.reshape(-1, *weight.shape[1:]))
@@ -289,7 +292,7 @@ def _embedding(g: Any, x: Any, weight: Any, *, dtype: Any, **_: Any) -> Any:
 
 
 @_rule("layer_norm")
-def _layer_norm(g: Any, x: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_mean_var: bool) -> Any:
+def _layer_norm(g: Array, x: Array, gamma: Array, beta: Array, *, axis: int, eps: float, output_mean_var: bool) -> Ways:
     axis = axis_of(axis, x.ndim, "layer_norm")
     if output_mean_var or gamma.shape != (x.shape[axis],) or not x.size:
         return NotImplemented
@@ -300,7 +303,7 @@ def _layer_norm(g: Any, x: Any, gamma: Any, beta: Any, *, axis: int, eps: float,
     root = np.sqrt(np.square(wide).mean(axis, keepdims=True) + eps)
     wide /= root
 
-    def of_x() -> Any:
+    def of_x() -> Array:
         scaled = g * gamma.reshape(along)
         return (scaled - scaled.mean(axis, keepdims=True) - wide * (scaled * wide).mean(axis, keepdims=True)) / root
 
@@ -311,7 +314,7 @@ def _layer_norm(g: Any, x: Any, gamma: Any, beta: Any, *, axis: int, eps: float,
     ]
 
 
-def _classes(pred: Any, label: Any, sample_weight: Any, attrs: dict[str, Any]) -> Any:
+def _classes(pred: Array, label: Array, sample_weight: Array | None, attrs: dict[str, Any]) -> Any:
     """Return the logits with classes last and the classes of a loss of the usual kind; None of another."""
     usual = {"sparse_label": True, "from_logits": False, "weight": None, "batch_axis": 0, "ignore_label": None,
              "label_smoothing": 0}  # fmt: skip
@@ -326,7 +329,7 @@ def _classes(pred: Any, label: Any, sample_weight: Any, attrs: dict[str, Any]) -
 
 
 @form("softmax_cross_entropy_loss", lambda pred, *_, **__: 4 * pred.size)
-def _cross_entropy(pred: Any, label: Any, sample_weight: Any = None, **attrs: Any) -> Any:
+def _cross_entropy(pred: Array, label: Array, sample_weight: Array | None = None, **attrs: Any) -> Any:
     classes = _classes(pred, label, sample_weight, attrs)
     if classes is None:
         return NotImplemented
@@ -337,12 +340,12 @@ def _cross_entropy(pred: Any, label: Any, sample_weight: Any = None, **attrs: An
 
 
 @_rule("softmax_cross_entropy_loss")
-def _of_cross_entropy(g: Any, pred: Any, label: Any, sample_weight: Any = None, **attrs: Any) -> Any:
+def _of_cross_entropy(g: Array, pred: Array, label: Array, sample_weight: Array | None = None, **attrs: Any) -> Ways:
     classes = _classes(pred, label, sample_weight, attrs)
     if classes is None:
         return NotImplemented
 
-    def of_pred() -> Any:
+    def of_pred() -> Array:
         found = _probabilities(pred, -1)
         np.put_along_axis(found, classes, np.take_along_axis(found, classes, -1) - 1, -1)
         each = math.prod(pred.shape[1:-1])
