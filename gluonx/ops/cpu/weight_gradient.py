@@ -1,8 +1,16 @@
 """The weight's gradient of a convolution on a CPU, as matrix products over places.
 
 XLA computes it as a convolution whose kernel is the result's gradient, as large as the image, and its library is slow
-at that: 3x3 on 16x64x56x56 took 33 ms of one core where the forward took 16 (jax 0.10, 258 GFLOP/s for a matrix
-product), and 2x16x128x128 seven times as long as PyTorch.
+at that, above all where there are few filters. In processor time of one core of an AVX-512 machine, over PyTorch's (jax
+0.10; a busy machine, smallest of several blocks in turns), XLA's form and this one took, 3x3 without a stride:
+
+- 16x64x56x56 to 64: 1.7 to 1.9 and 1.1; 16x128x28x28 to 128: 1.7 and 1.1; 4x128x56x56 to 128: 2.3 and 1.2
+- 2x64x128x128 to 32: 1.5 and 1.0; 1x64x224x224 to 16: 10.5 and 1.4; 2x16x112x112 to 16: 6.6 and 2.7
+- 8x64x28x28 to 64, dilated: 2.9 and 1.3; 8x256x14x14 to 256: 1.3 and 1.0
+- 2x32x128x128 to 32: 1.9 and 1.6; 8x32x28x28 to 32: 1.25 and 1.5: products of 32 columns do not fill the library's
+  registers, so these keep XLA's form
+
+In a net, where memory is what is waited for, less of it is left: it takes 0.4 to 0.9 of the time of XLA's form.
 
 Here the taps are shared out: the image is shifted to each *column* of the kernel and the result's gradient to each
 *row*, and one product over all places, for each column, makes a column of the weight's gradient. So with a 3x3 kernel
