@@ -602,6 +602,7 @@ def test_where_products_pay():
     assert pay((16, 64, 56, 56), (64, 64, 3, 3)) and pay((2, 64, 56, 56), (16, 64, 3, 3))
     assert not pay((1, 64, 56, 56), (64, 64, 3, 3)), "little work"
     assert not pay((16, 32, 112, 112), (32, 32, 3, 3)), "few columns"
+    assert not pay((16, 128, 56, 56), (64, 128, 3, 3)), "half as many filters"
     assert not pay((16, 64, 56, 56), (64, 64, 1, 1)), "a kernel of one place is a product as it is"
     assert not pay((64, 3, 56, 56), (64, 3, 3, 3)), "few channels"
     assert not pay((16, 64, 56, 56), (64, 64, 3, 3), stride=(2, 2))
