@@ -116,6 +116,22 @@ def rnn(mode: str, parameters: int, states: int) -> Case:
     return row("rnn", *inputs, title=mode, mode=mode, state_size=256, num_layers=1)
 
 
+WEIGHTS = [
+    (2, 32, 128, 32, 3),
+    (2, 64, 64, 64, 3),
+    (2, 64, 128, 32, 3),
+    (16, 64, 56, 64, 3),
+    (2, 16, 112, 16, 3),
+    (1, 64, 224, 16, 3),
+    (4, 128, 56, 128, 3),
+    (8, 64, 28, 64, 3, 1, 1, 2),
+    (4, 64, 56, 64, 5),
+    (4, 16, 56, 16, 7),
+    (4, 64, 56, 128, 3, 2),
+    (4, 3, 224, 64, 7, 2),
+]
+"""Batch, channels, size, filters, kernel, stride, groups and dilation of a grid that asks for weights' gradients."""
+
 CONVOLUTIONS = [
     conv("ResNet-18", 16, 3, 64, 64, 7, 2),
     conv("ResNet-18", 16, 64, 16, 64, 3),
@@ -148,6 +164,7 @@ CONVOLUTIONS = [
     conv("ConvNeXt", 2, 96, 56, 96, 7, 1, 96),
     conv("DeepLab", 2, 256, 14, 256, 3, 1, 1, 2),
     conv("7 on 6", 16, 64, 6, 64, 7),
+    *(conv("weights", *sizes) for sizes in WEIGHTS),
     conv_of("text CNN", "32x128x50", "100x128x5"),
     conv_of("video", "1x16x8x28x28", "32x16x3x3x3"),
     conv("DCGAN", 8, 64, 32, 128, 4, 2),

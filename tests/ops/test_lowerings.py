@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.extend.core import jaxpr_as_fun
 from jax.test_util import check_grads
 
 import gluonx as mx
@@ -15,6 +16,7 @@ from gluonx.ops import elementwise, get
 from gluonx.ops.cpu import convolution as lowering
 from gluonx.ops.cpu import weight_gradient as products
 from gluonx.ops.cpu.convolution import form_of, native_forms
+from gluonx.ops.cpu.natively import natively
 from gluonx.ops.cpu.transposed import transposed_form_of
 from gluonx.ops.geometry import Geometry
 
@@ -566,6 +568,20 @@ def test_products_keep_only_the_inputs(by_products, name):
     assert text.count("stablehlo.while") == 1
 
 
+def test_products_are_there_for_xla_after_numpy_has_asked(by_products):
+    """JAX keeps the derivative that it has made of a jaxpr, also of one that is called by both."""
+    case = product_case("bands", by_products)
+    args = arrays(case)
+    closed = jax.make_jaxpr(jax.jit(chosen(case)))(*args)
+
+    def gradient(fn):
+        return jax.jit(jax.grad(lambda x, w: jnp.sum(fn(x, w)[0] ** 2), (0, 1))).lower(*args).as_text()
+
+    with native_forms():
+        assert "stablehlo.while" not in gradient(natively(closed))
+    assert "stablehlo.while" in gradient(jaxpr_as_fun(closed))
+
+
 def test_products_are_for_cpus_alone(by_products):
     case = product_case("bands", by_products)
     args = arrays(case)
@@ -586,6 +602,7 @@ def test_where_products_pay():
     assert pay((16, 64, 56, 56), (64, 64, 3, 3)) and pay((2, 64, 56, 56), (16, 64, 3, 3))
     assert not pay((1, 64, 56, 56), (64, 64, 3, 3)), "little work"
     assert not pay((16, 32, 112, 112), (32, 32, 3, 3)), "few columns"
+    assert not pay((16, 128, 56, 56), (64, 128, 3, 3)), "half as many filters"
     assert not pay((16, 64, 56, 56), (64, 64, 1, 1)), "a kernel of one place is a product as it is"
     assert not pay((64, 3, 56, 56), (64, 3, 3, 3)), "few channels"
     assert not pay((16, 64, 56, 56), (64, 64, 3, 3), stride=(2, 2))
