@@ -25,7 +25,8 @@ import jax.numpy as jnp
 import numpy as onp
 
 import gluonx
-from gluonx import aliases, np, npx, sym
+from gluonx import np, npx, sym
+from gluonx.common import aliases
 from gluonx.compat import nd
 from gluonx.compat.nd import creation, sparse, updates
 from gluonx.compat.nd import names as nd_names

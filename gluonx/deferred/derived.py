@@ -25,8 +25,9 @@ import numpy as np
 from jax.sharding import Sharding
 from jax.typing import ArrayLike
 
-from gluonx._frames import telling
-from gluonx._process import uncollected
+from gluonx.common.frames import telling
+from gluonx.common.process import uncollected
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import lengths, program_cache
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing
@@ -41,7 +42,6 @@ from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.pullbacks import pullback_form
 from gluonx.ops.registry import BoundOp, Lifted
 from gluonx.sharding import replicated
-from gluonx.thresholds import threshold
 
 __all__ = [
     "PLAIN",

@@ -18,7 +18,8 @@ import jax
 import numpy as np
 from jax.core import eval_context
 
-from gluonx import forked
+from gluonx.common import forked
+from gluonx.common.host import copied, to_jax
 from gluonx.deferred import amp_policy, flushing, growth, host, index_checks, integers, interrupts, linalg_checks
 from gluonx.deferred.contracts import (
     Args,
@@ -72,7 +73,6 @@ from gluonx.deferred.replicas.operators import Joint
 from gluonx.deferred.segments import OpSegment, attached
 from gluonx.dtype import as_array
 from gluonx.errors import GluonxError, TracedValueError
-from gluonx.host import copied, to_jax
 from gluonx.ops import prng
 from gluonx.ops.registry import Moved
 

@@ -24,8 +24,8 @@ from typing import Any, TypeAlias
 
 import jax
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.contracts import BAD_CALLS, Operator
-from gluonx.thresholds import threshold
 
 __all__ = ["Check", "Kind", "Numbers", "found"]
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import jax
 import numpy as np
 
-from gluonx._process import one_blas_thread, uncollected
+from gluonx.common.process import one_blas_thread, uncollected
 from gluonx.deferred import lengths, program_cache
 from gluonx.deferred.contracts import BAD_CALLS, Equation, InputRef, Jaxpr, JaxprVar, Operator, Shaped
 from gluonx.deferred.core import Aval, Node

@@ -17,12 +17,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx._frames import telling
+from gluonx.common.frames import telling
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.growth import BAD_CALLS
 from gluonx.deferred.program_cache import memo
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.optimizer.rules import FlatRule
-from gluonx.thresholds import threshold
 
 _MOST = threshold("updates.known")
 _shared: dict[Any, Any] = memo()

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from gluonx._frames import telling
+from gluonx.common.frames import telling
 from gluonx.deferred.core import aval_of, intern_aval, new_handle
 from gluonx.dtype import on_device
 

@@ -594,8 +594,8 @@ def _add(weight: jax.Array, change: jax.Array, one: jax.Array) -> jax.Array:
 
     A change that is a state too (SGD's momentum) is an array of its own, and the sum of two arrays a loop of one
     operation. On a CPU XLA writes such a loop tile by tile, and over the small last axes of a convolution's weights its
-    tiles take 4 times as long (see `gluonx._process`). A loop of two operations is written plainly, and the product
-    with 1 is exact.
+    tiles take 4 times as long (see `gluonx.common.process`). A loop of two operations is written plainly, and the
+    product with 1 is exact.
     """
     dtype = jnp.promote_types(weight.dtype, change.dtype)
     change = change.astype(dtype)

@@ -27,10 +27,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from gluonx.common.packing import Layout
+from gluonx.common.thresholds import threshold
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.optimizer.numbers import Hyper
-from gluonx.packing import Layout
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.optimizer.optimizer import Optimizer
@@ -48,7 +48,7 @@ class Units:
     pieces : tuple of tuple
         For each array the numbers of its pieces, None for one that is not trained.
     places : tuple
-        For each array the `gluonx.packing.Layout` of its pieces; None for one that is a single piece.
+        For each array the `gluonx.common.packing.Layout` of its pieces; None for one that is a single piece.
     cuts : bool
         Whether units are pieces.
     groups : tuple of tuple of int, optional

@@ -14,6 +14,7 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary, ref
 
 from gluonx.block.parameter import Parameter
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Attached, Packed, Pending, new_handle
 from gluonx.deferred.derived import DerivedOp
@@ -27,7 +28,6 @@ from gluonx.optimizer.numbers import StepVector
 from gluonx.optimizer.rules import FlatRule, Update
 from gluonx.optimizer.units import Packing, Units, arranged
 from gluonx.sharding import replicated
-from gluonx.thresholds import threshold
 from gluonx.trainer.held import MIXED, ON_HOST, READ, Held, bring, common_place, states_of
 from gluonx.trainer.replicas import devices_of, gradients_of, leaves_of, new_gradients, row_counts, variable_of
 from gluonx.trainer.states import Stateful

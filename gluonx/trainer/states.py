@@ -22,9 +22,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import files as serialize
-from gluonx._frames import door
-from gluonx.arguments import Checked
 from gluonx.block.parameter import Parameter
+from gluonx.common.arguments import Checked
+from gluonx.common.frames import door
+from gluonx.common.host import to_jax
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.dtype import on_device
@@ -34,7 +35,6 @@ from gluonx.errors import (
     MismatchError,
     ShapeError,
 )
-from gluonx.host import to_jax
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.numbers import StepVector

@@ -16,10 +16,11 @@ from typing import Any
 from weakref import ref
 
 from gluonx import lr_scheduler
-from gluonx._frames import door
 from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
+from gluonx.common.extensions import NAMES
+from gluonx.common.frames import door
 from gluonx.deferred import engine
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Handle, current_state
@@ -32,7 +33,6 @@ from gluonx.errors import (
     StaleGradientError,
     UninitializedError,
 )
-from gluonx.extensions import NAMES
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
 from gluonx.optimizer.gradients import check

@@ -5,10 +5,10 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, nn, np
+from gluonx.common.packing import Layout
 from gluonx.compat.operators.table import get_legacy
 from gluonx.ops.updates import UPDATES
 from gluonx.optimizer.units import Units
-from gluonx.packing import Layout
 
 FUSED = Layout("concat", 0, True, ((2, 3), (1, 3)))
 WAYS = {

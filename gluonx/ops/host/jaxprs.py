@@ -28,11 +28,11 @@ import numpy as np
 from jax import lax
 from jax.extend import core
 
+from gluonx.common.thresholds import threshold
 from gluonx.ops.cpu.natively import default_branch
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
 from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.rules import RULES, Call, Fn, Spec, Unsupported, rule
-from gluonx.thresholds import threshold
 
 __all__ = ["ANY_SHAPE", "Block", "Flat", "HostProgram", "Node", "Step", "Unsupported", "freeing", "live",
            "reshaping", "ruled", "step_of", "thin_broadcasts"]  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gluonx.common.thresholds import threshold
 from gluonx.ops.host.jaxprs import (
     ANY_SHAPE,
     Block,
@@ -32,7 +33,6 @@ from gluonx.ops.host.jaxprs import (
 )
 from gluonx.ops.host.lengths import Lengths, has_symbols
 from gluonx.ops.host.rules import Call, Spec
-from gluonx.thresholds import threshold
 
 __all__ = ["Bound", "Fragment", "Linker"]
 
