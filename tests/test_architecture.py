@@ -261,7 +261,6 @@ MODULE_STATE = {
     "ops/host/forms.py _FORMS": REGISTERED,
     "ops/host/pullbacks.py PULLBACKS": REGISTERED,
     "ops/host/rules.py RULES": REGISTERED,
-    "ops/host/pullbacks.py PULLBACKS": REGISTERED,
     "ops/registry.py OPS": REGISTERED,
     "ops/updates.py UPDATES": REGISTERED,
     "parallel/batches.py _last": "a line of user code has one entry",
