@@ -313,11 +313,15 @@ _INTEL = "KMP_DUPLICATE_LIB_OK"
 """The variable by which Intel's OpenMP allows two of itself in a process."""
 
 
+_SCIPY = "scipy.linalg"  # brings a library of its own, when it is imported
+
+
 class _Blas:
     """The libraries of BLAS in this process, and how many threads each had before the first who asked for one."""
 
     lock = threading.Lock()
     asked = 0
+    of_scipy = False  # whether that of SciPy is one of them
     libraries: ClassVar[list[Any] | None] = None
     before: ClassVar[list[int]] = []
 
@@ -336,12 +340,13 @@ def one_blas_thread() -> Generator[None]:
     ...     pass
     """
     with _Blas.lock:
-        if _Blas.libraries is None:
+        if _Blas.libraries is None or (_Blas.asked == 0 and not _Blas.of_scipy and _SCIPY in sys.modules):
             chosen = os.environ.get(_INTEL)
             from threadpoolctl import ThreadpoolController  # looks through the process's libraries: milliseconds
 
             if chosen is None:
                 os.environ.pop(_INTEL, None)  # which that import sets
+            _Blas.of_scipy = _SCIPY in sys.modules
             _Blas.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
         if _Blas.asked == 0:
             _Blas.before = [library.get_num_threads() for library in _Blas.libraries]
