@@ -6,8 +6,8 @@ once in the fused array and nothing else stands there, so that values, gradients
 without a rounding, and what is done to each element by itself can be done to the fused array in one go.
 
 A :class:`~gluonx.common.packing.Layout` is a Fused whose pieces have shapes; equal layers have equal layouts and share
-their operators (:func:`reader` and its like). :class:`FunctionLayout` is the layout of a block's own functions, which no
-Fused describes.
+their operators (:func:`reader` and its like). :class:`FunctionLayout` is the layout of a block's own functions,
+which no Fused describes.
 
 All functions work on NumPy arrays, on JAX arrays and on tracers.
 """
