@@ -33,7 +33,7 @@ import pytest  # noqa: E402
 
 from lib.sample import ROUND, chosen  # noqa: E402
 
-# Files that give way to the modules that they stand for (gluonx.aliases); they hold nothing to test.
+# Files that give way to the modules that they stand for (gluonx.common.aliases); they hold nothing to test.
 collect_ignore_glob = ["gluonx/gluon/*.py", "gluonx/_names/*.py", "gluonx/parallel/plan.py"]
 # MLServer's protobufs and those of the client that tests it have the same names: not both in one process.
 collect_ignore = ["gluonx/export/runtime.py"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from gluonx import _process, aliases, extensions
+from gluonx.common import aliases, extensions, process
 
 __version__ = "0.2.0"
 
@@ -71,7 +71,7 @@ __all__ = [*sorted({*_WHERE, *_OWN, *aliases.SHORT} - _UNSHOWN)]  # noqa: PLE060
 def __getattr__(name: str) -> Any:
     if not (name in _WHERE or name in __all__ or name in _EXTRAS):
         raise AttributeError(aliases.absent(name))
-    with _process.uncollected():
+    with process.uncollected():
         if name in _WHERE:
             found = getattr(importlib.import_module(_WHERE[name]), name)
         else:
@@ -113,4 +113,4 @@ for _name in ("_collect_params_with_prefix", "_get_activation", "_in_format", "_
     extensions.BLOCK_ATTRIBUTES.offer(_name, "gluonx.compat.privates:attribute")
 extensions.LAMBDAS.offer("name", "gluonx.compat.hybrid_forward:function_of_name")
 extensions.LAMBDAS.offer("F", "gluonx.compat.hybrid_forward:with_namespace")
-_process.start()
+process.start()

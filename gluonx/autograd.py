@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
-from gluonx._frames import door
+from gluonx.common.extensions import NAMES
+from gluonx.common.frames import door
 from gluonx.deferred import engine, rows, tape
 from gluonx.deferred.core import (
     Handle,
@@ -27,7 +28,6 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.graph import current_graph, settle, source_of
 from gluonx.deferred.segments import Behind, CustomSegment, border
 from gluonx.errors import ArgumentError, GraphError
-from gluonx.extensions import NAMES
 from gluonx.np.handle import ndarray
 
 __all__ = [

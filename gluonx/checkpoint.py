@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx._frames import warn
 from gluonx.block.block import Block
+from gluonx.common.frames import warn
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.graph import at_one_moment
 from gluonx.dtype import WIDE, keeping_64_bits

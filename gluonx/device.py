@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from gluonx import forked
+from gluonx.common import forked
 from gluonx.errors import DeviceError, UnknownDeviceError
 
 __all__ = [
@@ -258,7 +258,7 @@ current_context = current_device
 
 
 def _on_host(device: DeviceLike) -> None:
-    """Check that a device is a CPU, or none in particular: where arrays of a forked child are (`gluonx.forked`)."""
+    """Check that a device is a CPU, or none in particular: where a forked child has its arrays."""
     chosen = _current.get() if device is None else device
     kind = getattr(chosen, "device_type", getattr(chosen, "platform", chosen))
     if chosen is not None and not str(kind).startswith("cpu"):

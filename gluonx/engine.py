@@ -13,8 +13,8 @@ from typing import Any
 
 import jax
 
-from gluonx._process import compilation_cache as compilation_cache
-from gluonx._process import tune as tune
+from gluonx.common.process import compilation_cache as compilation_cache
+from gluonx.common.process import tune as tune
 from gluonx.deferred import engine as _engine
 from gluonx.deferred import flushing, graph, index_checks, program_cache, replicas
 from gluonx.deferred import host as _host

@@ -28,8 +28,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from gluonx._frames import telling
-from gluonx.arguments import Checked
+from gluonx.common.arguments import Checked
+from gluonx.common.frames import telling
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError
 from gluonx.ops import prng

@@ -15,7 +15,7 @@ import math
 import numbers
 from collections.abc import Sequence
 
-from gluonx.arguments import Checked
+from gluonx.common.arguments import Checked
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from gluonx import np
-from gluonx._process import deterministic_operations
-from gluonx.arguments import named, refuse
+from gluonx.common.arguments import named, refuse
+from gluonx.common.process import deterministic_operations
 from gluonx.np.handle import ndarray
 from gluonx.np.limits import check_old
 from gluonx.np.random import sample

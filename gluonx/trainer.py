@@ -25,11 +25,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import files as serialize
-from gluonx._frames import door
-from gluonx.arguments import Checked
 from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text, check_distinct
+from gluonx.common.arguments import Checked
+from gluonx.common.extensions import NAMES
+from gluonx.common.frames import door
+from gluonx.common.host import to_jax
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import engine, rows
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Attached, Handle, Packed, aval_of, current_state, new_handle
@@ -51,8 +54,6 @@ from gluonx.errors import (
     StaleGradientError,
     UninitializedError,
 )
-from gluonx.extensions import NAMES
-from gluonx.host import to_jax
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
@@ -63,7 +64,6 @@ from gluonx.optimizer.rules import Update
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
 from gluonx.optimizer.stepvector import StepVector
 from gluonx.sharding import is_spread, replicated
-from gluonx.thresholds import threshold
 
 __all__ = ["Trainer"]
 

@@ -28,8 +28,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from gluonx import np as gnp
-from gluonx._frames import warn
 from gluonx.block.tools import HookHandle as HookHandle
+from gluonx.common.frames import warn
 from gluonx.deferred import invoke, program_cache
 from gluonx.device import Replicas
 from gluonx.errors import FormatError, GluonxError, ShapeError

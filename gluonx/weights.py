@@ -36,9 +36,9 @@ from typing import Any
 import numpy as np
 
 from gluonx import files
-from gluonx._frames import door
 from gluonx.block import naming
 from gluonx.block.naming import Map, Part, Report, Split, Target, Turned
+from gluonx.common.frames import door
 from gluonx.errors import FormatError
 from gluonx.model_zoo.torchvision import names_of as torchvision
 

@@ -21,8 +21,7 @@ PACKAGE = ROOT / "gluonx"
 # Rooms in one row import each other: `np` gives arrays methods that `npx` holds, and the alias in `compat` presents all
 # of gluonx.
 ROOMS = [
-    "errors", "_absent", "_frames", "_process", "extensions", "arguments", "forked", "device", "sharding", "dtype",
-    "host", "aliases", "html", "files", "thresholds", "packing",
+    "errors", ("common", "device", "dtype"), "sharding", "files",
     "ops", "deferred", "engine", ("np", "npx"), "sparse", "autograd", "random", "export",
     "initializer", "block", "importing",
     "nn", "generation", "lora", "rnn", "loss", "metric", "lr_scheduler", "optimizer", "trainer", "ema", "utils",
@@ -179,14 +178,17 @@ def test_imports_form_no_circle():
 
 @every_source
 def test_mxnet_1_is_asked_for_by_nobody(path):
-    """Only the table of names says where `compat` is; it adds to the rooms below through `gluonx.extensions`."""
-    if room_of(module_name(path)) != "compat" and path not in (PACKAGE / "__init__.py", PACKAGE / "aliases.py"):
+    """Only the table of names says where `compat` is; it adds to the rooms below through `gluonx.common.extensions`."""
+    if room_of(module_name(path)) != "compat" and path not in (
+        PACKAGE / "__init__.py",
+        PACKAGE / "common" / "aliases.py",
+    ):
         assert "gluonx.compat." not in strings_and_imports(path)
 
 
 @every_source
 def test_mxnet_1_writes_to_nothing_of_the_core(path):
-    """`compat` changes the core only through the points and functions that `gluonx.extensions` lists."""
+    """`compat` changes the core only through the points and functions that `gluonx.common.extensions` lists."""
     if room_of(module_name(path)) != "compat":
         return
     core = {name for _, parts, name in own_imports(path) if room_of(parts) != "compat"}
@@ -233,7 +235,6 @@ MODULE_STATE = {
     "compat/alias/hook.py _asked": "empty but within a look-up",
     "compat/modes.py _LOOKED_UP": REGISTERED,
     "compat/nd/scalar_types.py _made": NOUN,
-    "compat/nd/names.py RULES": REGISTERED,
     "compat/operator.py _REGISTRY": REGISTERED,
     "compat/operators/row.py TABLE": REGISTERED,
     "compat/operators/training.py _before": "while gluonx stands for mxnet: the names of before",
@@ -246,13 +247,13 @@ MODULE_STATE = {
     "deferred/core.py _states": NOUN,
     "deferred/host.py limits": FACT,
     "deferred/flushing.py LAST": "what explain() tells; engine.clear() empties it",
-    "forked.py _hooks": REGISTERED,
+    "common/forked.py _hooks": REGISTERED,
     "deferred/index_checks.py _ends": "an entry lives as long as its array",
     "deferred/index_checks.py _on_cpu": FACT,
     "deferred/source_location.py _told": "so a warning comes once in a process, also after engine.clear()",
     "device.py _folded": NOUN,
     "dtype.py _cache": NOUN,
-    "extensions.py _worker_setup": REGISTERED,
+    "common/extensions.py _worker_setup": REGISTERED,
     "importing/onnx/rules.py RULES": REGISTERED,
     "initializer.py _REGISTRY": REGISTERED,
     "metric/base.py _REGISTRY": REGISTERED,
@@ -265,7 +266,7 @@ MODULE_STATE = {
     "sharding.py _batch_of": "a mesh has one entry",
 }
 CACHED = {
-    "arguments.py _keywords": FACT,
+    "common/arguments.py _keywords": FACT,
     "block/captured.py _names": FACT,
     "block/summary.py _cost": "the last 1,024 numbers",
     "compat/alias/where.py _hidden": FACT,

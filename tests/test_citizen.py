@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gluonx import _process
+from gluonx.common import process
 from lib import ROOT
 from lib.sources import every_source
 
@@ -119,7 +119,7 @@ import jax
 {before}
 import gluonx
 from gluonx import engine, np
-from gluonx._process import uncollected
+from gluonx.common.process import uncollected
 {after}
 with uncollected():
     paused = not gc.isenabled()
@@ -140,7 +140,7 @@ def test_tune_does_what_it_says(tmp_path, how):
     variables = {"GLUONX_TUNE": "1"} if how == "variable" else {}
     found, told = state(tmp_path, after=after, **variables)
     folder = str(tmp_path / "home" / ".cache" / "gluonx" / "xla")
-    assert found == [_process.OPTION, folder, 0.0, True, True, False, -1]
+    assert found == [process.OPTION, folder, 0.0, True, True, False, -1]
     assert told == ""
 
 
@@ -173,18 +173,18 @@ def test_tune_says_that_it_comes_too_late(tmp_path):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ({}, _process.OPTION),
-        ({"XLA_FLAGS": "  "}, _process.OPTION),
-        ({"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}, f"--xla_cpu_max_isa=AVX2 {_process.OPTION}"),
+        ({}, process.OPTION),
+        ({"XLA_FLAGS": "  "}, process.OPTION),
+        ({"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}, f"--xla_cpu_max_isa=AVX2 {process.OPTION}"),
         ({"XLA_FLAGS": "--xla_backend_extra_options=mine"}, "--xla_backend_extra_options=mine"),
         ({"XLA_FLAGS": "/a/file/of/flags"}, "/a/file/of/flags"),
     ],
 )
 def test_flags_that_are_there_are_respected(before, after):
     changes = after != before.get("XLA_FLAGS")
-    assert _process.choose(before) == changes
+    assert process.choose(before) == changes
     assert before.get("XLA_FLAGS") == after
-    assert not _process.choose(before)
+    assert not process.choose(before)
     assert before.get("XLA_FLAGS") == after
 
 
@@ -210,7 +210,7 @@ def test_the_flag_reaches_xla(tmp_path, tuned):
 
 # Files whose code runs in processes of their own, or which do what their caller says in so many words.
 ALLOWED = {
-    "_process.py": "the one place",
+    "common/process.py": "the one place",
     "data/_nursery.py": "a process of its own, for workers",
     "data/_worker.py": "a worker's own process",
     "compat/alias/hook.py": "install_as_mxnet() is asked for, and taken back by uninstall()",

@@ -10,7 +10,8 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import aliases, gluon
+from gluonx import gluon
+from gluonx.common import aliases
 from lib import ROOT
 
 

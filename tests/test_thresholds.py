@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from gluonx import thresholds
+from gluonx.common import thresholds
 from gluonx.deferred import program
 from gluonx.optimizer import packed
 from lib import ROOT
@@ -19,7 +19,7 @@ def read():
     """The names that modules ask for."""
     found = set()
     for path in (ROOT / "gluonx").rglob("*.py"):
-        if path.name != "thresholds.py" and "gluonx.thresholds" in (text := path.read_text(encoding="utf-8")):
+        if path.name != "thresholds.py" and "gluonx.common.thresholds" in (text := path.read_text(encoding="utf-8")):
             calls = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call)]
             found |= {
                 c.args[0].value

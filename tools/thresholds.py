@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import sys
 
-from gluonx.thresholds import THRESHOLDS
+from gluonx.common.thresholds import THRESHOLDS
 
 __all__ = ["renewed", "rows"]
 

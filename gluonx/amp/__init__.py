@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gluonx import extensions
 from gluonx.amp.convert import convert_hybrid_block as convert_hybrid_block
 from gluonx.amp.lists import list_conditional_fp32_ops as list_conditional_fp32_ops
 from gluonx.amp.lists import list_fp32_ops as list_fp32_ops
@@ -26,6 +25,7 @@ from gluonx.amp.scaling import scale_loss as scale_loss
 from gluonx.amp.scaling import unscale as unscale
 from gluonx.amp.state import init as init
 from gluonx.amp.state import reset as reset
+from gluonx.common import extensions
 
 __all__ = [
     "LossScaler",

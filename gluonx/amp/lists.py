@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gluonx.arguments import did_you_mean
+from gluonx.common.arguments import did_you_mean
 from gluonx.dtype import bfloat16
 from gluonx.ops.registry import OPS, Op
 

@@ -7,10 +7,10 @@
 import typing as _typing
 from typing import Any as _Any
 
-from gluonx import extensions as _extensions
 from gluonx.block.block import Block as Block
 from gluonx.block.block import HookHandle as HookHandle
 from gluonx.block.block import HybridBlock as HybridBlock
+from gluonx.common import extensions as _extensions
 
 __all__ = ["Block", "HookHandle", "HybridBlock"]
 

@@ -18,11 +18,11 @@ import jax
 
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
+from gluonx.common.host import to_jax
 from gluonx.deferred.core import Tracer, at_once, current_state, new_handle, set_state
 from gluonx.deferred.shapes import Zeros
 from gluonx.device import device_of
 from gluonx.errors import DeferredInitializationError, ShapeError, TracedValueError, UninitializedError
-from gluonx.host import to_jax
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block

@@ -14,10 +14,10 @@ from typing import Any
 import jax
 
 from gluonx import np as gnp
-from gluonx._frames import door
 from gluonx.block.block import HybridBlock
 from gluonx.block.functional import from_jax
 from gluonx.block.parameter import Parameter
+from gluonx.common.frames import door
 from gluonx.export import serve
 from gluonx.export.predictor import BUCKETS, Predictor
 from gluonx.export.stablehlo import Artifact, Signature, load_artifact

@@ -28,8 +28,6 @@ import jax
 from numpy.typing import ArrayLike
 
 from gluonx import initializer
-from gluonx._frames import door, shorten, warn
-from gluonx.arguments import Checked
 from gluonx.block import checkpoint, naming, sharding
 from gluonx.block.bulking import Calls
 from gluonx.block.fusion import blocks as fusion
@@ -55,13 +53,15 @@ from gluonx.block.tools import (
     warn_of_loose_items,
     watch_operators,
 )
+from gluonx.common.arguments import Checked
+from gluonx.common.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS, NAMES
+from gluonx.common.frames import door, shorten, warn
 from gluonx.deferred import tracing
 from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.remat import policy_of
 from gluonx.device import DevicesLike, Replicas
 from gluonx.dtype import DTypeLike
 from gluonx.errors import ArgumentError, DynamicShapeError
-from gluonx.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS, NAMES
 from gluonx.files import Place, load_arrays, name_of
 from gluonx.sharding import Spec
 
@@ -1419,7 +1419,7 @@ class HybridBlock(Block):
         return {**super().__getstate__(), "_traced": None}
 
 
-# -- what `gluonx.extensions` lists ------------------------------------------------------------------------------------
+# -- what `gluonx.common.extensions` lists -----------------------------------------------------------------------------
 
 
 def name_blocks_by(names: Names) -> None:

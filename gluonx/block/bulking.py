@@ -17,11 +17,11 @@ from typing import Any
 
 import jax
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.core import Handle, HostArray, State, Tracer, aval_of, counters, set_state, state_with
 from gluonx.deferred.engine import flush_known
 from gluonx.deferred.graph import current_graph, leave_graph
 from gluonx.deferred.growth import LIMIT_NODES
-from gluonx.thresholds import threshold
 
 __all__ = ["Calls", "limits"]
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gluonx import files as serialize
-from gluonx._frames import cast, warn
 from gluonx.block.fusion.blocks import fuse_waiting
 from gluonx.block.fusion.files import apart, check_dtypes, check_sharing, in_form, joined, taken_apart, tell_pieces
 from gluonx.block.fusion.pieces import Piece
 from gluonx.block.naming import host
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
+from gluonx.common.frames import cast, warn
 from gluonx.deferred.core import new_handle, set_variable
 from gluonx.deferred.graph import at_one_moment
 from gluonx.dtype import canonical, on_device

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gluonx import html
+from gluonx.common import html
 from gluonx.np.display import spread
 
 if TYPE_CHECKING:

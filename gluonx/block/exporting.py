@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from gluonx.block.functional import Functional
+from gluonx.common.extensions import EXPORTERS
 from gluonx.deferred.tracing import infer
 from gluonx.errors import GluonxError, ShapeError, TracedValueError, UninitializedError
 from gluonx.export.channels_last import ChannelsLast
 from gluonx.export.stablehlo import InputSpec, save_artifact
-from gluonx.extensions import EXPORTERS
 from gluonx.files.places import Place, folder_written_elsewhere, is_path
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gluonx._frames import door
 from gluonx.block.captured import Captured, captured
+from gluonx.common.frames import door
+from gluonx.common.host import copied, to_jax
 from gluonx.deferred.core import Handle, Placeholder, new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import as_handle, invoke
@@ -26,7 +27,6 @@ from gluonx.deferred.shapes import Unknown
 from gluonx.deferred.tracing import Trace, is_handle
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import DeferredInitializationError, ShapeError, UninitializedError
-from gluonx.host import copied, to_jax
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block

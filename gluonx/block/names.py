@@ -2,8 +2,8 @@
 
 A block asks its class's `Names` at the few points below, and by default they do nothing. MXNet 1 called parameters by
 prefixes and name scopes, and let blocks share them by name: `gluonx.compat.prefixes` derives from `Names` and takes the
-place of ``Block._block_names`` once a program uses any of it. What tells so is in `gluonx.extensions`: a class with a
-method of its own name (``hybrid_forward``), a keyword (``prefix=``), an attribute (``name_scope``).
+place of ``Block._block_names`` once a program uses any of it. What tells so is in `gluonx.common.extensions`: a class
+with a method of its own name (``hybrid_forward``), a keyword (``prefix=``), an attribute (``name_scope``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gluonx.extensions import BLOCK_KEYWORDS, BLOCK_MEMBERS
+from gluonx.common.extensions import BLOCK_KEYWORDS, BLOCK_MEMBERS
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block

@@ -33,7 +33,6 @@ from jax.sharding import NamedSharding
 from numpy.typing import ArrayLike
 
 from gluonx import initializer
-from gluonx._frames import cast, door, warn
 from gluonx.block.structure import (
     Shape,
     Structure,
@@ -45,6 +44,8 @@ from gluonx.block.structure import (
     one_device,
     placement,
 )
+from gluonx.common.extensions import NAMES
+from gluonx.common.frames import cast, door, warn
 from gluonx.deferred import source_location
 from gluonx.deferred.core import Attached, at_once, current_state, finds_shapes, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
@@ -60,7 +61,6 @@ from gluonx.errors import (
     ShapeError,
     UninitializedError,
 )
-from gluonx.extensions import NAMES
 from gluonx.np.creation import array
 from gluonx.np.handle import ndarray
 from gluonx.ops import prng

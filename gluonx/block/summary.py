@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
 
-from gluonx import html
 from gluonx.autograd import pause
 from gluonx.block.display import in_notebook
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import watch_operators
+from gluonx.common import html
 from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import needs_64_bits, strong
 from gluonx.dtype import keeping_64_bits

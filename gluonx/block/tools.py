@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from gluonx._frames import warn
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Structure
+from gluonx.common.frames import warn
 from gluonx.deferred import source_location
 from gluonx.deferred.attributes import aval_or_unknown, is_handle
 from gluonx.deferred.core import Handle, State, Tracer, current_state, set_state

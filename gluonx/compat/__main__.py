@@ -7,7 +7,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 
-from gluonx._process import hush_jax
+from gluonx.common.process import hush_jax
 from gluonx.compat import modes
 from gluonx.compat.alias.hook import install_as_mxnet, uninstall
 

@@ -17,6 +17,7 @@ import numpy as onp
 
 from gluonx import autograd, np
 from gluonx.block.functional import from_jax
+from gluonx.common.extensions import NAMES
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.deferred.core import Handle, current_state
@@ -26,7 +27,6 @@ from gluonx.deferred.shapes import Unknown
 from gluonx.device import current_device
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
-from gluonx.extensions import NAMES
 
 __all__ = [
     "CustomOp",

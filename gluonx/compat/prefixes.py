@@ -20,10 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gluonx import rnn
-from gluonx._frames import shorten
 from gluonx.block.block import Block, name_blocks_by
 from gluonx.block.names import Names
 from gluonx.block.parameter import Parameter
+from gluonx.common.frames import shorten
 from gluonx.compat import hybrid_forward, zoo
 from gluonx.compat.mode import Mode
 from gluonx.compat.parameter_dict import ParameterDict

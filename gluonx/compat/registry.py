@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 

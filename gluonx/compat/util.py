@@ -13,7 +13,7 @@ from typing import Any
 import numpy as onp
 
 from gluonx import np, npx
-from gluonx.arguments import unexpected
+from gluonx.common.arguments import unexpected
 from gluonx.device import num_gpus as get_gpu_count
 from gluonx.npx import get_cuda_compute_capability, modes
 from gluonx.npx.modes import *  # noqa: F403

@@ -13,9 +13,9 @@ import os
 import sys
 from typing import Any, NamedTuple
 
+from gluonx.common.extensions import worker_setup
 from gluonx.data._wire import Message
 from gluonx.data._worker import Setup
-from gluonx.extensions import worker_setup
 
 
 class CannotSendError(Exception):

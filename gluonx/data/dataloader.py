@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, overload
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.data import _nursery
 from gluonx.data._host import device_batch, shapes_of
 from gluonx.data._pool import WorkerPool, process_pool, thread_pool

@@ -33,7 +33,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import Mesh, NamedSharding, Sharding
 
-from gluonx import forked
+from gluonx.common import forked
 from gluonx.deferred.contracts import Interpreter, Laid, Recorded
 from gluonx.device import is_folded
 from gluonx.dtype import WIDE, is_inexact, on_device

@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.common.host import to_jax
 from gluonx.deferred.attributes import aval_or_unknown, is_handle
 from gluonx.deferred.contracts import Shaped
 from gluonx.deferred.core import Handle, State, Tracer, current_state, new_handle, set_state, state_with
@@ -31,7 +32,6 @@ from gluonx.deferred.graph import settle
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import ArgumentError, DynamicShapeError, TracedValueError
-from gluonx.host import to_jax
 
 __all__ = ["on_host", "traced"]
 

@@ -26,8 +26,8 @@ import numpy as np
 from jax.sharding import Sharding
 from jax.typing import ArrayLike
 
-from gluonx._frames import telling
-from gluonx._process import uncollected
+from gluonx.common.frames import telling
+from gluonx.common.process import uncollected
 from gluonx.deferred import program_cache
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing

@@ -19,7 +19,8 @@ import numpy as np
 from jax.core import eval_context
 from jax.sharding import Sharding
 
-from gluonx import forked
+from gluonx.common import forked
+from gluonx.common.host import copied, to_jax
 from gluonx.deferred import amp_policy, flushing, growth, host, index_checks, integers, interrupts, linalg_checks
 from gluonx.deferred.contracts import (
     Args,
@@ -75,7 +76,6 @@ from gluonx.deferred.graph import (
 from gluonx.deferred.segments import OpSegment, attached
 from gluonx.dtype import as_array, on_device
 from gluonx.errors import GluonxError, TracedValueError
-from gluonx.host import copied, to_jax
 from gluonx.ops import prng
 from gluonx.ops.registry import Moved
 

@@ -32,8 +32,9 @@ import numpy as np
 from jax import debug_infs, debug_nans
 from jax.core import eval_context
 
-from gluonx import forked
-from gluonx._process import collects_in_calls, pause_collector, resume_collector, uncollected
+from gluonx.common import forked
+from gluonx.common.process import collects_in_calls, pause_collector, resume_collector, uncollected
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import growth, host, notice, policy, program_cache, repeats, replicas, source_location
 from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
@@ -57,7 +58,6 @@ from gluonx.deferred.vectors import Join, Vector, layout_of, resolved
 from gluonx.dtype import as_array, keeping_64_bits, on_device
 from gluonx.errors import DeviceError, GraphError
 from gluonx.sharding import gathered
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph

@@ -30,6 +30,7 @@ import jax
 import numpy as np
 from jax.core import eval_context
 
+from gluonx.common.host import copied
 from gluonx.deferred import core, flushing, growth, vectors
 from gluonx.deferred.contracts import Args, Operator, Packs, Raw, Rebound, Recorded
 from gluonx.deferred.core import (
@@ -48,7 +49,6 @@ from gluonx.deferred.core import (
     new_places,
     scalar_slot,
 )
-from gluonx.host import copied
 
 __all__ = ["Blocked", "Graph", "TracerMet", "at_one_moment", "current_graph", "record", "settle", "thread_graph"]
 

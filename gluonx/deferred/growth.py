@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gluonx._frames import cast, telling
+from gluonx.common.frames import cast, telling
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import program_cache, source_location
 from gluonx.deferred.contracts import Args, Number, Recorded, ScalarRef, Shaped, grows, is_operator
 from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of
@@ -23,7 +24,6 @@ from gluonx.device import device_of, place_device
 from gluonx.dtype import is_inexact, operand_dtype, standard
 from gluonx.errors import DeviceError, GluonxError, ShapeError
 from gluonx.ops.registry import Factor
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph

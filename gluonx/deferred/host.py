@@ -19,7 +19,7 @@ array that a user or a ``jax.Array`` has (a buffer may be donated while a view o
 on the host runs again the usual way, which tells the error.
 
 ``GLUONX_HOST=0``, or :func:`gluonx.engine.host`, switches all of this off. In a forked child of a process that has
-computed it is always on, whatever the work, for there is nothing else (:mod:`gluonx.forked`).
+computed it is always on, whatever the work, for there is nothing else (:mod:`gluonx.common.forked`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gluonx import forked
-from gluonx._process import one_blas_thread
+from gluonx.common import forked
+from gluonx.common.process import one_blas_thread
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import growth, linalg_checks, policy, vectors
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
@@ -59,7 +60,6 @@ from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, numpy_is_fir
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import forms, layers
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.ops.host.jaxprs import HostProgram

@@ -15,7 +15,7 @@ one with an operation that has no form there.
 
 from __future__ import annotations
 
-from gluonx.thresholds import threshold
+from gluonx.common.thresholds import threshold
 
 __all__ = ["Account", "compiling", "limits", "running"]
 

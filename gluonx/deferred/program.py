@@ -28,7 +28,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx._frames import telling
+from gluonx.common.frames import telling
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import host, program_cache, source_location
 from gluonx.deferred.contracts import InputRef, Operator, Reach
 from gluonx.deferred.core import Aval, Node, array_types, intern_aval
@@ -39,7 +40,6 @@ from gluonx.errors import NotFiniteError
 from gluonx.ops.cpu.convolution import native_forms
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph

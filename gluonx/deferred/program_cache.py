@@ -27,9 +27,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.contracts import Operator
 from gluonx.deferred.core import ROOT, Node, counters
-from gluonx.thresholds import threshold
 
 __all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", "program_size"]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.contracts import InputRef
 from gluonx.deferred.core import Aval, Node, aval_of
 from gluonx.deferred.program import walk_back
 from gluonx.deferred.segments import OpSegment, Out, attached
 from gluonx.deferred.vectors import resolved
 from gluonx.dtype import as_array
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph

@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, Sharding
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import program_cache
 from gluonx.deferred.aliasing import held_arguments
 from gluonx.deferred.contracts import InputRef, Leaf, Operator, ScalarRef
@@ -39,7 +40,6 @@ from gluonx.deferred.vectors import resolved
 from gluonx.device import is_folded
 from gluonx.dtype import on_device
 from gluonx.sharding import multi_device_options
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph

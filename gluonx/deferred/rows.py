@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import engine, index_checks, program_cache, source_location
 from gluonx.deferred.contracts import Args, Operand
 from gluonx.deferred.core import Aval, Handle, Tracer, Variable, aval_of, current_state, new_handle
@@ -34,7 +35,6 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.deferred.graph import settle
 from gluonx.dtype import keeping_64_bits
-from gluonx.thresholds import threshold
 
 __all__ = [
     "Bare",

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Sharding
 
-from gluonx import forked
+from gluonx.common import forked
 from gluonx.deferred import source_location
 from gluonx.deferred.contracts import Args, Operator
 from gluonx.deferred.core import Handle, HostArray, Placeholder

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Hashable
 from typing import Any
 
-from gluonx._frames import user_frame
-from gluonx._frames import warn as warn
+from gluonx.common.extensions import BLOCK_METHODS
+from gluonx.common.frames import user_frame
+from gluonx.common.frames import warn as warn
 from gluonx.deferred.contracts import Operator
-from gluonx.extensions import BLOCK_METHODS
 
 __all__ = ["FORWARDS", "Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn", "warn_once"]
 

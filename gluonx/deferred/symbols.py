@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gluonx.common.extensions import NAMES
 from gluonx.deferred.core import Handle
-from gluonx.extensions import NAMES
 
 __all__ = ["get_symbol"]
 

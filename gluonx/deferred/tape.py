@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import growth, program_cache, rows
 from gluonx.deferred.contracts import Args, Operator, Rebound, Source
 from gluonx.deferred.core import (
@@ -39,7 +40,6 @@ from gluonx.deferred.segments import Behind, CustomSegment, Out
 from gluonx.device import Replicas
 from gluonx.dtype import keeping_64_bits
 from gluonx.errors import GraphError, ShapeError, TracedValueError
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.deferred.graph import Graph

@@ -23,8 +23,10 @@ import jax
 import numpy as np
 from jax.core import eval_context
 
-from gluonx import forked
-from gluonx._process import uncollected
+from gluonx.common import forked
+from gluonx.common.host import copied, to_jax
+from gluonx.common.process import uncollected
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import amp_policy, core, growth, index_checks, interrupts, rows, source_location
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
 from gluonx.deferred.contracts import Args, Home, Operand, Operator, Raw, Shaped
@@ -51,11 +53,9 @@ from gluonx.deferred.shapes import Unknown
 from gluonx.device import Replicas, current_device
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, without_64_bits
 from gluonx.errors import DynamicShapeError, GluonxError, ShapeError, TracedValueError
-from gluonx.host import copied, to_jax
 from gluonx.ops.cpu.convolution import native_only
 from gluonx.ops.cpu.natively import natively
 from gluonx.sharding import Layouts, in_use
-from gluonx.thresholds import threshold
 
 __all__ = [
     "KEY",

@@ -26,12 +26,12 @@ import jax
 import numpy as np
 from jax.core import eval_context
 
+from gluonx.common.packing import Layout
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.aliasing import any_piece_held
 from gluonx.deferred.contracts import Leaf
 from gluonx.deferred.core import Aval, Handle, HostArray, Packed, Pending, counters
 from gluonx.dtype import keeping_64_bits, on_device
-from gluonx.packing import Layout
-from gluonx.thresholds import threshold
 
 __all__ = ["Join", "Vector", "VectorLayout", "layout_of", "read", "resolved"]
 

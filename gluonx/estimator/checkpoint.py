@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.data import DataLoader
 from gluonx.errors import FormatError, GluonxError
 from gluonx.estimator.estimator import Progress, get_random_state, set_random_state

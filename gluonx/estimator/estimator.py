@@ -14,8 +14,8 @@ from typing import Any
 import numpy as onp
 
 from gluonx import engine
-from gluonx._frames import warn
 from gluonx.block import Block
+from gluonx.common.frames import warn
 from gluonx.data import DataLoader
 from gluonx.device import Device, current_device
 from gluonx.errors import ArgumentError

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.metric import CompositeEvalMetric, EvalMetric, Loss
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from gluonx.common.host import to_jax
 from gluonx.deferred.core import Handle, new_handle
 from gluonx.deferred.derived import strong
 from gluonx.deferred.tracing import Trace
-from gluonx.host import to_jax
 
 _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 

@@ -41,11 +41,11 @@ from jax import export
 from jax.extend.mlir import ir, passmanager
 from jax.extend.mlir.dialects import chlo, stablehlo
 
+from gluonx.common.host import copied, to_jax
 from gluonx.dtype import WIDE, as_array, keeping_64_bits, operand_dtype, without_64_bits
 from gluonx.errors import FormatError, ShapeError
 from gluonx.export import serve
 from gluonx.files import atomic_directory, checksum_of, load_arrays, save_arrays
-from gluonx.host import copied, to_jax
 from gluonx.ops.cpu.convolution import native_forms
 
 __all__ = ["Artifact", "InputSpec", "Signature", "check_inputs", "load_artifact", "save_artifact"]

@@ -3,7 +3,7 @@
 from typing import Any as _Any
 
 import gluonx as _gluonx
-from gluonx import aliases as _aliases
+from gluonx.common import aliases as _aliases
 
 __path__ = [*__path__, _aliases.path_of("gluonx.gluon", __path__[0], _aliases.GLUON)]
 

@@ -7,8 +7,8 @@ operators for the device are in ``gluonx.npx.image``, and transforms that do bot
 import numbers
 from typing import TYPE_CHECKING, Any
 
+from gluonx.common.extensions import NAMES
 from gluonx.data.vision.functional import opencv
-from gluonx.extensions import NAMES
 from gluonx.image import augmenters, detection, functions
 from gluonx.image.augmenters import *  # noqa: F403
 from gluonx.image.detection import *  # noqa: F403

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.data.vision import functional
 from gluonx.errors import ArgumentError
 from gluonx.image.augmenters import (

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.data.vision import functional
 from gluonx.data.vision.transforms import rotated
 from gluonx.deferred.core import new_handle

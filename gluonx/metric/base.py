@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as onp
 
-from gluonx.arguments import Checked
+from gluonx.common.arguments import Checked
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.np.handle import ndarray
 

@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gluonx import files as serialize
-from gluonx._frames import door
 from gluonx.block import checkpoint, naming
+from gluonx.common.frames import door
 from gluonx.errors import FormatError, GluonxError
 from gluonx.model_zoo import torchvision
 from gluonx.utils import check_sha1, download

@@ -6,9 +6,9 @@ Which layers there are is what the modules name in their ``__all__``.
 import typing as _typing
 from typing import Any as _Any
 
-from gluonx import extensions as _extensions
 from gluonx.block.block import Block as Block
 from gluonx.block.block import HybridBlock as HybridBlock
+from gluonx.common import extensions as _extensions
 from gluonx.nn import (
     activations,
     attention,

@@ -7,12 +7,12 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, M
 from typing import Any, Self
 
 from gluonx import np, npx
-from gluonx._frames import warn
 from gluonx.block.block import Block, HybridBlock
 from gluonx.block.tools import unfailing
+from gluonx.common.extensions import LAMBDAS
+from gluonx.common.frames import warn
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
-from gluonx.extensions import LAMBDAS
 from gluonx.np import ndarray
 from gluonx.ops import get
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import InitVar
 from typing import Any
 
-from gluonx.arguments import Size, as_tuple
 from gluonx.block.block import HybridBlock
 from gluonx.block.declared import declared
 from gluonx.block.tools import unfailing
+from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.np import ndarray

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gluonx.arguments import Size, as_tuple
 from gluonx.block.block import HybridBlock
 from gluonx.block.tools import unfailing
+from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.initializer import InitLike

@@ -5,7 +5,7 @@ Arrays are float32 unless another dtype is asked for. Functions are made from th
 a hybridized block.
 """
 
-from gluonx.arguments import named as _named
+from gluonx.common.arguments import named as _named
 from gluonx.np import composed, creation, fft, functions, hosted, info, linalg, random
 from gluonx.np.composed import *  # noqa: F403
 from gluonx.np.creation import *  # noqa: F403

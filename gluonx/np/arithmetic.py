@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import ops
-from gluonx._frames import shorten
+from gluonx.common.frames import shorten
 from gluonx.deferred import program_cache
 from gluonx.deferred.amp_policy import adaptable
 from gluonx.deferred.core import Handle

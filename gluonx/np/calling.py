@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as onp
 
-from gluonx._frames import shorten
-from gluonx.arguments import unexpected
+from gluonx.common.arguments import unexpected
+from gluonx.common.frames import shorten
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.np import table

@@ -13,7 +13,7 @@ import numpy as onp
 from jax import Array
 from numpy.typing import ArrayLike
 
-from gluonx.arguments import written
+from gluonx.common.arguments import written
 from gluonx.deferred import DerivedOp, index_checks, invoke
 from gluonx.deferred.core import Tracer, new_handle
 from gluonx.dtype import DTypeLike

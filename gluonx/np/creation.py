@@ -21,14 +21,14 @@ import numpy as onp
 from jax import Array
 from numpy.typing import ArrayLike
 
-from gluonx.arguments import Size, written
+from gluonx.common.arguments import Size, written
+from gluonx.common.host import copied_as
 from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.host import host_array, stays_on_host
 from gluonx.device import DeviceLike, resolve
 from gluonx.dtype import WIDE, DTypeLike, canonical, keeping_64_bits, on_device, standard, wide_default
 from gluonx.errors import ArgumentError
-from gluonx.host import copied_as
 from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import as_leaf, as_static, write_out
 from gluonx.ops.host import forms

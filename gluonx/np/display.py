@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gluonx import html
+from gluonx.common import html
 from gluonx.deferred.core import HostArray, Packed, Pending, Placeholder, Tracer
 from gluonx.deferred.shapes import Gone, Unknown, Zeros
 

@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gluonx import device as _device
-from gluonx import forked
-from gluonx._frames import door, shorten
-from gluonx.arguments import Size
+from gluonx.common import forked
+from gluonx.common.arguments import Size
+from gluonx.common.extensions import NAMES
+from gluonx.common.frames import door, shorten
+from gluonx.common.host import copied
 from gluonx.deferred import integers, interrupts, source_location
 from gluonx.deferred.contracts import Rebound
 from gluonx.deferred.core import (
@@ -56,8 +58,6 @@ from gluonx.deferred.tracing import READ_IN_TRACE
 from gluonx.device import DeviceLike
 from gluonx.dtype import WIDE, DTypeLike, canonical, is_inexact, keeping_64_bits, on_device, refuse_cut
 from gluonx.errors import ArgumentError, DeviceError, DynamicShapeError, GraphError, ShapeError, TracedValueError
-from gluonx.extensions import NAMES
-from gluonx.host import copied
 from gluonx.np import indexing
 from gluonx.np.arithmetic import OPERANDS, Arithmetic
 from gluonx.ops.common import converted

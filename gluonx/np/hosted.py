@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as onp
 from numpy.typing import ArrayLike
 
-from gluonx.arguments import Size, refuse
+from gluonx.common.arguments import Size, refuse
+from gluonx.common.host import copied
 from gluonx.deferred import invoke, program_cache
 from gluonx.deferred.core import new_handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.dtype import on_device
 from gluonx.errors import ArgumentError
-from gluonx.host import copied
 from gluonx.np.functions import ravel, take
 from gluonx.np.handle import host_value, ndarray
 from gluonx.np.wrapping import as_leaf, as_static, write_out

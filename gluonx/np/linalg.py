@@ -15,7 +15,7 @@ import numpy as onp
 from jax import Array, lax
 from numpy.typing import ArrayLike
 
-from gluonx.arguments import Size, named
+from gluonx.common.arguments import Size, named
 from gluonx.dtype import DTypeLike
 from gluonx.errors import ShapeError
 from gluonx.np.building import make

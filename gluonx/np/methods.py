@@ -13,8 +13,8 @@ from types import FunctionType
 from typing import Any
 
 from gluonx import np, npx
-from gluonx._frames import door, shorten
-from gluonx.arguments import Size
+from gluonx.common.arguments import Size
+from gluonx.common.frames import door, shorten
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS
 
@@ -152,4 +152,4 @@ def _install() -> None:
 
 
 _install()
-module = sys.modules[__name__]  # what `gluonx.extensions.NAMES` gives for it
+module = sys.modules[__name__]  # what `gluonx.common.extensions.NAMES` gives for it

@@ -17,7 +17,7 @@ import numpy as onp
 from jax import Array
 from numpy.typing import ArrayLike
 
-from gluonx.arguments import Size, named, written
+from gluonx.common.arguments import Size, named, written
 from gluonx.deferred import invoke
 from gluonx.device import DeviceLike
 from gluonx.dtype import WIDE, DTypeLike, canonical, standard

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.typing import ArrayLike
 
-from gluonx.arguments import Size
+from gluonx.common.arguments import Size
 from gluonx.dtype import WIDE, DTypeLike, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError, UnsupportedArgumentError
 from gluonx.ops.common import axes_of, axis_of, index_dtype, places

@@ -24,12 +24,12 @@ import jax
 import numpy as onp
 from numpy.typing import ArrayLike
 
-from gluonx._frames import shorten, telling
-from gluonx.arguments import Size, unexpected
+from gluonx.common.arguments import Size, unexpected
+from gluonx.common.extensions import NAMES
+from gluonx.common.frames import shorten, telling
 from gluonx.deferred import invoke
 from gluonx.dtype import canonical, refuse_cut
 from gluonx.errors import ShapeError, UnsupportedArgumentError
-from gluonx.extensions import NAMES
 from gluonx.np import table
 from gluonx.np.arithmetic import comparable
 from gluonx.np.handle import ndarray

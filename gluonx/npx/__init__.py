@@ -25,7 +25,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *[name for name in _OPS if "." not in name]})
 
 
-from gluonx.arguments import named as _named
+from gluonx.common.arguments import named as _named
 from gluonx.npx import composed, image, random
 from gluonx.npx.calibration import contrib_calibrate_entropy as contrib_calibrate_entropy
 from gluonx.npx.composed import *  # noqa: F403

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from gluonx import files as serialize
 from gluonx import np
-from gluonx.arguments import refuse, written
+from gluonx.common.arguments import refuse, written
 from gluonx.deferred import invoke
 from gluonx.deferred.core import current_state
 from gluonx.device import Device as Device

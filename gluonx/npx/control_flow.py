@@ -15,6 +15,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 from numpy.typing import ArrayLike
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred import index_checks
 from gluonx.deferred.core import Handle, Tracer, current_state
 from gluonx.deferred.derived import DerivedOp
@@ -26,7 +27,6 @@ from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_fu
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
 from gluonx.sharding import gathered, in_use
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from gluonx.np.handle import ndarray

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gluonx._frames import shorten
+from gluonx.common.frames import shorten
 from gluonx.np.building import document
 from gluonx.np.calling import general
 from gluonx.np.table import IGNORED

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import jax
 
-from gluonx import _process
 from gluonx import dtype as _dtype
-from gluonx.arguments import written
+from gluonx.common import process
+from gluonx.common.arguments import written
 from gluonx.deferred.core import ever_ran
 from gluonx.errors import GluonxError
 
@@ -50,7 +50,7 @@ def set_x64(active: bool = True) -> None:
             "set_x64() comes too late: operators were recorded in this process already. Call it right after "
             "importing gluonx, or set GLUONX_X64=1 in the environment."
         )
-    _process.set_x64(bool(active))
+    process.set_x64(bool(active))
 
 
 def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:

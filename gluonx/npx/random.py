@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 from numpy.typing import ArrayLike
 
-from gluonx.arguments import Size, named, refuse
+from gluonx.common.arguments import Size, named, refuse
 from gluonx.deferred import invoke
 from gluonx.device import DeviceLike
 from gluonx.dtype import DTypeLike, canonical

@@ -32,7 +32,7 @@ import jax
 import ml_dtypes
 import numpy as np
 
-from gluonx.arguments import did_you_mean
+from gluonx.common.arguments import did_you_mean
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops.checks import Index, MatrixCheck
 

@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx._frames import telling
+from gluonx.common.frames import telling
 from gluonx.deferred.growth import BAD_CALLS
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.optimizer.rules import FlatRule

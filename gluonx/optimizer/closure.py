@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, random_inputs
@@ -24,7 +25,6 @@ from gluonx.deferred.program_cache import memo
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import DeviceError, GraphError, TracedValueError
 from gluonx.ops import prng
-from gluonx.thresholds import threshold
 
 _IN_TRACE = "trainer.step(closure=...) was called inside a traced forward; call it from the training loop."
 _NO_LOSS = (

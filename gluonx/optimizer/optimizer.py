@@ -26,8 +26,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx._frames import warn
-from gluonx.arguments import refuse
+from gluonx.common.arguments import refuse
+from gluonx.common.frames import warn
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.optimizer.byhand import ByHand

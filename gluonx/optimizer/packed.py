@@ -14,9 +14,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.common.thresholds import threshold
 from gluonx.deferred.core import intern_aval
 from gluonx.deferred.vectors import layout_of
-from gluonx.thresholds import threshold
 
 from .lazily import paired
 from .rules import FlatRule

@@ -32,7 +32,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx._frames import telling
+from gluonx.common.frames import telling
 from gluonx.deferred import DerivedOp
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops import prng
@@ -176,7 +176,7 @@ def for_arrays(numbers: Hyper, members: Sequence[Sequence[int | None]], layouts:
     members : sequence
         For each array the numbers of its parameters, None for one that is not trained.
     layouts : sequence
-        For each array the `gluonx.packing.Layout` of its parameters; None for one that holds a single one.
+        For each array the `gluonx.common.packing.Layout` of its parameters; None for one that holds a single one.
     """
 
     def spread(number: Any) -> Any:
@@ -683,8 +683,8 @@ def _add(weight: Any, change: Any, one: Any) -> Any:
 
     A change that is a state too (SGD's momentum) is an array of its own, and the sum of two arrays a loop of one
     operation. On a CPU XLA writes such a loop tile by tile, and over the small last axes of a convolution's weights its
-    tiles take 4 times as long (see `gluonx._process`). A loop of two operations is written plainly, and the product
-    with 1 is exact.
+    tiles take 4 times as long (see `gluonx.common.process`). A loop of two operations is written plainly, and the
+    product with 1 is exact.
     """
     dtype = jnp.promote_types(weight.dtype, change.dtype)
     change = change.astype(dtype)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from gluonx.common.packing import Layout
 from gluonx.optimizer.rules import FlatRule, for_arrays, unpack
-from gluonx.packing import Layout
 
 if TYPE_CHECKING:
     from gluonx.optimizer.packed import PackedRule

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import InitVar
 from typing import Any
 
-from gluonx.arguments import as_tuple
 from gluonx.block.declared import declared
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
+from gluonx.common.arguments import as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.initializer import InitLike

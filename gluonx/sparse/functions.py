@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx._frames import door
+from gluonx.common.frames import door
 from gluonx.deferred import program_cache
 from gluonx.deferred import rows as by_row
 from gluonx.deferred.core import Handle, current_state, new_handle, twin_of

@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx._frames import door, warn
+from gluonx.common.frames import door, warn
 from gluonx.deferred import program_cache
 from gluonx.deferred import rows as by_row
 from gluonx.deferred.core import (

@@ -11,9 +11,10 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import Constant, Parameter, autograd, engine, html, nn, np
+from gluonx import Constant, Parameter, autograd, engine, nn, np
 from gluonx import symbol as sym
 from gluonx.block import display
+from gluonx.common import html
 from gluonx.np.display import at_hand, spread
 
 # treescope looks at all modules that some test has imported.

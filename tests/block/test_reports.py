@@ -948,15 +948,15 @@ def test_10831_deterministic_seeds_what_others_draw_from():
 
 
 def test_10831_flags_of_xla(monkeypatch):
-    from gluonx import _process
+    from gluonx.common import process
 
     for given, wanted in [
-        ("", _process.DETERMINISTIC),
-        ("--xla_dump_to=x", f"--xla_dump_to=x {_process.DETERMINISTIC}"),
+        ("", process.DETERMINISTIC),
+        ("--xla_dump_to=x", f"--xla_dump_to=x {process.DETERMINISTIC}"),
         ("--xla_gpu_deterministic_ops=false", "--xla_gpu_deterministic_ops=false"),
     ]:
         monkeypatch.setenv("XLA_FLAGS", given)
-        _process.deterministic_operations()
+        process.deterministic_operations()
         assert os.environ["XLA_FLAGS"] == wanted
 
 

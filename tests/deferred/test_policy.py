@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
-from gluonx._process import one_blas_thread
+from gluonx.common.process import one_blas_thread
 from gluonx.deferred import flushing, host, policy, program, repeats
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss

@@ -13,7 +13,8 @@ import numpy as onp
 import pytest
 
 import gluonx as mx
-from gluonx import _process, autograd, gluon, init
+from gluonx import autograd, gluon, init
+from gluonx.common import process
 from gluonx.gluon import nn
 from gluonx.ops.registry import OPS
 
@@ -197,14 +198,14 @@ def test_the_cache_can_be_moved_and_switched_off(tmp_path):
     try:
         one.mkdir(), two.mkdir()
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-        _process.compilation_cache(one)
+        process.compilation_cache(one)
         assert compiles(one) >= 1
-        _process.compilation_cache(two)
+        process.compilation_cache(two)
         assert compiles(two) >= 1 and compiles(one) == 0
-        _process.compilation_cache(None)
+        process.compilation_cache(None)
         assert compiles(two) == 0
     finally:
-        _process.compilation_cache(before)
+        process.compilation_cache(before)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", seconds)
 
 
@@ -213,15 +214,15 @@ def test_prune_lets_go_of_what_was_not_used_for_longest(tmp_path):
         path = tmp_path / name
         path.write_bytes(bytes(100))
         os.utime(path, (1e9 - age, 1e9 - age))
-    assert _process.prune(tmp_path, 300) == 0
-    assert _process.prune(tmp_path, 280) == 1  # 210 bytes may stay
+    assert process.prune(tmp_path, 300) == 0
+    assert process.prune(tmp_path, 280) == 1  # 210 bytes may stay
     assert sorted(p.name for p in tmp_path.iterdir()) == ["middle-cache", "new-cache", "other"]
 
 
 def test_nothing_is_pruned_twice_a_day_or_where_it_cannot(tmp_path, monkeypatch):
     calls = []
-    monkeypatch.setattr(_process, "prune", calls.append)
+    monkeypatch.setattr(process, "prune", calls.append)
     for _ in range(2):
-        _process._prune_daily(tmp_path)
-    _process._prune_daily(pathlib.Path("/nonexistent/folder"))
+        process._prune_daily(tmp_path)
+    process._prune_daily(pathlib.Path("/nonexistent/folder"))
     assert calls == [tmp_path]

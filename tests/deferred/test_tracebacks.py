@@ -11,7 +11,8 @@ import textwrap
 import pytest
 
 import gluonx
-from gluonx import _frames, np
+from gluonx import np
+from gluonx.common import frames
 from lib import ROOT
 
 ROOT = ROOT
@@ -310,7 +311,7 @@ def test_the_cause_is_kept_where_it_says_more():
         try:
             raise error from cause
         except Exception as met:
-            _frames.shorten(met)
+            frames.shorten(met)
             return met
 
     assert raises(gluonx.GluonxError("no"), OSError("disk full")).__cause__ is not None
@@ -326,9 +327,9 @@ def test_shortening_twice_and_loops_of_errors():
             second.__context__, first.__context__ = first, second  # as some libraries make them
             raise second from first
     except RuntimeError as met:
-        _frames.shorten(met)
+        frames.shorten(met)
         before = met.__traceback__
-        _frames.shorten(met)
+        frames.shorten(met)
         assert met.__traceback__ is before and before.tb_next is None
         assert met.__cause__ is not None  # it has a line of ours, of this test
 
@@ -354,7 +355,7 @@ def test_what_is_the_users():
         try:
             fn()
         except LookupError as error:
-            _frames.shorten(error)
+            frames.shorten(error)
             trace, found = error.__traceback__, []
             while trace is not None:
                 found.append(trace.tb_frame.f_globals["__name__"])

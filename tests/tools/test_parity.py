@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gluonx._absent import ABSENT
+from gluonx.common.absent import ABSENT
 from tools import parity
 from tools.parity import inventory, reasons
 from tools.parity.__main__ import main

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gluonx._absent import reason
+from gluonx.common.absent import reason
 from gluonx.np import table
 from tools.parity import reasons
 from tools.parity.signatures import difference, parameters_of, parse

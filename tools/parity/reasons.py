@@ -1,6 +1,6 @@
 """Why the signature of a name differs from MXNet's, and where the tests keep their tables.
 
-Why a name is missing is said by `gluonx._absent`, which messages of gluonx read as well.
+Why a name is missing is said by `gluonx.common.absent`, which messages of gluonx read as well.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ matrix. A :class:`Fused` says how the one is made of the many. It is a *placemen
 once in the fused array and nothing else stands there, so that values, gradients and optimizer states go over and back
 without a rounding, and what is done to each element by itself can be done to the fused array in one go.
 
-A :class:`~gluonx.packing.Layout` is a Fused whose pieces have shapes; equal layers have equal layouts and share their
+A `gluonx.common.packing.Layout` is a Fused whose pieces have shapes; equal layers have equal layouts and share their
 operators (:func:`reader` and its like). :class:`FunctionLayout` is the layout of a block's own functions, which no
 Fused describes.
 
@@ -24,9 +24,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.block.structure import Shape, is_complete, merge
+from gluonx.common.packing import Layout
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import FusionError
-from gluonx.packing import Layout
 
 if TYPE_CHECKING:
     from gluonx.np.handle import ndarray

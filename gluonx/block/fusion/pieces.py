@@ -22,10 +22,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx._frames import door
 from gluonx.block.fusion.layout import Fused, keeper, reader, writer
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, placement
+from gluonx.common.frames import door
 from gluonx.deferred.core import (
     Handle,
     Pending,
@@ -236,7 +236,7 @@ class FusedParameter(Parameter):
     pieces : tuple of Parameter
     names : tuple of str
         The pieces' names below the block that declared the fusion.
-    layout : gluonx.packing.Layout or None
+    layout : gluonx.common.packing.Layout or None
         Where each piece lies; None while it waits.
 
     Raises

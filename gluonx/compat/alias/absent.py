@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from gluonx._absent import instead_of
+from gluonx.common.absent import instead_of
 from gluonx.errors import GluonxError
 
 

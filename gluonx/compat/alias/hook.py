@@ -13,8 +13,9 @@ from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
-from gluonx._frames import user_frame
-from gluonx._process import hush_jax
+from gluonx.common.extensions import forget_in_workers, set_up_workers
+from gluonx.common.frames import user_frame
+from gluonx.common.process import hush_jax
 from gluonx.compat import modes, nd
 from gluonx.compat.alias.absent import Absent
 from gluonx.compat.alias.own import LIVE, OWN
@@ -31,7 +32,6 @@ from gluonx.compat.alias.where import (
 )
 from gluonx.compat.kinds import of_numpy
 from gluonx.compat.nd.ndarray import uses_nd_arrays
-from gluonx.extensions import forget_in_workers, set_up_workers
 
 VERSION = modes.NUMBERS[2]
 _Saved = tuple[tuple[Any, ...], dict[str, ModuleType], dict[str, Any]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from gluonx._absent import instead_of
+from gluonx.common.absent import instead_of
 
 __all__ = ["cnn", "data", "estimator", "nn", "onnx", "quantization", "rnn", "tensorboard", "text"]
 

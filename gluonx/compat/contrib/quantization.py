@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gluonx._absent import instead_of
+from gluonx.common.absent import instead_of
 from gluonx.quantization import CalibrationCollector as CalibrationCollector
 from gluonx.quantization import quantize_net as quantize_net
 

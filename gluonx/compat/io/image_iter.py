@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as onp
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
 from gluonx.compat.io.native import need_part
 from gluonx.data import recordio

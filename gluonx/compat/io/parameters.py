@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from gluonx._frames import warn
-from gluonx.arguments import unexpected
+from gluonx.common.arguments import unexpected
+from gluonx.common.frames import warn
 from gluonx.errors import ArgumentError
 
 REQUIRED = object()

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as onp
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.augment import AUGMENT, NORMALIZE, Augmenter, Normalizer
 from gluonx.compat.io.batches import DataDesc

@@ -11,7 +11,7 @@ import numpy as onp
 
 from gluonx import files as serialize
 from gluonx import np, npx
-from gluonx.arguments import written
+from gluonx.common.arguments import written
 from gluonx.compat.nd import sparse
 from gluonx.compat.nd.names import method_of
 from gluonx.compat.nd.ndarray import NDArray, as_nd

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as onp
 
 from gluonx import np
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.compat.nd.creation import array
 from gluonx.compat.nd.sparse import csr_matrix
 from gluonx.sparse import CSRNDArray

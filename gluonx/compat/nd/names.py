@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from gluonx._absent import instead_of
-from gluonx._frames import door
-from gluonx.arguments import did_you_mean
+from gluonx.common.absent import instead_of
+from gluonx.common.arguments import did_you_mean
+from gluonx.common.frames import door
 from gluonx.compat.nd.ndarray import NDArray, kept_nd
 from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import METHODS, TABLE

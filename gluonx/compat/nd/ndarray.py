@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from gluonx import sparse
+from gluonx.common.extensions import NAMES
+from gluonx.common.host import copied
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.scalar_types import scalar_type
 from gluonx.compat.operators.table import TABLE
@@ -26,8 +28,6 @@ from gluonx.deferred import core as engine
 from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
 from gluonx.dtype import on_device
 from gluonx.errors import ShapeError
-from gluonx.extensions import NAMES
-from gluonx.host import copied
 from gluonx.np.handle import Detached, Lent, View, is_readable, ndarray
 from gluonx.sparse import BaseSparseNDArray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gluonx.arguments import written
+from gluonx.common.arguments import written
 from gluonx.compat.nd.names import lookup
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.calling import write_out

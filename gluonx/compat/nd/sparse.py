@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gluonx import sparse
-from gluonx._frames import door
+from gluonx.common.frames import door
 from gluonx.compat.nd.names import RULES, Rule, module_of, written_nd
 from gluonx.compat.nd.ndarray import as_nd, kept_nd
 from gluonx.deferred import rows

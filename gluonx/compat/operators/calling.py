@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gluonx._frames import door
+from gluonx.common.frames import door
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.deferred.core import Handle

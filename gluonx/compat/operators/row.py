@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gluonx.arguments import did_you_mean
+from gluonx.common.arguments import did_you_mean
 from gluonx.compat.operators.attrs import Attr, Attrs, complete
 from gluonx.compat.operators.shapes import complete_shapes
 from gluonx.deferred import invoke

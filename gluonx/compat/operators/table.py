@@ -6,7 +6,7 @@ written in the files beside this one, a file a family; `gluonx.compat.operators.
 
 from __future__ import annotations
 
-from gluonx.arguments import did_you_mean
+from gluonx.common.arguments import did_you_mean
 from gluonx.compat.operators import densities as densities
 from gluonx.compat.operators import elementwise as elementwise
 from gluonx.compat.operators import linalg as linalg

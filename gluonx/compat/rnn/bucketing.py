@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as onp
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.compat import nd
 from gluonx.compat.io import DataBatch, DataDesc, DataIter
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gluonx import html
 from gluonx import np as gnp
-from gluonx._frames import warn
+from gluonx.common import html
+from gluonx.common.extensions import NAMES
+from gluonx.common.frames import warn
 from gluonx.compat.symbol import files, infer
 from gluonx.compat.symbol.compose import function
 from gluonx.compat.symbol.executor import Executor
@@ -18,7 +19,6 @@ from gluonx.compat.symbol.graph import Entry, Node, Outputs, aux_nodes, entry_na
 from gluonx.compat.symbol.methods import Methods
 from gluonx.compat.symbol.run import GraphBlock
 from gluonx.errors import GluonxError, ShapeError
-from gluonx.extensions import NAMES
 from gluonx.np.handle import ndarray
 from gluonx.sparse import zeros as sparse_zeros
 
@@ -512,7 +512,7 @@ class Symbol(Methods, Outputs):
     _bind, _simple_bind = bind, simple_bind
 
     def __call_block__(self, block: Any, args: tuple[Any, ...]) -> Any:
-        """Call a block with symbols; see `gluonx.extensions`."""
+        """Call a block with symbols; see `gluonx.common.extensions`."""
         return NAMES["gluonx.symbol.call"](block, args)
 
 

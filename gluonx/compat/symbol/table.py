@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gluonx.arguments import did_you_mean
+from gluonx.common.arguments import did_you_mean
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.compat.operators.table import TABLE as LEGACY
 from gluonx.compat.symbol.custom import CUSTOM

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.data._host import OnHost, as_host, call_on_host, device_batch, device_sample, gather
 from gluonx.data.dataset import Dataset, RecordFileDataset
 from gluonx.data.recordio import numbered_lines, unpack_of

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gluonx import np as gnp
-from gluonx._frames import door
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
+from gluonx.common.frames import door
 from gluonx.dtype import is_inexact
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.importing.onnx.fold import fold

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gluonx._frames import door
+from gluonx.common.frames import door
 from gluonx.model_zoo.vision import densenet, mobilenet, resnet, squeezenet, vgg
 from gluonx.model_zoo.vision.alexnet import alexnet
 from gluonx.model_zoo.vision.inception import inception_v3

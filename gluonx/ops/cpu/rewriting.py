@@ -27,9 +27,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from gluonx.common.thresholds import threshold
 from gluonx.ops.cpu.materialized import is_recomputed, materialized
 from gluonx.ops.cpu.threefry import LARGE
-from gluonx.thresholds import threshold
 
 if TYPE_CHECKING:
     from jax.extend.core import Jaxpr

@@ -21,13 +21,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.common.thresholds import threshold
 from gluonx.dtype import bfloat16
 from gluonx.ops.common import axis_of
 from gluonx.ops.host import elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
-from gluonx.thresholds import threshold
 
 Form = Callable[..., Any]
 Work = Callable[..., int]

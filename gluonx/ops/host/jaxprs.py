@@ -28,10 +28,10 @@ import numpy as np
 from jax import lax
 from jax.extend import core
 
+from gluonx.common.thresholds import threshold
 from gluonx.ops.cpu.natively import default_branch
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
 from gluonx.ops.host.rules import RULES, Call, Fn, Spec, Unsupported, rule
-from gluonx.thresholds import threshold
 
 __all__ = ["Block", "HostProgram", "Unsupported"]
 

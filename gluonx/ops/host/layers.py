@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from gluonx.common.thresholds import threshold
 from gluonx.ops.common import axis_of, choose, per_axis
 from gluonx.ops.conv import layout_of, target_padding
 from gluonx.ops.host.forms import form
 from gluonx.ops.host.moves import strided
 from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
 from gluonx.ops.rnn import GATES, packing
-from gluonx.thresholds import threshold
 
 Shape = tuple[int, ...]
 

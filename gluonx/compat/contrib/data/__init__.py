@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from gluonx._absent import instead_of
+from gluonx.common.absent import instead_of
 from gluonx.data.sampler import IntervalSampler as IntervalSampler
 
 __all__ = ["IntervalSampler", "text", "vision"]

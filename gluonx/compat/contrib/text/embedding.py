@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as onp
 
-from gluonx._frames import warn
+from gluonx.common.frames import warn
 from gluonx.compat import nd
 from gluonx.compat.contrib.text.vocab import Vocabulary
 from gluonx.compat.registry import get_create_func, get_register_func, get_registry

@@ -112,7 +112,7 @@ def tune(*, emitter: bool = True, cache: bool = True, collector: bool = True) ->
     >>> engine.tune(emitter=False, cache=False, collector=False)  # leaves everything as it is
     """
     if emitter and choose(os.environ) and _backend_is_up():
-        from gluonx._frames import warn
+        from gluonx.common.frames import warn
 
         warn(
             "tune() comes too late for XLA's code generator: XLA has started and read its flags. Call it before "
@@ -140,7 +140,7 @@ def deterministic_operations() -> None:
         import jax
 
         if jax.default_backend() != "cpu":
-            from gluonx._frames import warn
+            from gluonx.common.frames import warn
 
             warn(
                 "deterministic() comes too late for XLA, which has started and read its flags. Call it before anything "

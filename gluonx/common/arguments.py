@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gluonx._frames import shorten as _shorten
+from gluonx.common.frames import shorten as _shorten
 from gluonx.errors import ArgumentError
 
 __all__ = ["Checked", "Size", "as_tuple", "did_you_mean", "named", "refuse", "unexpected", "written"]

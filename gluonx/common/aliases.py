@@ -75,7 +75,7 @@ def absent(name: str) -> str:
     >>> absent("library")
     "module 'gluonx' has no attribute 'library': write an operator with gluonx.from_jax"
     """
-    from gluonx._absent import instead_of  # a long table, for an error only
+    from gluonx.common.absent import instead_of  # a long table, for an error only
 
     way = instead_of(f"mxnet.{name}")
     return f"module 'gluonx' has no attribute {name!r}{': ' + way if way else ''}"

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx._frames import cast, telling
+from gluonx.common.frames import cast, telling
 from gluonx.dtype import WIDE, keeping_64_bits
 
 __all__ = ["copied", "copied_as", "to_jax"]
