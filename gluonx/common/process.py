@@ -309,6 +309,10 @@ pause_collector, resume_collector = gc.disable, gc.enable
 # ----------------------------------------------------------------- BLAS's threads
 
 
+_INTEL = "KMP_DUPLICATE_LIB_OK"
+"""The variable by which Intel's OpenMP allows two of itself in a process."""
+
+
 class _Blas:
     """The libraries of BLAS in this process, and how many threads each had before the first who asked for one."""
 
@@ -333,8 +337,11 @@ def one_blas_thread() -> Generator[None]:
     """
     with _Blas.lock:
         if _Blas.libraries is None:
+            chosen = os.environ.get(_INTEL)
             from threadpoolctl import ThreadpoolController  # looks through the process's libraries: milliseconds
 
+            if chosen is None:
+                os.environ.pop(_INTEL, None)  # which that import sets
             _Blas.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
         if _Blas.asked == 0:
             _Blas.before = [library.get_num_threads() for library in _Blas.libraries]
