@@ -239,7 +239,8 @@ def _methods() -> str:
         home = _of_np if name in np.functions.__all__ else _of_npx
         returns = "Self" if name in methods._OWN or home(name) == "ndarray" else "Any"
         own, *rest = _front(name, function, returns).params
-        lines.append(_written(Front(name, [own.replace(annotation="Self"), *rest], returns, function.__doc__), "    "))
+        said = [p.replace(annotation=re.sub(r"\bndarray\b", "Self", _annotation(p.annotation) or "Any")) for p in rest]
+        lines.append(_written(Front(name, [own.replace(annotation="Self"), *said], returns, function.__doc__), "    "))
     lines += ["    @property", "    def mT(self) -> Self: ...", "    def drop_grad(self) -> None: ...", ""]
     lines += ["def __getattr__(name: str) -> Any: ...  # what the module has besides, for ndarray alone", ""]
     return "\n".join(lines)

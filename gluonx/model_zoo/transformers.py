@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from numpy.typing import DTypeLike
-
 from gluonx import np
 from gluonx.block.block import Block, HybridBlock
 from gluonx.block.naming import Map, Part, Target, Turned
 from gluonx.block.parameter import Parameter
+from gluonx.dtype import DTypeLike
 from gluonx.errors import ArgumentError
 from gluonx.nn import (
     CausalDecoder,
@@ -208,7 +207,7 @@ class GPT2(HybridBlock):
         x = self.words(tokens) + self.places(np.arange(tokens.shape[1], dtype="int32"))
         return self.head(self.decoder(self.dropout(x), None, mask))
 
-    def init_states(self, batch_size: int, length: int, dtype: DTypeLike | None = None) -> list[Cache]:
+    def init_states(self, batch_size: int, length: int, dtype: DTypeLike = None) -> list[Cache]:
         """Return empty caches for `length` tokens, one of each layer."""
         return self.decoder.init_states(batch_size, length, dtype)
 
