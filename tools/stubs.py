@@ -11,6 +11,7 @@ Signatures of ``np`` follow those of ``jax.numpy``, so a file names the JAX that
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import math
 import pathlib
@@ -47,6 +48,10 @@ from typing import Any, Self
 
 from numpy import dtype as _dtype
 from numpy.typing import ArrayLike
+
+from gluonx.common.arguments import Size
+from gluonx.device import DeviceLike
+from gluonx.dtype import DTypeLike
 
 """
 _KNOWN = frozenset(re.findall(r"\w+", _HEAD)) | {
@@ -306,6 +311,10 @@ def _gluon() -> str:
     return "\n".join(f"from gluonx import {name} as {name}" for name in names) + "\n"
 
 
+def _part(real: str) -> str:
+    return f"from {real} import *\n"
+
+
 STUBS: dict[str, Callable[[], str]] = {
     "gluonx/__init__.pyi": _top,
     "gluonx/gluon/__init__.pyi": _gluon,
@@ -318,6 +327,7 @@ STUBS: dict[str, Callable[[], str]] = {
         npx, {*npx.__all__, *[n for n in OPS if "." not in n and not n.startswith("_")]}, _of_npx
     ),
     "gluonx/npx/image.pyi": lambda: _module(npx.image, npx.image.__all__, lambda name: _of_npx(f"image.{name}")),
+    **{f"gluonx/gluon/{name}.pyi": functools.partial(_part, real) for name, real in aliases.GLUON.items()},
     "gluonx/compat/nd/__init__.pyi": lambda: _nd_module(nd, "nd", nd._MODULES[:-1]),
     "gluonx/compat/nd/contrib.pyi": lambda: _nd_module(nd.contrib, "contrib", updates.MADE),
     "gluonx/compat/nd/image.pyi": lambda: _nd_module(nd.image, "image"),
