@@ -6,7 +6,8 @@ at that, above all where there are few filters. In processor time of one core of
 
 - 16x64x56x56 to 64: 1.7 to 1.9 and 1.1; 16x128x28x28 to 128: 1.7 and 1.1; 4x128x56x56 to 128: 2.3 and 1.2
 - 1x64x224x224 to 16: 10.5 and 1.4; 2x16x112x112 to 16: 6.6 and 2.7
-- 8x64x28x28 to 64, dilated: 2.9 and 1.3; 8x256x14x14 to 256: 1.3 and 1.0
+- 8x256x14x14 to 256: 1.3 and 1.0; 8x64x28x28 to 64, dilated: 2.9 and 1.3, but that is too little work to pay for the
+  compilation, so it keeps XLA's form
 - 2x32x128x128 to 32: 1.9 and 1.6; 8x32x28x28 to 32: 1.25 and 1.5: products of 32 columns do not fill the library's
   registers, so these keep XLA's form
 - 2x64x128x128 to 32: 1.5 and 1.0; but with convolutions to half as many filters a step of a U-Net took 1.04 of its time
