@@ -118,3 +118,7 @@ def weights(trainer: Trainer) -> Generator[None]:
 
 def _is_averages(x: Any) -> bool:
     return isinstance(x, Averages)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -381,3 +381,7 @@ def _programs(net: Block) -> _Programs:
     if found is None or found.key != key:
         found = _KEPT[net] = _Programs(net, handles, key)
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

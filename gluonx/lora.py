@@ -228,3 +228,7 @@ def load(net: Block, filename: str | os.PathLike[str]) -> None:
         )
     for name, array in arrays.items():
         params[name].set_data(np.array(array, dtype=array.dtype))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

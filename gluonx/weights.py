@@ -240,3 +240,7 @@ def from_pretrained(folder: str | os.PathLike[str], **options: Any) -> Any:
         **{"cast_dtype": True, **options},
     )
     return net
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -431,3 +431,7 @@ def _stack(samples: list[Any]) -> np.ndarray:
 def _kind(sample: Any) -> str:
     one = sample[0] if isinstance(sample, list) and sample else sample
     return f"a sample of type {type(one).__name__}"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

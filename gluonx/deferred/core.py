@@ -580,6 +580,12 @@ class _Tracing(threading.local):
 
     depth = 0
 
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.depth -= 1
+
 
 tracing = _Tracing()
 

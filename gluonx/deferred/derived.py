@@ -326,7 +326,8 @@ def _rewriting(fn: Callable[..., Any]) -> Callable[..., Any]:
 def jaxpr_of(op: Operator, structs: Sequence[Any]) -> Any:
     """Return what ``jax.jit(...).trace`` gives for `op` on such inputs; JAX keeps nothing of it."""
     program_cache.add(program_cache.TRACE, op)
-    return jax.jit(_function(op)).trace(*structs)
+    with tracing:
+        return jax.jit(_function(op)).trace(*structs)
 
 
 def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> Any:

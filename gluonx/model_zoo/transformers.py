@@ -572,3 +572,7 @@ def of_config(config: Mapping[str, Any]) -> Block:
         return make(config, wanted[0])
     except KeyError as error:
         raise ArgumentError(f"The configuration of a {kind!r} lacks {error}.") from None
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -19,6 +19,7 @@ import numpy as np
 
 from gluonx.common.frames import telling
 from gluonx.common.thresholds import threshold
+from gluonx.deferred.core import tracing
 from gluonx.deferred.growth import BAD_CALLS
 from gluonx.deferred.program_cache import memo
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
@@ -88,7 +89,7 @@ def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> Any:
     lengths = export.symbolic_shape("".join(f"n{axis}," for axis in range(arrays[0].ndim))) if arrays[0].ndim else ()
     structs = [jax.ShapeDtypeStruct(lengths if a.ndim else (), a.dtype) for a in arrays]
     try:
-        with keeping_64_bits() if any(a.dtype in WIDE for a in arrays) else without_64_bits(), telling():
+        with keeping_64_bits() if any(a.dtype in WIDE for a in arrays) else without_64_bits(), telling(), tracing:
             return HostProgram(jax.make_jaxpr(rule)(*structs, jax.ShapeDtypeStruct((numbers,), np.float32)))
     except (Unsupported, InconclusiveDimensionOperation, *BAD_CALLS):
         return None  # of a bad call the usual way says what is wrong

@@ -637,7 +637,7 @@ HERE = [
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
     "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
     "random_normal", "random_gamma", "random_poisson", "random_negative_binomial", "zeros", "ones", "full", "arange",
-    "eye", "einsum", "tensordot",
+    "eye", "einsum", "tensordot", "softmax_cross_entropy_loss",
 ]  # fmt: skip
 
 
