@@ -10,7 +10,7 @@ import pytest
 
 import gluonx
 from gluonx import autograd, gluon, np, npx
-from gluonx.deferred import lengths, linking, policy
+from gluonx.deferred import lengths, linking, policy, repeats
 from gluonx.deferred.derived import DerivedOp
 from gluonx.gluon import nn, rnn
 
@@ -182,10 +182,11 @@ def computed(fn, shapes, n):
 
 
 @pytest.fixture
-def by_numpy():
-    """Have NumPy run every program, and nothing known from before."""
+def by_numpy(monkeypatch):
+    """Have NumPy run every program, linked and not operator by operator, and nothing known from before."""
     gluonx.engine.clear()
     policy.limits["runs"] = 1000
+    monkeypatch.setattr(repeats, "runs_in_pieces", lambda graph: False)
     yield
     gluonx.engine.clear()
 
