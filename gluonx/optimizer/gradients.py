@@ -17,7 +17,7 @@ from gluonx.optimizer.rules import Rule
 if TYPE_CHECKING:
     import optax
 
-__all__ = ["Sums", "altered", "check"]
+__all__ = ["Gradients", "Sums", "altered"]
 
 Tree = TypeVar("Tree")  # of arrays
 
@@ -30,16 +30,33 @@ class Sums(NamedTuple):
     inner: Any
 
 
-def check(accumulate: Any, clip_norm: Any) -> None:
-    """Raise ArgumentError if a setting is out of range."""
-    if type(accumulate) is not int or accumulate < 1:
-        raise ArgumentError(f"accumulate must be a whole number of steps, at least 1, got {accumulate!r}.")
-    if clip_norm is not None and not clip_norm > 0:
-        raise ArgumentError(f"clip_norm must be above 0, got {clip_norm!r}.")
+class Gradients(NamedTuple):
+    """What is done to gradients before a rule gets them.
+
+    Parameters
+    ----------
+    accumulate : int
+        Of so many steps the last one updates, by the mean of their gradients.
+    clip_norm : float, optional
+        Gradients of a larger common norm are made shorter, all by one factor.
+    """
+
+    accumulate: int = 1
+    clip_norm: float | None = None
+
+    @classmethod
+    def checked(cls, accumulate: Any, clip_norm: Any) -> Gradients:
+        """Return these settings; ArgumentError if one is out of range."""
+        if type(accumulate) is not int or accumulate < 1:
+            raise ArgumentError(f"accumulate must be a whole number of steps, at least 1, got {accumulate!r}.")
+        if clip_norm is not None and not clip_norm > 0:
+            raise ArgumentError(f"clip_norm must be above 0, got {clip_norm!r}.")
+        return cls(accumulate, None if clip_norm is None else float(clip_norm))
 
 
-def altered(inner: Rule | optax.GradientTransformationExtraArgs, accumulate: int, clip_norm: float | None) -> Rule:
+def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Gradients) -> Rule:
     """Return a rule that gives `inner` the mean gradients of several steps, clipped."""
+    accumulate, clip_norm = gradients
 
     def init(params: Any) -> Any:
         if accumulate == 1:
@@ -48,9 +65,15 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, accumulate: int
         return Sums(jnp.zeros((), jnp.int32), sums, inner.init(params))
 
     init.draws = getattr(inner.init, "draws", False)
+    init.by_parameter = getattr(inner.init, "by_parameter", False)
 
     def update(grads: Any, state: Any, params: Any = None, *, t: Any, rescale: Any, **more: Any) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: g * rescale, grads)
+        if "value" in more:  # the loss is scaled as its gradient is
+            more["value"] *= rescale
+        if "value_fn" in more:
+            loss = more["value_fn"]
+            more["value_fn"] = lambda moving: loss(moving) * rescale
         if accumulate == 1:
             return inner.update(_clipped(grads, clip_norm), state, params, t=t, rescale=1.0, **more)
         count = state.count + 1
@@ -58,7 +81,8 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, accumulate: int
 
         def change() -> tuple[Any, Any, Any]:
             means = jax.tree.map(lambda s, g: (s / accumulate).astype(g.dtype), sums, grads)
-            updates = jnp.ceil(t / accumulate)
+            # In whole numbers: XLA multiplies with the reciprocal in place of a division of floats.
+            updates = (-(-t.astype(jnp.int32) // accumulate)).astype(t.dtype)
             changes, after = inner.update(
                 _clipped(means, clip_norm), state.inner, params, t=updates, rescale=1.0, **more
             )

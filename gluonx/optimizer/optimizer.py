@@ -31,7 +31,7 @@ from gluonx.common.frames import warn
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.optimizer.byhand import ByHand
-from gluonx.optimizer.gradients import altered
+from gluonx.optimizer.gradients import Gradients, altered
 from gluonx.optimizer.numbers import Rates, StepNumbers
 from gluonx.optimizer.rules import (
     At,
@@ -205,8 +205,7 @@ class Optimizer(_Keywords):
     )
     _declared: ClassVar[type | None] = None
     draws: ClassVar[bool] = False  # whether the formula draws random numbers, with `At.key`
-    accumulate: int = 1  # of so many steps the last one updates, by the mean of their gradients; the Trainer sets it
-    clip_norm: float | None = None  # gradients of a larger common norm are made shorter, all by one factor; likewise
+    _gradients: Gradients = Gradients()  # what is done to gradients before the formula gets them; the Trainer sets it
     by_element: ClassVar[bool] = True  # whether the formula works on each element by itself, but for `At.norm`
 
     # What a class has for itself of the methods that MXNet calls: to update ndarrays, to find the numbers of a step.
@@ -330,8 +329,12 @@ class Optimizer(_Keywords):
 
     def _rate(self) -> Any:
         """Return the factor that a rule gets as its learning rate, before multipliers."""
-        # Of `accumulate` steps only the last one updates.
-        return self.lr if self.lr_scheduler is None else self.lr_scheduler(-(-self.num_update // self.accumulate))
+        # Of so many steps only the last one updates.
+        return (
+            self.lr
+            if self.lr_scheduler is None
+            else self.lr_scheduler(-(-self.num_update // self._gradients.accumulate))
+        )
 
     def set_learning_rate(self, lr: float) -> None:
         """Set the learning rate.
@@ -442,7 +445,7 @@ class Optimizer(_Keywords):
     @property
     def alters_gradients(self) -> bool:
         """Whether gradients are summed over steps, or clipped by their common norm, before the rule gets them."""
-        return self.accumulate != 1 or self.clip_norm is not None
+        return self._gradients != (1, None)
 
     @classmethod
     def _names(cls) -> tuple[str, ...]:
@@ -450,7 +453,7 @@ class Optimizer(_Keywords):
 
     def _settings(self) -> tuple[Any, ...]:
         """All that a rule is closed over; equal settings give the same rule."""
-        return (*_reader(type(self))(self), self._updates_lazily())
+        return (*_reader(type(self))(self), self._updates_lazily(), self._gradients)
 
     def rule(self, indices: Sequence[Any] | None = None) -> optax.GradientTransformationExtraArgs | None:
         """Give the pure update rule for the present settings.
@@ -466,7 +469,7 @@ class Optimizer(_Keywords):
             The same object as long as no setting changed (``lr``, ``wd``, ``rescale_grad`` and counts are arguments of
             the rule, not settings). None if the class overrides ``step``: then `update` must run it on ndarrays.
         """
-        found = None if self._is_imperative() else self._make_rule(indices, self.multi_precision)
+        found = None if self._is_imperative() else self._make_rule(indices)
         if type(found) is not Rule:
             return found
         key = ("optax", found)
@@ -479,23 +482,24 @@ class Optimizer(_Keywords):
         """Give `rule` as steps take it, for which nobody needs optax, which takes a tenth of a second to import."""
         if type(self).rule is not Optimizer.rule:
             return self.rule(indices)
-        return None if self._is_imperative() else self._make_rule(indices, self.multi_precision)
+        return None if self._is_imperative() else self._make_rule(indices)
 
-    def _make_rule(self, indices: Sequence[Any] | None, masters: bool) -> Any:
+    def _make_rule(self, indices: Sequence[Any] | None, by_hand: bool = False) -> Any:
+        """Give the rule of a Trainer's step, or of an update by hand, which gets gradients and weights as they are."""
         order = tuple(indices) if indices is not None and self.by_index else None
-        key = (self._settings(), order, masters)
+        key = (self._settings(), order, by_hand)
         found = self._rules.get(key)
         if found is None:
-            lazily = self._updates_lazily() and not self.alters_gradients
+            lazily = self._updates_lazily() and (by_hand or not self.alters_gradients)
             found = per_parameter(self._states(), self._formula(), order, self.by_index, self.draws, lazily)
-            self._rules[key] = found = self._completed(found, masters)
+            self._rules[key] = found = found if by_hand else self._completed(found)
         return found
 
-    def _completed(self, rule: Any, masters: bool) -> Any:
-        """Return a rule with what is done to gradients and weights around it."""
+    def _completed(self, rule: Any) -> Any:
+        """Return a rule with what a Trainer's step does to gradients and weights around it."""
         if self.alters_gradients:
-            rule = altered(rule, self.accumulate, self.clip_norm)
-        return with_master_weights(rule) if masters else rule
+            rule = altered(rule, self._gradients)
+        return with_master_weights(rule) if self.multi_precision else rule
 
     def flat_rule(self, weights: Sequence[Any], indices: Sequence[Any] | None = None) -> FlatRule | None:
         """Give `rule` fixed to a list of weights, for flat tuples; cached by settings, shapes and dtypes."""
@@ -511,7 +515,7 @@ class Optimizer(_Keywords):
 
     def _rule_by_hand(self, indices: Sequence[Any], weights: Sequence[Any]) -> FlatRule:
         """Give the rule for so many weights of any shapes: a formula for one weight asks for none."""
-        tx = self._make_rule(indices, False)
+        tx = self._make_rule(indices, by_hand=True)
         if not self.is_declared() or not getattr(tx.init, "by_parameter", False):
             return self._fix(tx, weights)
         key = ("by hand", tx, len(weights))
@@ -519,7 +523,7 @@ class Optimizer(_Keywords):
         if found is None:
             found = self._rules[key] = FlatRule(tx, weights)
             if not self.draws:
-                single = [self._make_rule((i,), False) if self.by_index else tx for i in indices]
+                single = [self._make_rule((i,), by_hand=True) if self.by_index else tx for i in indices]
                 alone = {one: FlatRule(one, weights[:1]) for one in single}
                 meaning = None if self.by_index else (type(self), self._settings())
                 found.form = ByHand([alone[one] for one in single], meaning)
@@ -728,7 +732,7 @@ def _reader(cls: type[Optimizer]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 # Settings of all, which formulas may read.
-_OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step", "accumulate", "clip_norm")
+_OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step")
 _OF_ALL = frozenset(inspect.signature(Optimizer).parameters) - {"unknown"}
 
 
@@ -992,14 +996,14 @@ class OptaxOptimizer(Optimizer):
         return self.learning_rate if self._outer_rate else 1.0
 
     def _settings(self) -> tuple[Any, ...]:
-        return (self.tx, self._outer_rate, self.multi_precision, self.accumulate, self.clip_norm)
+        return (self.tx, self._outer_rate, self.multi_precision, self._gradients)
 
-    def _make_rule(self, indices: Any, masters: bool) -> Any:
-        key = (self._settings(), masters)
+    def _make_rule(self, indices: Any, by_hand: bool = False) -> Any:
+        key = (self._settings(), by_hand)
         found = self._rules.get(key)
         if found is None:
             found = _scaled(self.tx, -1.0 if self._outer_rate else 1.0)
-            self._rules[key] = found = self._completed(found, masters)
+            self._rules[key] = found = found if by_hand else self._completed(found)
         return found
 
     def __repr__(self) -> str:

@@ -151,6 +151,10 @@ class Stateful(Checked):
             return
         if isinstance(self._optimizer, OptaxOptimizer):
             raise ArgumentError("an optax transformation has no updaters: as_optax() gives its state")
+        if self._optimizer.alters_gradients:
+            raise ArgumentError(
+                "a Trainer with accumulate or clip_norm has no updaters, which step each weight by itself"
+            )
         kept = self._states()
         self._begin(kept)
         self._by_hand = True

@@ -35,7 +35,8 @@ from gluonx.errors import (
 )
 from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
-from gluonx.optimizer.gradients import check
+from gluonx.optimizer.gradients import Gradients
+from gluonx.optimizer.optimizer import OptaxOptimizer
 from gluonx.trainer.plan import Plan, Planned, give_up, told_value
 from gluonx.trainer.replicas import (
     Replicated,
@@ -57,6 +58,20 @@ _STALE = (
     "depend on it "
     "(a part of the net that this iteration did not use), or backward was not called. If that is meant, call "
     "step(batch_size, ignore_stale_grad=True), which leaves such parameters as they are."
+)
+
+_NOT_IN_SUM = (
+    "The gradient of parameter '{path}' has not been renewed by backward since the last step, and accumulate sums "
+    "those of all parameters. To leave some out, sum by grad_req='add' in place of accumulate, and step after several "
+    "backwards."
+)
+_SHARED = (
+    "This Trainer was made with {mine}, but its optimizer has {theirs}: another Trainer was given the same object. "
+    "Give each an Optimizer of its own."
+)
+_ONE_LOSS = (
+    "An optimizer of optax is told one loss, which is not that of several steps: with accumulate, call "
+    "step(batch_size) without value or closure."
 )
 
 _NO_VALUE = (
@@ -157,8 +172,7 @@ class Trainer(Planned):
         self._init_optimizer(optimizer, dict(optimizer_params or {}))
         if schedule is not None or total_steps is not None or warmup_steps is not None:
             self._optimizer.lr_scheduler = _scheduled(self._optimizer, schedule, total_steps, warmup_steps)
-        if accumulate != 1 or clip_norm is not None:
-            _alter(self._optimizer, accumulate, clip_norm)
+        self._gradients = self._optimizer._gradients = _alteration(self._optimizer, accumulate, clip_norm)
         self._scale = float(self._optimizer.rescale_grad)
         self._keep_grads = keep_grads
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
@@ -218,6 +232,8 @@ class Trainer(Planned):
                 self._prepare()
             if value is not None and (self._by_hand or self._scaler is not None or self._kvstore is not None):
                 raise ArgumentError(_NO_TELLING)
+            if value is not None:
+                self._check_one_loss()
             if not self._steps_as_written():
                 self._step_apart(ignore_stale_grad, value)
             elif self._kvstore is None:
@@ -293,6 +309,8 @@ class Trainer(Planned):
         fresh = tuple([v.fresh if type(v) is not Replicated else v.any_fresh for v in plan.variables])
         if not any(fresh):
             return None
+        if self._gradients.accumulate > 1 and not all(fresh):
+            raise StaleGradientError(_NOT_IN_SUM.format(path=plan.held.params[fresh.index(False)]._path))
         found = self._plans.get(fresh)
         if found is None:
             found = self._taken(fresh, self._make_plan(plan.held.active, plan.waiting, None if all(fresh) else fresh))
@@ -304,6 +322,8 @@ class Trainer(Planned):
         plan = self._plans.get(None)
         if plan is None or not plan.fits(self._optimizer):
             self._plans.clear()
+            if self._optimizer._gradients != self._gradients:
+                raise ArgumentError(_SHARED.format(mine=self._gradients, theirs=self._optimizer._gradients))
             active, waiting = self._trained(ignore_waiting)
             if not active:
                 return None
@@ -414,6 +434,7 @@ class Trainer(Planned):
         if self._by_hand or self._scaler is not None:
             why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
             raise ValueError(f"this Trainer takes no closure, because {why}")
+        self._check_one_loss()
         if not self._plan_for_states():
             raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
@@ -447,6 +468,10 @@ class Trainer(Planned):
         if plan.copies:
             self._seen = [ref(w.value) for w in plan.every_weight()]
         return step.loss
+
+    def _check_one_loss(self) -> None:
+        if self._gradients.accumulate > 1 and isinstance(self._optimizer, OptaxOptimizer):
+            raise ArgumentError(_ONE_LOSS)
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
         """Step by the updater of each device: for an optimizer whose steps a user has written on ndarrays."""
@@ -577,6 +602,11 @@ class Trainer(Planned):
         self._update_on_kvstore = self._updates_in(store, wanted)
         self._distributed = "dist" in str(getattr(store, "type", ""))
         if store is not None and self._update_on_kvstore:
+            if self._gradients != Gradients():
+                raise ArgumentError(
+                    "accumulate and clip_norm are part of the Trainer's own step, but here the store updates the "
+                    "weights, each by itself: give update_on_kvstore=False"
+                )
             store.set_optimizer(self._optimizer)
         self._kv_initialized = True
 
@@ -715,15 +745,15 @@ def _scheduled(
     return lr_scheduler.create(name, optimizer.lr, total_steps, warmup_steps)
 
 
-def _alter(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> None:
-    """Have gradients summed over steps, or clipped, before the optimizer gets them."""
-    check(accumulate, clip_norm)
-    if optimizer._is_imperative() or type(optimizer).rule is not Optimizer.rule:
+def _alteration(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> Gradients:
+    """Return what is done to gradients before the optimizer gets them, if it is one to which that can be done."""
+    found = Gradients.checked(accumulate, clip_norm)
+    if found != Gradients() and (optimizer._is_imperative() or type(optimizer).rule is not Optimizer.rule):
         raise ArgumentError(
             f"accumulate and clip_norm are for optimizers with a formula; {type(optimizer).__name__} has an update "
             "written by hand, which can do it itself."
         )
-    optimizer.accumulate, optimizer.clip_norm = accumulate, None if clip_norm is None else float(clip_norm)
+    return found
 
 
 def _store_of(kvstore: Any) -> Any:

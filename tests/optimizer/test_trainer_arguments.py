@@ -6,6 +6,7 @@ Each step stays one program, which is counted.
 import copy
 import math
 import pickle
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,12 +15,12 @@ import optax
 import pytest
 
 from gluonx import Trainer, amp, autograd, engine, lr_scheduler, nn, np, optimizer, random
-from gluonx.errors import ArgumentError
+from gluonx.errors import ArgumentError, StaleGradientError
 
 X = onp.random.RandomState(0).uniform(-1, 1, (8, 3)).astype("float32")
 
 
-def make(opt="sgd", settings=None, **arguments):
+def make(opt: Any = "sgd", settings=None, **arguments):
     random.seed(0)
     net = nn.HybridSequential()
     net.add(nn.Dense(4, in_units=3, activation="tanh"), nn.Dense(2, in_units=4))
@@ -294,3 +295,150 @@ def test_a_rule_does_not_trace_again_for_another_count():
         backward(net, X)
         trainer.step(8)
     assert len(traced) == seen
+
+
+def parts_backward(net, first):
+    """The gradients of a loss that uses the first layer or not."""
+    with autograd.record():
+        hidden = net[0](np.array(X)) if first else np.ones((8, 4))
+        loss = (net[1](hidden) ** 2).sum()
+    loss.backward()
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "lamb"])
+@pytest.mark.parametrize("arguments", [{"clip_norm": 1e9}, {"accumulate": 2}], ids=str)
+def test_states_stay_with_layers_that_are_frozen_for_a_while(name, arguments):
+    settings = {"learning_rate": 0.05} | ({"momentum": 0.9} if name == "sgd" else {})
+    nets = [make(name, settings, **arguments), make(name, settings)]
+    for step in range(9):
+        for net, trainer in nets:
+            for param in net[0].collect_params().values():
+                param.grad_req = "null" if 3 <= step < 6 else "write"
+            for _ in range(trainer._gradients.accumulate):
+                backward(net, X)
+                trainer.step(8)
+    close(values(nets[0][0]), values(nets[1][0]))
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "lamb"])
+def test_what_has_no_gradient_is_left_alone_where_gradients_are_clipped(name):
+    settings = {"learning_rate": 0.05} | ({"momentum": 0.9} if name == "sgd" else {})
+    nets = [make(name, settings, clip_norm=1e9), make(name, settings)]
+    for step in range(9):
+        for net, trainer in nets:
+            parts_backward(net, not 3 <= step < 6)
+            trainer.step(8, ignore_stale_grad=True)
+    close(values(nets[0][0]), values(nets[1][0]))
+
+
+def test_a_sum_of_steps_is_of_all_gradients():
+    net, trainer = make("adam", accumulate=2)
+    parts_backward(net, True)
+    trainer.step(8, ignore_stale_grad=True)
+    parts_backward(net, False)
+    before = values(net)
+    with pytest.raises(StaleGradientError, match=r"0\.bias'.*grad_req='add'"):
+        trainer.step(8, ignore_stale_grad=True)
+    close(values(net), before, 0)
+
+
+@pytest.mark.parametrize("accumulate", [7, 13])
+def test_updates_are_counted_exactly(accumulate):
+    seen = []
+
+    class Counting(optimizer.Optimizer):
+        @classmethod
+        def formula(cls, settings, weight, grad, leaves, at):
+            return at.t - weight, ()
+
+    net, trainer = make(Counting(), accumulate=accumulate)
+    for _ in range(12 * accumulate):
+        backward(net, X)
+        trainer.step(8)
+        seen.append(net[0].weight.data()[0, 0].item())
+    assert seen[accumulate - 1 :: accumulate] == list(range(1, 13))
+
+
+def test_attributes_of_a_users_optimizer_are_its_own():
+    class Mine(optimizer.Optimizer):
+        accumulate, clip_norm = None, 0.5
+
+        @classmethod
+        def formula(cls, settings, weight, grad, leaves, at):
+            return -at.lr * grad, ()
+
+    schedule = lr_scheduler.FactorScheduler(1, 0.5, base_lr=1.0)
+    nets = [make(kind(learning_rate=None, lr_scheduler=copy.deepcopy(schedule))) for kind in (Mine, optimizer.SGD)]
+    for net, trainer in nets:
+        for _ in range(3):
+            backward(net, X, 10.0)
+            trainer.step(8)
+    close(values(nets[0][0]), values(nets[1][0]))
+
+
+@pytest.mark.parametrize("arguments", [{}, {"accumulate": 3}, {"accumulate": 2, "clip_norm": 0.5}], ids=str)
+def test_trainers_that_share_an_optimizer_are_of_one_mind(arguments):
+    opt = optimizer.SGD(0.1)
+    net, trainer = make(opt, accumulate=2)
+    backward(net, X)
+    trainer.step(8)
+    other, second = make(opt, **arguments)
+    backward(other, X)
+    second.step(8)
+    backward(net, X)
+    with pytest.raises(ArgumentError, match=r"made with Gradients\(accumulate=2, .* an Optimizer of its own"):
+        trainer.step(8)
+
+
+def test_a_rule_of_optax_is_told_the_loss_of_clipped_gradients():
+    told = []
+
+    def update(grads, state, params=None, *, value, **_):
+        jax.debug.callback(lambda value: told.append(float(value)), value)
+        return jax.tree.map(lambda g: -0.1 * g, grads), state
+
+    rule = optax.GradientTransformationExtraArgs(lambda params: (), update)
+    for arguments in ({}, {"clip_norm": 1e9}):
+        net, trainer = make(rule, **arguments)
+        with autograd.record():
+            loss = (net(np.array(X)) ** 2).sum()
+        loss.backward()
+        trainer.step(8, value=loss)
+        values(net)
+    jax.effects_barrier()
+    assert len(told) == 2 and told[0] == pytest.approx(told[1])
+    net, trainer = make(rule, accumulate=2)
+    backward(net, X)
+    with pytest.raises(ArgumentError, match="told one loss"):
+        trainer.step(8, value=np.ones(()))
+    with pytest.raises(ArgumentError, match="told one loss"):
+        trainer.step(8, closure=lambda: (net(np.array(X)) ** 2).sum())
+
+
+def test_steps_that_see_one_weight_at_a_time_are_refused():
+    net, trainer = make("sgd", clip_norm=1.0)
+    with pytest.raises(ArgumentError, match="has no updaters"):
+        _ = trainer._updaters[0].states
+    opt = trainer.optimizer  # by hand it gets gradients as they are
+    weight, grad = np.zeros(4), np.full(4, 100.0)
+    opt.update([0], [weight], [grad], [opt.create_state(0, weight)])
+    assert weight.asnumpy().tolist() == pytest.approx([-10.0] * 4)
+
+    class Store:
+        def broadcast(self, key, value, out, priority=0):
+            pass
+
+        def pushpull(self, key, value, out=None, priority=0):
+            pass
+
+        def set_optimizer(self, optimizer):
+            pass
+
+        @staticmethod
+        def is_capable(capability):
+            return True
+
+    net, trainer = make("sgd", clip_norm=1.0, kvstore=Store())
+    backward(net, X)
+    with pytest.raises(ArgumentError, match="update_on_kvstore=False"):
+        trainer.step(8)
