@@ -125,7 +125,8 @@ class Trainer(Planned):
     total_steps, warmup_steps : int, optional
         How many updates the schedule has, and its warm-up.
     accumulate : int
-        Of so many steps only the last one updates, by the mean of their gradients. Schedules count updates.
+        Of so many steps only the last one updates, by the mean of their gradients. Schedules count updates. Each step
+        needs a new gradient of every parameter.
     clip_norm : float, optional
         The gradients are made shorter, all by one factor, where their common norm is above it.
     loss_scale : float, optional
