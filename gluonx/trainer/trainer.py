@@ -66,8 +66,8 @@ _NOT_IN_SUM = (
     "backwards."
 )
 _SHARED = (
-    "This Trainer was made with {mine}, but its optimizer has {theirs}: another Trainer was given the same object. "
-    "Give each an Optimizer of its own."
+    "This Trainer was made with {mine}, but its optimizer has {theirs}: it was exchanged, or another Trainer was "
+    "given the same object. Give each an Optimizer of its own."
 )
 _ONE_LOSS = (
     "An optimizer of optax is told one loss, which is not that of several steps: with accumulate, call "
@@ -147,6 +147,7 @@ class Trainer(Planned):
     1.0
     """
 
+    _gradients = Gradients()  # what is done to gradients first; of pickles written before there was this
     _amp_loss_scaler: Any = None  # a loss scale of the user's, whose has_overflow(params) decides whether to update
 
     @door
