@@ -66,8 +66,8 @@ _NOT_IN_SUM = (
     "backwards."
 )
 _SHARED = (
-    "This Trainer was made with {mine}, but its optimizer has {theirs}: another Trainer was given the same object. "
-    "Give each an Optimizer of its own."
+    "This Trainer was made with {mine}, but its optimizer has {theirs}: it was exchanged, or another Trainer was "
+    "given the same object. Give each an Optimizer of its own."
 )
 _ONE_LOSS = (
     "An optimizer of optax is told one loss, which is not that of several steps: with accumulate, call "
@@ -125,7 +125,8 @@ class Trainer(Planned):
     total_steps, warmup_steps : int, optional
         How many updates the schedule has, and its warm-up.
     accumulate : int
-        Of so many steps only the last one updates, by the mean of their gradients. Schedules count updates.
+        Of so many steps only the last one updates, by the mean of their gradients. Schedules count updates. Each step
+        needs a new gradient of every parameter.
     clip_norm : float, optional
         The gradients are made shorter, all by one factor, where their common norm is above it.
     loss_scale : float, optional
@@ -146,6 +147,7 @@ class Trainer(Planned):
     1.0
     """
 
+    _gradients = Gradients()  # what is done to gradients first; of pickles written before there was this
     _amp_loss_scaler: Any = None  # a loss scale of the user's, whose has_overflow(params) decides whether to update
 
     @door

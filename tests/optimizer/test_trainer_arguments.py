@@ -442,3 +442,26 @@ def test_steps_that_see_one_weight_at_a_time_are_refused():
     backward(net, X)
     with pytest.raises(ArgumentError, match="update_on_kvstore=False"):
         trainer.step(8)
+
+
+def test_a_weight_of_two_layers_counts_once_in_the_norm():
+    random.seed(0)
+    net, first = nn.HybridSequential(), nn.Dense(3, in_units=3, use_bias=False)
+    net.add(first, nn.Dense(3, in_units=3, use_bias=False).share_parameters(first.collect_params()))
+    net.initialize(init="xavier")
+    trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0}, clip_norm=0.01)
+    before = first.weight.data().asnumpy()
+    backward(net, X)
+    trainer.step(8)
+    assert onp.linalg.norm(first.weight.data().asnumpy() - before) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_a_trainer_pickled_before_there_were_these_arguments_goes_on():
+    net, trainer = make("adam")
+    state = {name: value for name, value in trainer.__getstate__().items() if name != "_gradients"}
+    old = object.__new__(Trainer)
+    old.__setstate__(state)
+    backward(net, X)
+    before = values(net)
+    old.step(8)
+    assert any((a != b).any() for a, b in zip(values(net), before, strict=True))
