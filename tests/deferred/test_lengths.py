@@ -13,6 +13,7 @@ from gluonx import autograd, gluon, np, npx
 from gluonx.deferred import lengths, linking, policy, repeats
 from gluonx.deferred.derived import DerivedOp
 from gluonx.gluon import nn, rnn
+from lib import sentences
 
 pytestmark = pytest.mark.first_runs
 
@@ -359,3 +360,31 @@ def test_lengths_that_are_attributes_or_small_stay_numbers():
     assert kind.numbers((3, 4, 9, 3)) is None, "small"
     assert kind.numbers((7, 5, 9, 7)) is None, "another length"
     assert kind.numbers((7, 4, 9, 8)) is None, "one symbol is one number"
+
+
+def agree(plan, wanted):
+    for (name, a), (_, b) in zip(sentences.run(plan), wanted, strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype, (name, plan)
+        size = max(1e-2, onp.abs(b[onp.isfinite(b)]).max(initial=0))
+        onp.testing.assert_allclose(a, b, 2e-3, 2e-3 * size, err_msg=f"{name} of {plan}")
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_random_nets_over_random_lengths(number, by_numpy, monkeypatch):
+    plan = sentences.drawn(number)
+    linked = sentences.run(plan)
+    gluonx.engine.clear()
+    monkeypatch.setattr(linking, "linked", lambda program, args: None)
+    agree(plan, linked)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the line .* has compiled")
+@pytest.mark.parametrize("number", range(100, 130))
+def test_random_nets_over_random_lengths_by_xla(number):
+    """Linked, operator by operator and compiled in turns, as users have it."""
+    plan = sentences.drawn(number)
+    with gluonx.engine.host(False):
+        wanted = sentences.run(plan)
+    gluonx.engine.clear()
+    agree(plan, wanted)
