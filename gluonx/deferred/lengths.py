@@ -23,6 +23,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import jax
+import numpy as np
 
 from gluonx.common.thresholds import threshold
 from gluonx.deferred.contracts import BAD_CALLS, Operator
@@ -242,8 +243,10 @@ def _symbols(count: int) -> tuple[Any, ...]:
 def _whole_numbers(value: object) -> Iterator[int]:
     if isinstance(value, dict):
         value = list(value.values())
+    elif isinstance(value, slice):
+        value = (value.start, value.stop, value.step)
     if isinstance(value, (tuple, list)):
         for each in value:
             yield from _whole_numbers(each)
-    elif isinstance(value, int) and not isinstance(value, bool):
-        yield value
+    elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        yield int(value)
