@@ -600,7 +600,8 @@ def test_15844_own_gradients(function, hybrid, look):
 
 def test_15844_a_residual_path_and_two_functions():
     def run(first, second, look, naive=False):
-        a, b = np.array([0.5, 1.0, 2.0]), np.array([0.5, 0.25, 2.0])
+        # Not where tanh is nearly 1: there the last bit of it, in which NumPy and XLA differ, is 1e-4 of its slope.
+        a, b = np.array([0.5, 1.0, 1.5]), np.array([0.5, 0.25, 0.5])
         a.attach_grad()
         b.attach_grad()
         with engine.mode("naive" if naive else "deferred"):
