@@ -36,11 +36,15 @@ def _primitive() -> Any:
 
 def _shapes(*avals: Shaped, op: Operator, present: tuple[bool, ...], scope: str) -> list[Any]:
     given = iter(avals)
-    structs = [next(given) if there else None for there in present]
-    structs = [None if a is None else jax.ShapeDtypeStruct(a.shape, a.dtype) for a in structs]
-    with native_forms():
-        found = any_shapes(op, structs)
+    found = _results(op, [next(given) if there else None for there in present])
     return [ShapedArray(out.shape, out.dtype) for out in (found if type(found) is tuple else (found,))]
+
+
+def _results(op: Operator, inputs: Sequence[Shaped | None]) -> Any:
+    """Return the shapes and dtypes of an operator's results: a tuple where it gives a tuple."""
+    structs = [None if a is None else jax.ShapeDtypeStruct(a.shape, a.dtype) for a in inputs]
+    with native_forms():
+        return any_shapes(op, structs)
 
 
 def may_be_one(op: Operator, values: Sequence[Any], tracer: type) -> bool:
@@ -56,12 +60,8 @@ def bind(op: Operator, values: Sequence[Any], scope: str) -> Any:
     """Make an operator on these values one equation of the trace that is being made; return its results."""
     present = tuple([v is not None for v in values])
     outs = _primitive().bind(*[v for v in values if v is not None], op=op, present=present, scope=scope)
-    return tuple(outs) if _gives_several(op, values) else outs[0]
-
-
-def _gives_several(op: Operator, values: Sequence[Any]) -> bool:
-    structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
-    return type(any_shapes(op, structs)) is tuple
+    # Only a single result may stand alone or in a tuple of one, which is asked again; that costs a look-up.
+    return tuple(outs) if len(outs) > 1 or type(_results(op, values)) is tuple else outs[0]
 
 
 def is_one(eqn: Equation) -> bool:

@@ -124,7 +124,7 @@ def lamb_direction(states: States, t: Number | None, betas: Betas, epsilon: Numb
 
 
 class UpdateRow(NamedTuple):
-    """What an update operator is called with beside a weight and its gradient."""
+    """The arguments of an update operator beside a weight and its gradient."""
 
     states: tuple[str, ...]
     numbers: dict[str, float | None]  # with their defaults; None where one must be given

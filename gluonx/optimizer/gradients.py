@@ -31,7 +31,7 @@ class Sums(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """What is done to gradients before a rule gets them.
+    """The settings of what is done to gradients before a rule gets them.
 
     Parameters
     ----------

@@ -444,7 +444,7 @@ class Optimizer(_Keywords):
 
     @property
     def alters_gradients(self) -> bool:
-        """Whether gradients are summed over steps, or clipped by their common norm, before the rule gets them."""
+        """True if gradients are summed over steps, or clipped by their common norm, before the rule gets them."""
         return self._gradients != (1, None)
 
     @classmethod

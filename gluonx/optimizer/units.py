@@ -1,4 +1,4 @@
-"""What a formula works on, where that is not the arrays of a step as they are.
+"""The units that a formula works on, where these are not the arrays of a step as they are.
 
 A Trainer counts, names and scales *pieces*: what a user gave a learning rate or froze, and what files of states name.
 A step updates *arrays*, of which one may hold many pieces (`gluonx.block.fusion`). A formula works on *units*, and

@@ -190,7 +190,7 @@ class Share:
 
     @property
     def fresh(self) -> bool:
-        """Whether there is a new gradient; setting it to False notes the one that there is as used."""
+        """True where there is a new gradient; setting it to False notes the one that there is as used."""
         value = self.variable.grad.value
         return self.variable.fresh and all(seen() is not value for seen in self.seen)
 

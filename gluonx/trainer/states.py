@@ -1,4 +1,4 @@
-"""What a Trainer keeps between two steps, for whoever looks at it: files, checkpoints, copies, optax, updaters.
+"""The states of a Trainer between two steps, for whoever looks at it: files, checkpoints, copies, optax, updaters.
 
 States lie as the plan of the step has them (`gluonx.trainer.held`); seen from outside they are single arrays under the
 names of their parameters. An optimizer whose steps are written by hand keeps them in the updaters of MXNet instead, one
@@ -135,7 +135,7 @@ class Stateful(Checked):
 
     @property
     def _updaters(self) -> list[Any]:
-        """What updates the arrays of each device; see :class:`DeviceUpdater`."""
+        """The updaters of each device's arrays; see :class:`DeviceUpdater`."""
         number = max(1, len(self._replica_devices()))
         while len(self._apart) < number:
             self._apart.append(DeviceUpdater(self, self._optimizer))
