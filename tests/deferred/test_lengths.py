@@ -168,17 +168,21 @@ CASES = {
 }
 
 
-def computed(fn, shapes, n):
+def computed(fn, shapes, n, dtype="float32"):
     """The result of `fn`, and the gradients of its weighted sum, by NumPy."""
     numbers = onp.random.RandomState(n)
-    handles = [np.array(numbers.uniform(-1, 1, shape).astype("f")) for shape in shapes(n)]
-    for h in handles:
-        h.attach_grad()
+    scale = 5 if "int" in dtype else 1
+    handles = [np.array(numbers.uniform(-scale, scale, shape).astype("f")).astype(dtype) for shape in shapes(n)]
+    if "int" not in dtype:
+        for h in handles:
+            h.attach_grad()
+    one = np.ones((1,))
+    one.attach_grad()
     np.random.seed(5)
     with autograd.record():
         y = fn(*handles)
         weights = np.array((onp.arange(y.size).reshape(y.shape) % 7 + 1).astype("f"))
-        (y * weights).sum().backward()
+        (y.astype("float32") * weights * one).sum().backward()
     return [y.asnumpy(), *[h.grad.asnumpy() for h in handles if h.grad is not None]]
 
 
@@ -227,6 +231,33 @@ def test_what_is_linked_is_what_jax_traces_as_a_whole(name, by_numpy, counts, mo
     for n, one in zip(LENGTHS, ours, strict=True):
         for a, b in zip(one, computed(fn, shapes, n), strict=True):
             onp.testing.assert_allclose(a, b, 2e-5, 2e-5, err_msg=f"{name}, {n}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32"])
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_linked_of_other_types_and_empty_lengths(name, dtype, by_numpy, monkeypatch):
+    fn, shapes = CASES[name]
+
+    def results():
+        gluonx.engine.clear()
+        for n in (6, 9, 0, 7, 12, 0, 8, 3, 16):
+            try:
+                yield computed(fn, shapes, n, dtype)
+            except (ValueError, TypeError, IndexError) as error:  # nothing to reduce, or no such dtype
+                yield type(error)
+
+    ours = list(results())
+    monkeypatch.setattr(linking, "linked", lambda program, args: None)
+    error = {"float16": 4e-3, "bfloat16": 3e-2, "int32": 2e-5}[dtype]
+    for one, two in zip(ours, results(), strict=True):
+        if isinstance(two, type):
+            assert one is two
+            continue
+        for a, b in zip(one, two, strict=True):
+            assert a.dtype == b.dtype
+            a, b = a.astype("f8"), b.astype("f8")
+            onp.testing.assert_allclose(a, b, error, error * max(1, onp.abs(b).max(initial=0)), err_msg=name)
 
 
 TRACED_ONCE = [
