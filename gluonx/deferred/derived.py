@@ -179,13 +179,21 @@ class Pullback(DerivedOp):
     """The way back through a segment whose values lie on devices that share one of JAX's.
 
     ``homes`` are the shardings of its outputs, those of what each is the gradient of; None where all inputs lie alike.
+    ``replayed`` is the program whose forward it computes once more; None of one that works on residuals.
     """
 
-    __slots__ = ("crosses", "homes")
+    __slots__ = ("crosses", "homes", "replayed")
 
-    def __init__(self, name: str, fn: Callable[..., Any], wide: bool, homes: Sequence[Sharding | None] | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        wide: bool,
+        homes: Sequence[Sharding | None] | None,
+        replayed: Any = None,
+    ) -> None:
         super().__init__(name, fn, wide=wide, interpreted=homes is None)
-        self.homes, self.composed, self.crosses = homes, True, homes is not None
+        self.homes, self.composed, self.crosses, self.replayed = homes, True, homes is not None, replayed
 
     def output_places(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
         """Return the sharding of each output; nothing where all lie as the inputs do."""

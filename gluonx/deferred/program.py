@@ -521,7 +521,8 @@ class Program:
         """Have NumPy run the program, if it can, as JAX traces it for these arguments.
 
         NumPy has no use for the forms of operations for a CPU, so these are traced once the program is to be compiled.
-        Residuals are told apart by what was traced: where some come out, there is one trace for both.
+        Residuals are told apart by what was traced: where some come out, there is one trace for both. What is linked
+        has none; a gradient through its results replays it.
         """
         named = (node.op.name for node in self.plan.path)
         if not self.is_near or any(name.startswith("quantized_") for name in named):
@@ -602,7 +603,7 @@ class Program:
             inner = [self.plan.aval(s).sharding for s in self.tape_slots] if self.folded else None
             self._pullbacks = Pullbacks(
                 Pullback("segment_backward", self._pull, self.wide, homes),
-                Pullback("segment_replay_backward", self._replay_pull, self.wide, homes),
+                Pullback("segment_replay_backward", self._replay_pull, self.wide, homes, self),
                 Pullback("segment_inner_backward", self._tap, self.wide, inner),
             )
             for op in self._pullbacks:
