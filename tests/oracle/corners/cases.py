@@ -392,7 +392,41 @@ def whole_numbers_rounded():
     return found
 
 
-_BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded)
+def printed():
+    """What a net is shown as before its sizes are known."""
+    layers = (
+        nn.Dense(6),
+        nn.Conv2D(4, 3),
+        nn.BatchNorm(),
+        rnn.LSTMCell(4),
+        rnn.GRUCell(4),
+        rnn.LSTM(4),
+        nn.Dense(6, in_units=2),
+    )
+    return [repr(layer) for layer in layers]
+
+
+def counts():
+    """The element type of counts is that of the numbers."""
+    found = []
+    for dtype in ("int32", "int64"):
+        x = mx.np.array([0, 2, 2, 1], dtype=dtype)
+        for y in (mx.np.bincount(x), mx.np.bincount(x, minlength=5), mx.np.bincount(x, weights=mx.np.ones(4))):
+            found.append([np.dtype(y.dtype).name, _listed(y)])
+    return found
+
+
+def pools_of_caffe():
+    """More numbers than there are spatial axes."""
+    x = mx.np.arange(16.0).reshape(1, 1, 4, 4)
+    pads = (1, 1, 1, 1), (1, 0, 0, 0)
+    return [_listed(mx.npx.pooling(x, kernel=(2, 2), stride=(2, 2), pad=pad)) for pad in pads]
+
+
+_BOTH = (
+    structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed, counts,
+    pools_of_caffe,
+)  # fmt: skip
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations, graphs_of_blocks, order_of_initialization,
