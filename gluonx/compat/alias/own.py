@@ -186,7 +186,7 @@ def _around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
 
 
 def _pooling(data: Any, kernel: Any = None, stride: Any = None, pad: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """``npx.pooling``, which in MXNet reads as many numbers as there are spatial axes, of Caffe's ``pad=(1, 1, 1, 1)``."""
+    """``npx.pooling``, which in MXNet reads as many numbers as there are spatial axes; ports of Caffe write four."""
     axes = len(data.shape) - 2
     stride, pad = (item[:axes] if isinstance(item, (list, tuple)) else item for item in (stride, pad))
     return _real("gluonx.npx").pooling(data, kernel, stride, pad, *args, **kwargs)

@@ -424,8 +424,8 @@ def pools_of_caffe():
 
 
 _BOTH = (
-    structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed, counts,
-    pools_of_caffe,
+    structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed,
+    counts, pools_of_caffe,
 )  # fmt: skip
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
