@@ -1,5 +1,6 @@
 """Names of MXNet that programs reach for though no page shows them, in both versions; gluonx runs it under compat."""
 
+import json
 import os
 import tempfile
 
@@ -423,6 +424,20 @@ def pools_of_caffe():
     return [_listed(mx.npx.pooling(x, kernel=(2, 2), stride=(2, 2), pad=pad)) for pad in pads]
 
 
+def places_of_outputs():
+    """How many outputs a graph's JSON says that its operators have, also those that nobody sees."""
+    x, found = mx.sym.var("x"), []
+    for one in (
+        mx.sym.Dropout(x), mx.sym.BatchNorm(x), mx.sym.LayerNorm(x), mx.sym.Pooling(x, kernel=(2, 2)),
+        mx.sym.LRN(x, nsize=3), mx.sym.split(x, num_outputs=3), mx.sym.L2Normalization(x), mx.sym.topk(x, ret_typ="both"), mx.sym.softmax(x),
+        mx.sym.RNN(x, state_size=3, num_layers=1, mode="lstm", state_outputs=True), mx.sym.sort(x),
+        mx.sym.CTCLoss(x),
+    ):  # fmt: skip
+        graph = json.loads(one.tojson())
+        found.append([node["op"] for node in graph["nodes"]] + graph["node_row_ptr"])
+    return found
+
+
 _BOTH = (
     structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed,
     counts, pools_of_caffe,
@@ -430,5 +445,6 @@ _BOTH = (
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations, graphs_of_blocks, order_of_initialization,
+    places_of_outputs,
 )  # fmt: skip
 CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}
