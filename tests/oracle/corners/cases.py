@@ -427,12 +427,10 @@ def pools_of_caffe():
 def places_of_outputs():
     """How many outputs a graph's JSON says that its operators have, also those that nobody sees."""
     x, found = mx.sym.var("x"), []
-    for one in (
-        mx.sym.Dropout(x), mx.sym.BatchNorm(x), mx.sym.LayerNorm(x), mx.sym.Pooling(x, kernel=(2, 2)),
-        mx.sym.LRN(x, nsize=3), mx.sym.split(x, num_outputs=3), mx.sym.L2Normalization(x), mx.sym.topk(x, ret_typ="both"), mx.sym.softmax(x),
-        mx.sym.RNN(x, state_size=3, num_layers=1, mode="lstm", state_outputs=True), mx.sym.sort(x),
-        mx.sym.CTCLoss(x),
-    ):  # fmt: skip
+    ones = [mx.sym.Dropout(x), mx.sym.BatchNorm(x), mx.sym.LayerNorm(x), mx.sym.Pooling(x, kernel=(2, 2))]
+    ones += [mx.sym.LRN(x, nsize=3), mx.sym.split(x, num_outputs=3), mx.sym.L2Normalization(x), mx.sym.softmax(x)]
+    ones += [mx.sym.RNN(x, state_size=3, num_layers=1, mode="lstm", state_outputs=True), mx.sym.topk(x, ret_typ="both")]
+    for one in (*ones, mx.sym.sort(x), mx.sym.CTCLoss(x)):
         graph = json.loads(one.tojson())
         found.append([node["op"] for node in graph["nodes"]] + graph["node_row_ptr"])
     return found
