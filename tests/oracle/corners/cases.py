@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import tempfile
 
 import mxnet as mx
@@ -436,6 +437,51 @@ def places_of_outputs():
     return found
 
 
+def shapes_known_in_part():
+    """What is known of a result tells the shapes of inputs; an open size is 0, or -1 after ``set_np_shape()``."""
+    var, found = mx.sym.var, []
+    for numpy_shapes in (False, True):
+        with mx.util.np_shape(numpy_shapes):
+            u = -1 if numpy_shapes else 0
+            x = var("x", shape=(u, 10))
+            images = var("x", shape=(u, 10, u, u))
+            conv = mx.sym.Convolution(images, num_filter=21, kernel=(3, 3), dilate=(1, 1), pad=(1, 1), name="c")
+            parts = mx.sym.SliceChannel(var("x", shape=(u, 15, u)), num_outputs=3)
+            dense = mx.sym.FullyConnected(var("x", shape=(u, 10, 3)), flatten=False, num_hidden=21, name="f")
+            for one in (
+                mx.sym.FullyConnected(x, num_hidden=21, name="f") + var("y", shape=(5, u)),
+                dense + var("y", shape=(5, u, u)),
+                mx.sym.SliceChannel(x, num_outputs=10, squeeze_axis=True)[1] + var("y", shape=(5,)),
+                parts[1] + var("y", shape=(3, 5, 2)),
+                conv + var("y", shape=(5, 21, 32, 32)),
+                var("y", shape=(2, u)) + mx.sym.Concat(x, var("z", shape=(u, 5)), dim=1),
+                x + var("y", shape=(12, u)),
+            ):
+                found.append([list(map(list, part)) for part in one.infer_shape()[:2]])
+            for one, known in (
+                (mx.sym.sin(var("x")), {}),
+                (mx.sym.dot(var("x"), var("y")), {"x": (u, 3, 4), "y": (4, 5)}),
+                (mx.sym.batch_dot(var("x"), var("y")), {"x": (u, 3, 4), "y": (u, u, 5)}),
+                (mx.sym.transpose(var("x"), axes=(0, 3, 2, 1)), {"x": (u, 3, 224, 224)}),
+                (mx.sym.pick(var("x"), var("y"), axis=1), {"x": (u, 3, 3), "y": (u, 3)}),
+            ):
+                parts = one.infer_shape_partial(**known)[:2]
+                found.append([[None if shape is None else list(shape) for shape in part] for part in parts])
+    return found
+
+
+def attributes_of_scopes():
+    """Names stay as they were given; those that MXNet knows are listed under two."""
+    with mx.AttrScope(group="4", data="great"):
+        own = mx.sym.var("data", attr={"dtype": "data", "group": "1", "force_mirroring": "True"}, lr_mult=1)
+        other = mx.sym.var("other")
+    with mx.AttrScope(__group__="4", ctx_group="dev1"):
+        conv = mx.sym.Convolution(own, name="conv", kernel=(1, 1), num_filter=1, attr={"wd_mult": "2"})
+    again = pickle.loads(pickle.dumps(conv))
+    found = [sorted(one.list_attr().items()) for one in (own, other, conv, again, pickle.loads(pickle.dumps(own)))]
+    return [*found, again.list_arguments(), again.tojson() == conv.tojson()]
+
+
 _BOTH = (
     structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed,
     counts, pools_of_caffe,
@@ -443,6 +489,6 @@ _BOTH = (
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations, graphs_of_blocks, order_of_initialization,
-    places_of_outputs,
+    places_of_outputs, shapes_known_in_part, attributes_of_scopes,
 )  # fmt: skip
 CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}
