@@ -344,6 +344,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.numpy_extension.pooling": _value(_pooling),
     "mxnet.numpy_extension.load": _value(_npx_load),
     "mxnet.numpy_extension.save": _value(_npx_save),
+    "mxnet.autograd.get_symbol": _name("gluonx.compat.symbol.exporting", "get_symbol"),
     "mxnet.libinfo.__version__": Version.number,
     "mxnet.gluon.block.SymbolBlock": _name("gluonx.compat.symbol_block", "SymbolBlock"),
     "mxnet.gluon.parameter.tensor_types": _value((NDArray,)),

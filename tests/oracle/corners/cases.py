@@ -482,6 +482,18 @@ def attributes_of_scopes():
     return [*found, again.list_arguments(), again.tojson() == conv.tojson()]
 
 
+def graph_of_what_was_recorded():
+    """``autograd.get_symbol``."""
+    x, z = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])
+    for one in (x, z):
+        one.attach_grad()
+    with autograd.record():
+        y = x * x + 2 * z - mx.nd.exp(x)
+    graph = autograd.get_symbol(y)
+    bound = graph.bind(mx.cpu(), [mx.nd.array([3.0, 1.0])] * len(graph.list_arguments()))
+    return [len(graph.list_arguments()), len(graph.list_outputs()), _listed(bound.forward()[0])]
+
+
 _BOTH = (
     structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed,
     counts, pools_of_caffe,
@@ -490,5 +502,6 @@ _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations, graphs_of_blocks, order_of_initialization,
     places_of_outputs, shapes_known_in_part, attributes_of_scopes,
+    graph_of_what_was_recorded,
 )  # fmt: skip
 CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}
