@@ -24,6 +24,8 @@ ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes 
 
 - The weight's gradient of the others, where there are channels enough and no stride: **products** over places, a module
   of its own, `gluonx.ops.cpu.weight_gradient`.
+- The image's gradient of a stem (few channels, a stride, a large kernel), and both gradients where windows lie beside
+  each other: products over **cells**, `gluonx.ops.cpu.cells`.
 
 All of it wants the channels last, and what XLA transposes for one operation it leaves so for the next if that does
 the same: so `gluonx.ops.cpu.channels_last` has what stands between convolutions computed with the channels last, too.
@@ -51,6 +53,7 @@ from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero
 
 from gluonx.ops.common import narrow, wide
+from gluonx.ops.cpu.cells import by_cells, cells_pay, of_patches
 from gluonx.ops.cpu.weight_gradient import by_products, products_pay
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
@@ -284,9 +287,9 @@ def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
 def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Return a convolution by XLA's library, which is shown what it is good at.
 
-    That may be bands forward, and products for the weight's gradient. The input's gradient keeps the native form, as
-    does the weight's where products do not pay: they need no second thread each, as they run beside each other; and XLA
-    turns them into what its library takes only where no branch for a platform is around them.
+    That may be bands forward, and products for a gradient. Where those do not pay, gradients keep the native form: they
+    need no second thread each, as they run beside each other; and XLA turns them into what its library takes only where
+    no branch for a platform is around them.
     """
     usual = functools.partial(native, geometry=geometry)
     if not _bands_of(x, weight, geometry):
@@ -294,15 +297,31 @@ def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
     return on_cpu(functools.partial(_cut_into_bands, geometry=geometry), usual, x, weight)
 
 
-def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Compute a convolution such that its transpose with respect to `weight` is fast."""
+def _gradients_by_products(x: Any, weight: Any, geometry: Geometry) -> bool:
+    """Return whether a gradient is computed by products."""
+    return products_pay(x, weight, geometry) or cells_pay(x, weight, geometry)
+
+
+def _by_tangent(
+    form: Callable[[Array, Array, Geometry], Array] | None, x: Array, weight: Array, geometry: Geometry
+) -> Array:
+    """Compute a convolution by a form whose transpose is fast, natively if that is None."""
     usual = functools.partial(native, geometry=geometry)
-    if not products_pay(x, weight, geometry):
+    if form is None:
         return usual(x, weight)
     # The platform is asked for within, so that a backward pass which is a program of its own asks for it itself.
-    return recomputed(lambda *arrays: on_cpu(functools.partial(by_products, geometry=geometry), usual, *arrays))(
-        x, weight
-    )
+    return recomputed(lambda *arrays: on_cpu(functools.partial(form, geometry=geometry), usual, *arrays))(x, weight)
+
+
+def _by_image(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """Compute a convolution such that its transpose with respect to `x` is fast."""
+    return _by_tangent(by_cells if cells_pay(x, weight, geometry) else None, x, weight, geometry)
+
+
+def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """Compute a convolution such that its transpose with respect to `weight` is fast."""
+    form = by_products if products_pay(x, weight, geometry) else by_cells if of_patches(x, weight, geometry) else None
+    return _by_tangent(form, x, weight, geometry)
 
 
 def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -338,7 +357,9 @@ def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
 def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> tuple[Array, Any]:
     x, weight = primals
     y = _by_library(x, weight, geometry)
-    return y, of_tangents(y, tangents, lambda dx: native(dx, weight, geometry), lambda dw: _by_weight(x, dw, geometry))
+    return y, of_tangents(
+        y, tangents, lambda dx: _by_image(dx, weight, geometry), lambda dw: _by_weight(x, dw, geometry)
+    )
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
@@ -462,7 +483,7 @@ def recomputed(form: Callable[..., Array]) -> Callable[..., Array]:
 def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Return a convolution of arrays of one element type, without bias; shapes are the caller's to check."""
     form = form_of(x, weight, geometry)
-    if native_only() or (form == "native" and not products_pay(x, weight, geometry)):
+    if native_only() or (form == "native" and not _gradients_by_products(x, weight, geometry)):
         return native(x, weight, geometry)
     if form in ("native", "bands"):
         return _by_library(x, weight, geometry)
