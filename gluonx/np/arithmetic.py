@@ -19,7 +19,7 @@ from gluonx.deferred.amp_policy import adaptable
 from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
-from gluonx.ops.host import forms
+from gluonx.ops.host import kernels
 
 if TYPE_CHECKING:
     from gluonx.np.handle import ndarray
@@ -107,7 +107,7 @@ def _power(self: Any, exponent: Any) -> Any:
                     f"power({exponent})",
                     lambda x: _raised(x, exponent),
                     extra=("power", exponent),
-                    form=forms.raised(exponent),
+                    numpy_kernel=kernels.raised(exponent),
                     any_length=True,
                 )
                 op = _POWERS[exponent] = adaptable(made)

@@ -18,7 +18,7 @@ from gluonx.np.documentation import page
 from gluonx.np.rules import RULES
 from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
-from gluonx.ops.host import algebra, forms
+from gluonx.ops.host import algebra, kernels
 from gluonx.ops.registry import OPS, Front, Op, Record
 
 
@@ -49,26 +49,26 @@ def document(
 def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Signature:
     """Return the signature that callers see and may call; half of all functions share two signatures."""
     del kinds
-    kind = inspect.Parameter
+    Kind = inspect.Parameter
     rows: list[inspect.Parameter] = []
-    place = kind.POSITIONAL_OR_KEYWORD
+    kind = Kind.POSITIONAL_OR_KEYWORD
     stars = [p for p in params if p.role == "star"]  # a call takes them all as places: choose(a, *choices)
     for p in params:
         if p.role == "dropped" and p.name not in table.TAKEN:
-            place = kind.KEYWORD_ONLY  # a place that nobody is told of
+            kind = Kind.KEYWORD_ONLY  # a place that nobody is told of
         elif p.role == "star":
-            rows.append(kind(p.name, kind.VAR_POSITIONAL if p is stars[-1] else kind.POSITIONAL_ONLY))
-            place = kind.KEYWORD_ONLY
+            rows.append(Kind(p.name, Kind.VAR_POSITIONAL if p is stars[-1] else Kind.POSITIONAL_ONLY))
+            kind = Kind.KEYWORD_ONLY
         else:
             if (
-                place is kind.POSITIONAL_OR_KEYWORD
-                and p.default is kind.empty
+                kind is Kind.POSITIONAL_OR_KEYWORD
+                and p.default is Kind.empty
                 and any(r.default is not r.empty for r in rows)
             ):
-                place = kind.KEYWORD_ONLY
-            rows.append(kind(p.name, place, default=p.default))
+                kind = Kind.KEYWORD_ONLY
+            rows.append(Kind(p.name, kind, default=p.default))
     if all(p.name != "out" for p in rows):
-        rows.append(kind("out", kind.KEYWORD_ONLY, default=None))
+        rows.append(Kind("out", Kind.KEYWORD_ONLY, default=None))
     return inspect.Signature(rows)
 
 
@@ -95,8 +95,8 @@ def make(
 def _called(name: str, op: Op, params: Sequence[Param], called: Front, module: str = "gluonx.np") -> Callable[..., Any]:
     """Return the documented function `name` of an operator, called as its record says."""
     renamed = {**called.also, **{theirs: ours for ours, theirs in called.shown.items()}}
-    place = f"{module.removeprefix('gluonx.')}.{name}"
-    front = general(op, place, params, renamed=renamed, shown=called.shown, listed=called.listed)
+    path = f"{module.removeprefix('gluonx.')}.{name}"
+    front = general(op, path, params, renamed=renamed, shown=called.shown, listed=called.listed)
     return document(front, op, name, params, module, called.shown)
 
 
@@ -150,7 +150,7 @@ def _in_range(front: Callable[..., Any], name: str, top: int) -> Callable[..., A
     return checked
 
 
-def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
+def _by_positions(front: Callable[..., Any]) -> Callable[..., Any]:
     """Return the front of `roll`: how far is a whole number of its own, not one of the array's dtype."""
 
     @functools.wraps(front)
@@ -177,9 +177,9 @@ def fill(namespace: dict[str, Any]) -> list[str]:
     for name, record in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
             made[name] = make(name, _pure(name), record)
-    for name, (form, work) in algebra.MORE.items():
-        forms.form(name, work)(form)
+    for name, (numpy_kernel, work) in algebra.MORE.items():
+        kernels.numpy_kernel(name, work)(numpy_kernel)
     made.update({n: _in_range(made[n], n, top) for n, top in _SHARES.items()})
-    made["roll"] = _by_places(made["roll"])
+    made["roll"] = _by_positions(made["roll"])
     namespace.update(made)
     return list(made)

@@ -128,9 +128,9 @@ class _Call:
 
     def lay_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Layout:
         """Return the layout of a call that `sort` has understood."""
-        places: dict[str, int | str] = {p.name: i for i, p in enumerate(self.params[: len(args)])}
-        places.update({self.resolve(key): key for key in kwargs})
-        return _Layout([places.get(n) for n in self.arrays], [places[n] for n in self.statics if n in places])
+        positions: dict[str, int | str] = {p.name: i for i, p in enumerate(self.params[: len(args)])}
+        positions.update({self.resolve(key): key for key in kwargs})
+        return _Layout([positions.get(n) for n in self.arrays], [positions[n] for n in self.statics if n in positions])
 
 
 def general(

@@ -398,7 +398,7 @@ def _put(a: Array, indices: Array, values: Array, *, mode: str | None = None) ->
     doc="Return the array with values written where the mask holds.",
     example=("npx.place(np.zeros(3), np.array([True, False, True]), np.array([1.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"),
 )
-def _place(a: Array, mask: Array, values: Array) -> Array:
+def _position(a: Array, mask: Array, values: Array) -> Array:
     return jnp.place(a, mask != 0, values.astype(a.dtype), inplace=False)
 
 
@@ -423,9 +423,9 @@ def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None
 def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
     if not wrap or a.ndim != 2:
         return jnp.fill_diagonal(a, jnp.asarray(val, a.dtype), wrap=False, inplace=False)
-    places = jnp.arange(0, a.size, a.shape[1] + 1)  # the diagonal starts again below a row that it leaves out
-    values = jnp.resize(jnp.asarray(val, a.dtype), places.shape)
-    return a.reshape(-1).at[places].set(values).reshape(a.shape)
+    positions = jnp.arange(0, a.size, a.shape[1] + 1)  # the diagonal starts again below a row that it leaves out
+    values = jnp.resize(jnp.asarray(val, a.dtype), positions.shape)
+    return a.reshape(-1).at[positions].set(values).reshape(a.shape)
 
 
 def put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str | None = None) -> None:
@@ -435,7 +435,7 @@ def put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str | None = None) -> No
 
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Write `vals`, repeated as needed, where `mask` holds, in place."""
-    arr[...] = invoke(_place.bind(), (arr, as_leaf(mask), as_leaf(vals)))
+    arr[...] = invoke(_position.bind(), (arr, as_leaf(mask), as_leaf(vals)))
 
 
 def put_along_axis(arr: ndarray, indices: Any, values: ArrayLike, axis: int | None) -> None:

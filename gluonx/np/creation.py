@@ -31,7 +31,7 @@ from gluonx.dtype import WIDE, DTypeLike, canonical, keeping_64_bits, on_device,
 from gluonx.errors import ArgumentError
 from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import as_leaf, as_static, write_out
-from gluonx.ops.host import forms
+from gluonx.ops.host import kernels
 from gluonx.ops.registry import get, register
 
 if TYPE_CHECKING:
@@ -252,9 +252,9 @@ def _elements(*_: object, shape: Any, **__: object) -> int:
     return math.prod(shape)
 
 
-forms.form("zeros", _elements)(lambda *, shape, dtype: onp.zeros(shape, dtype))
-forms.form("ones", _elements)(lambda *, shape, dtype: onp.ones(shape, dtype))
-forms.form("full", _elements)(forms.full)
+kernels.numpy_kernel("zeros", _elements)(lambda *, shape, dtype: onp.zeros(shape, dtype))
+kernels.numpy_kernel("ones", _elements)(lambda *, shape, dtype: onp.ones(shape, dtype))
+kernels.numpy_kernel("full", _elements)(kernels.full)
 
 
 def zeros(
@@ -384,7 +384,7 @@ def _arange(start: Array, step: Array, *, num: int, dtype: DTypeLike) -> Array:
     return (start + step * jnp.arange(num, dtype=jnp.result_type(start, step))).astype(dtype)
 
 
-forms.form("arange", lambda *_, num, dtype: num)(forms.arange)
+kernels.numpy_kernel("arange", lambda *_, num, dtype: num)(kernels.arange)
 
 
 def arange(
@@ -546,7 +546,7 @@ def _eye(*, N: int, M: int | None = None, k: int = 0, dtype: DTypeLike) -> Array
     return jnp.eye(N, M, k, dtype)
 
 
-@forms.form("eye", lambda *, N, M, k, dtype: N * (M or N))
+@kernels.numpy_kernel("eye", lambda *, N, M, k, dtype: N * (M or N))
 def _eye_on_host(*, N: int, M: int, k: int, dtype: DTypeLike) -> Any:
     return onp.eye(N, M, k, dtype)
 

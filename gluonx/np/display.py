@@ -58,7 +58,7 @@ def at_hand(array: ndarray) -> np.ndarray | str:
         return f"unreadable: {type(error).__name__}"
     if isinstance(found, str) or number is None:
         return found
-    start, count, shape = layout.places[number]
+    start, count, shape = layout.spans[number]
     return found[start : start + count].reshape(shape)
 
 

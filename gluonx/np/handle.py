@@ -61,7 +61,7 @@ from gluonx.errors import ArgumentError, DeviceError, DynamicShapeError, GraphEr
 from gluonx.np import indexing
 from gluonx.np.arithmetic import OPERANDS, Arithmetic
 from gluonx.ops.common import converted
-from gluonx.ops.host import forms
+from gluonx.ops.host import kernels
 from gluonx.sharding import is_spread
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _cast_op(dtype: np.dtype) -> DerivedOp:
         lambda x: converted(x, dtype),
         extra=("cast", dtype),
         wide=dtype in WIDE,
-        form=lambda x: forms.converted(x, dtype),
+        numpy_kernel=lambda x: kernels.converted(x, dtype),
         any_length=True,
     )
 
@@ -125,7 +125,7 @@ _ON_HOST = (
     "np.where(condition, x, 0). The line is {line}."
 )
 _FILL = DerivedOp(
-    "fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape), form=forms.filled
+    "fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape), numpy_kernel=kernels.filled
 )
 
 
@@ -471,10 +471,10 @@ class ndarray(Arithmetic, Handle, Methods):
             return trace.moved(self, target)  # type: ignore[return-value]
         return self if self._is_at(target) else moved(self, target)
 
-    def _is_at(self, place: Any) -> bool:
+    def _is_at(self, placement: Any) -> bool:
         """Return whether this array is, or will be, on a device, or lies by a sharding."""
         value = self.value
-        default = place == jax.local_devices()[0]
+        default = placement == jax.local_devices()[0]
         if type(value) is HostArray:
             return default
         if type(value) is Pending and value.value is None and not value.aval.spread:  # nothing is computed to find out
@@ -483,7 +483,7 @@ class ndarray(Arithmetic, Handle, Methods):
                 return default
         else:
             sharding = settle(self).sharding
-        return sharding == place or (sharding.device_set == {place} and not _device.is_folded(sharding))
+        return sharding == placement or (sharding.device_set == {placement} and not _device.is_folded(sharding))
 
     def as_in_context(self, context: Any) -> ndarray:
         """Do `to_device`, by its older name."""
@@ -786,7 +786,7 @@ def _in_trace() -> bool:
     return trace is not None and not trace.transparent and not interrupts.on_top(trace)
 
 
-_COPY = DerivedOp("copy", jnp.copy, form=lambda x: x, any_length=True)
+_COPY = DerivedOp("copy", jnp.copy, numpy_kernel=lambda x: x, any_length=True)
 _get_value = Handle.value.__get__  # type: ignore[attr-defined]
 _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 

@@ -294,8 +294,8 @@ def extract(condition: Any, arr: ArrayLike, *, size: int | None = None, fill_val
     """
     if size is not None:
         return sized("extract", {"condition": condition, "arr": arr}, size, fill_value)
-    places = onp.flatnonzero(on_host("extract", condition))
-    return take(ravel(as_leaf(arr)), places.astype(onp.int32))
+    positions = onp.flatnonzero(on_host("extract", condition))
+    return take(ravel(as_leaf(arr)), positions.astype(onp.int32))
 
 
 def compress(
@@ -322,8 +322,8 @@ def compress(
     if size is not None:
         found = sized("compress", {"condition": condition, "a": a, "axis": axis}, size, fill_value)
         return found if out is None else write_out("compress", out, found)
-    places = onp.flatnonzero(on_host("compress", condition)).astype(onp.int32)
-    return take(as_leaf(a), places, axis=axis, out=out)
+    positions = onp.flatnonzero(on_host("compress", condition)).astype(onp.int32)
+    return take(as_leaf(a), positions, axis=axis, out=out)
 
 
 def as_indices(name: str, obj: ArrayLike, length: int) -> onp.ndarray:

@@ -20,7 +20,7 @@ from gluonx.deferred import index_checks, program_cache
 from gluonx.deferred.core import Handle, Index
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import BadIndexError, BadKeyError
-from gluonx.ops.host import forms
+from gluonx.ops.host import kernels
 
 
 class Region:
@@ -144,11 +144,13 @@ def _strides(dims: Any) -> tuple[slice, ...]:
 _ops: dict[Any, DerivedOp] = program_cache.memo()
 
 
-def _interned(key: object, name: str, fn: Callable[..., Any], form: Any, work: Any = None) -> DerivedOp:
+def _interned(key: object, name: str, fn: Callable[..., Any], numpy_kernel: Any, work: Any = None) -> DerivedOp:
     found = _ops.get(key)
     if found is None:
         # Exporters read in `extra` what is indexed.
-        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key, form=form, work=work, any_length=True))
+        found = _ops.setdefault(
+            key, DerivedOp(name, fn, extra=key, numpy_kernel=numpy_kernel, work=work, any_length=True)
+        )
     return found
 
 
@@ -204,7 +206,7 @@ def _items(dims: Any, starts: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _fit_on_host(value: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    value = forms.converted(np.asarray(value), dtype)
+    value = kernels.converted(np.asarray(value), dtype)
     if value is NotImplemented:
         return value
     while value.ndim > len(shape) and value.shape[0] == 1:
@@ -408,17 +410,17 @@ def scatter_op(pattern: Any) -> DerivedOp:
     """Return the operator (x, value, arrays...) -> x with x[pattern filled with arrays] = value."""
 
     def write(x: Any, value: Any, *arrays: Any) -> Any:
-        places, wide = _rebuild(pattern, arrays), jnp.expand_dims(x, _with_flags(pattern, x.ndim))
-        shape = jax.eval_shape(lambda x: x[places], wide).shape
-        return wide.at[places].set(_fit(value, shape, x.dtype)).reshape(x.shape)
+        positions, wide = _rebuild(pattern, arrays), jnp.expand_dims(x, _with_flags(pattern, x.ndim))
+        shape = jax.eval_shape(lambda x: x[positions], wide).shape
+        return wide.at[positions].set(_fit(value, shape, x.dtype)).reshape(x.shape)
 
     def write_on_host(x: Any, value: Any, *arrays: Any) -> Any:
-        places = _rebuild(pattern, arrays)
+        positions = _rebuild(pattern, arrays)
         wide = np.expand_dims(x, _with_flags(pattern, x.ndim)).copy()
-        value = _fit_on_host(value, wide[places].shape, x.dtype)
+        value = _fit_on_host(value, wide[positions].shape, x.dtype)
         if value is NotImplemented:
             return value
-        wide[places] = value
+        wide[positions] = value
         return wide.reshape(x.shape)
 
     return _interned(("scatter", pattern), "index_assign", write, write_on_host, lambda x, *_: x.size)

@@ -257,10 +257,10 @@ def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
         a = a.base
     shape = tuple(onp.shape(a))
     steps = [int(onp.prod(shape[i + 1 :], dtype=onp.int64)) for i in range(len(shape))]
-    places: Any = onp.lib.stride_tricks.as_strided(_ORIGIN, shape, steps, writeable=False)
+    positions: Any = onp.lib.stride_tricks.as_strided(_ORIGIN, shape, steps, writeable=False)
     for region in reversed(regions):
-        places = places[region.key()]
-    return a, places
+        positions = positions[region.key()]
+    return a, positions
 
 
 def array_repr(

@@ -22,7 +22,7 @@ from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
 from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
 from gluonx.ops.elementwise import absolute
-from gluonx.ops.host import algebra, forms
+from gluonx.ops.host import algebra, kernels
 from gluonx.ops.registry import Front, Record
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
@@ -339,8 +339,8 @@ for _name, _record in _RECORDS.items():
     globals()[_name] = make(_name, _fn, _record, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
     __all__ += [_name]  # noqa: PLE0604
 
-for _name, (_form, _work) in algebra.LINEAR.items():
-    forms.form(f"linalg_{_name}", _work)(_form)
+for _name, (_kernel, _work) in algebra.LINEAR.items():
+    kernels.numpy_kernel(f"linalg_{_name}", _work)(_kernel)
 
 
 def eig(a: ArrayLike) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from gluonx.common.arguments import Size
 from gluonx.dtype import WIDE, DTypeLike, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError, UnsupportedArgumentError
-from gluonx.ops.common import axes_of, axis_of, index_dtype, places
+from gluonx.ops.common import axes_of, axis_of, index_dtype, positions
 from gluonx.ops.reduce import in_double, in_long, is_long, max_, min_
 from gluonx.ops.tensor import cut
 
@@ -77,8 +77,8 @@ def argpartition(a: Array, kth: Any, axis: int | None = -1, kind: str = "introse
     _refuse_fields("argpartition", order)
     a, axis = (a.reshape(-1), -1) if axis is None else (a, axis)
     if _several("argpartition", kth, a.shape[axis]):
-        return places(jnp.argsort, a, axis)
-    return places(jnp.argpartition, a, _only(kth), axis)
+        return positions(jnp.argsort, a, axis)
+    return positions(jnp.argpartition, a, _only(kth), axis)
 
 
 def _only(kth: Any) -> int:
@@ -182,7 +182,7 @@ def ravel_multi_index(arrays: Sequence[Array], dims: Any, mode: Any = "raise", o
 def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = None) -> Array:
     if v.dtype in WIDE:
         return jnp.searchsorted(a, v, side, None if sorter is None else whole(sorter)).astype(index_dtype())
-    return places(jnp.searchsorted, a, v, side, None if sorter is None else whole(sorter))
+    return positions(jnp.searchsorted, a, v, side, None if sorter is None else whole(sorter))
 
 
 def digitize(x: Array, bins: Array, right: bool = False) -> Array:

@@ -178,19 +178,19 @@ def _check_window(name: str, first: Array, what: str, dilation: Array, w: int) -
         raise ValueError(f"{name}: w is {w}, but the reach of the window cannot be negative.")
 
 
-def _places(length: int, dilation: Array, step: Array, w: int) -> Array:
+def _positions(length: int, dilation: Array, step: Array, w: int) -> Array:
     """Return the position that place `step` of the window has for each query and head, shape (length, heads)."""
     return lax.broadcasted_iota(jnp.int32, (length, 1), 0) + (dilation.astype(jnp.int32) * (step - w))[None]
 
 
-def _shifted(x: Array, places: Array) -> Array:
-    """Return the rows of `x` (batch, length, heads, width) at `places`, zeros where the window leaves the sequence."""
-    return jnp.take_along_axis(x, places[None, :, :, None], 1, mode="fill", fill_value=0)
+def _shifted(x: Array, positions: Array) -> Array:
+    """Return the rows of `x` (batch, length, heads, width) at `positions`; zeros beyond the ends of the sequence."""
+    return jnp.take_along_axis(x, positions[None, :, :, None], 1, mode="fill", fill_value=0)
 
 
-def _inside(places: Array, length: int) -> Array:
+def _inside(positions: Array, length: int) -> Array:
     """Places to read from: a negative one, which would count from the end, is out of range too."""
-    return jnp.where(places < 0, length, places)
+    return jnp.where(positions < 0, length, positions)
 
 
 def _each_step(fn: Callable[[Array], Array], width: int) -> Array:
@@ -240,8 +240,8 @@ def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, sym
     length = query.shape[1]
 
     def products(step: Array) -> Array:
-        places = _inside(_places(length, dilation, step, w), length)
-        return jnp.sum(query * _shifted(key, places), -1)
+        positions = _inside(_positions(length, dilation, step, w), length)
+        return jnp.sum(query * _shifted(key, positions), -1)
 
     return _each_step(products, _width(w, symmetric))
 
@@ -335,8 +335,8 @@ def sldwin_atten_context(score: Array, value: Array, dilation: Array, *, w: int,
 
     @jax.checkpoint
     def add(total: Array, step: tuple[Array, Array]) -> tuple[Array, None]:
-        weights, place = step
-        shifted = _shifted(value, _inside(_places(length, dilation, place, w), length))
+        weights, position = step
+        shifted = _shifted(value, _inside(_positions(length, dilation, position, w), length))
         return total + weights[..., None] * shifted, None
 
     steps = (jnp.moveaxis(score, -1, 0), jnp.arange(score.shape[3]))

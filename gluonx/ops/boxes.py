@@ -106,10 +106,10 @@ def suppressed(boxes: Array, alive: Array, classes: Array | None, threshold: flo
     count : int
         How many of the first boxes may suppress others.
     """
-    places = jnp.arange(boxes.shape[0])
+    positions = jnp.arange(boxes.shape[0])
 
     def visit(i: Array, alive: Array) -> Array:
-        hit = (iou(boxes[i][None], boxes) > threshold) & (places > i) & alive[i]
+        hit = (iou(boxes[i][None], boxes) > threshold) & (positions > i) & alive[i]
         if classes is not None:
             hit &= classes == classes[i]
         return alive & ~hit
@@ -313,8 +313,8 @@ def box_encode(
             f"box_encode: samples {samples.shape} and matches {matches.shape} must be (batch, n), anchors "
             f"{anchors.shape} (batch, n, 4) and refs {refs.shape} (batch, m, 4)."
         )
-    place = jnp.clip(matches.astype(jnp.int32), 0, refs.shape[1] - 1)
-    coded = encoded(centers(jnp.take_along_axis(refs, place[..., None], 1)), centers(anchors))
+    position = jnp.clip(matches.astype(jnp.int32), 0, refs.shape[1] - 1)
+    coded = encoded(centers(jnp.take_along_axis(refs, position[..., None], 1)), centers(anchors))
     has = jnp.broadcast_to((samples > 0.5)[..., None], coded.shape)
     shape = (1, 1, 4)
     targets = jnp.where(has, (coded - means.reshape(shape)) / stds.reshape(shape), 0)

@@ -68,7 +68,7 @@ def _hue(x: Any, turn: Any) -> Any:
     by_green = own.where(high == green, 2 + (blue - red) / gap, 4 + (red - green) / gap)
     hue = own.where(high == red, (green - blue) / gap, by_green) + 6 * turn
     # Around the circle a channel is flat at the top, falls, is flat at the bottom and rises again.
-    away = [own.abs(own.remainder(hue - place + 3, 6) - 3) for place in (0, 2, 4)]
+    away = [own.abs(own.remainder(hue - position + 3, 6) - 3) for position in (0, 2, 4)]
     level = own.clip(2 - own.stack(away, axis=2), 0, 1)
     return low[..., None] + span[..., None] * level
 

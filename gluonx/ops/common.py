@@ -144,8 +144,8 @@ def vector_rule(axis: int | None = None, *, attribute: str = "axis") -> Callable
         data = shapes[0]
         if data is None:
             return shapes
-        place = axis_of(attrs[attribute] if axis is None else axis, len(data), "a normalization")
-        return [data, *(filled(s, (data[place],), "its parameter", f"data of shape {data}") for s in shapes[1:])]
+        position = axis_of(attrs[attribute] if axis is None else axis, len(data), "a normalization")
+        return [data, *(filled(s, (data[position],), "its parameter", f"data of shape {data}") for s in shapes[1:])]
 
     return infer
 
@@ -160,7 +160,7 @@ def _is_huge(x: Array) -> bool:
     return all(isinstance(n, int) for n in x.shape) and x.size >= 2**31
 
 
-def places(find: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> Array:
+def positions(find: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> Array:
     """Return what ``find(x, ...)`` finds, positions, as int64; searched for in 32 bits where `x` is no 64-bit array."""
     with without_64_bits() if x.dtype not in WIDE and not _is_huge(x) else contextlib.nullcontext():
         found = find(x, *args, **kwargs)

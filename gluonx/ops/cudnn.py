@@ -227,8 +227,8 @@ def attention(
     """
     # What may look at nothing shall be finite, for its gradient to be zero times something finite.
     valid = None if lengths is None else jnp.clip(lengths.astype(jnp.int32), 1, key.shape[1])
-    places = (query.shape[1], key.shape[1])
-    hidden = None if mask is None else jnp.broadcast_to(mask, (*mask.shape[:2], *places))
+    positions = (query.shape[1], key.shape[1])
+    hidden = None if mask is None else jnp.broadcast_to(mask, (*mask.shape[:2], *positions))
     beside = [a for a in (hidden, valid) if a is not None]
 
     def split(beside: tuple[Array, ...]) -> tuple[Array | None, Array | None]:

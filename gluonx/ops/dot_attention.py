@@ -83,17 +83,17 @@ def _allowed(
 ) -> Array | None:
     """Combine all masks to one of where queries may look; None for everywhere."""
     found = None if mask is None else _full_mask(name, mask, query, key)
-    places = jnp.arange(key.shape[1])
+    positions = jnp.arange(key.shape[1])
     if valid is not None:
         if valid.shape != (query.shape[0],):
             raise ShapeError(
                 f"{name}: valid_length must have shape ({query.shape[0]},), one number a sample, not {valid.shape}."
             )
-        inside = (places < valid[:, None])[:, None, None]
+        inside = (positions < valid[:, None])[:, None, None]
         found = inside if found is None else found & inside
     if causal:
         rows = jnp.arange(query.shape[1]) + (key.shape[1] - query.shape[1] if start is None else start)
-        before = (places <= rows[:, None])[None, None]
+        before = (positions <= rows[:, None])[None, None]
         found = before if found is None else found & before
     return found
 
@@ -341,10 +341,10 @@ def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 1
         raise ShapeError(
             f"rotary_embedding: position must have shape (), ({batch},) or ({batch}, {length}), not {start.shape}."
         )
-    places = start if start.ndim == 2 else start.reshape(-1, 1) + jnp.arange(length, dtype=jnp.float32)
+    positions = start if start.ndim == 2 else start.reshape(-1, 1) + jnp.arange(length, dtype=jnp.float32)
     half = width // 2
     rates = base ** (-jnp.arange(half, dtype=jnp.float32) / half)
-    angles = (places[:, :, None] * rates)[:, :, None]
+    angles = (positions[:, :, None] * rates)[:, :, None]
     kind = jnp.promote_types(x.dtype, jnp.float32)
     cos, sin = jnp.cos(angles).astype(kind), jnp.sin(angles).astype(kind)
     first, second = x[..., :half].astype(kind), x[..., half:].astype(kind)

@@ -82,7 +82,7 @@ def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1, mode: st
     return jnp.take_along_axis(x, indices, axis, mode=mode)
 
 
-def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
+def _positions(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
     if indices.ndim < 1 or indices.shape[0] > x.ndim:
         raise ShapeError(f"{name}: indices of shape {indices.shape} name more axes than data of shape {x.shape} has.")
     return tuple(_whole(indices))
@@ -112,7 +112,7 @@ def gather_nd(x: Array, indices: Array) -> Array:
     >>> npx.gather_nd(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0, 1], [1, 0]])).tolist()
     [2.0, 3.0]
     """
-    return x.at[_places("gather_nd", x, indices)].get(mode="clip")
+    return x.at[_positions("gather_nd", x, indices)].get(mode="clip")
 
 
 @register(
@@ -131,11 +131,11 @@ def scatter_nd(x: Array, indices: Array, *, shape: Sequence[int]) -> Array:
     [[0.0, 5.0], [6.0, 0.0]]
     """
     target = jnp.zeros(tuple(shape), x.dtype)
-    return target.at[_places("scatter_nd", target, indices)].set(x)
+    return target.at[_positions("scatter_nd", target, indices)].set(x)
 
 
-def _spread(x: Array, places: tuple[Array, ...], value: Array) -> Array:
-    shape = places[0].shape + x.shape[len(places) :]
+def _spread(x: Array, positions: tuple[Array, ...], value: Array) -> Array:
+    shape = positions[0].shape + x.shape[len(positions) :]
     _, value = aligned(jnp.empty((1,) * len(shape)), value)
     return jnp.broadcast_to(value.astype(x.dtype), shape)
 
@@ -167,8 +167,8 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
     >>> npx.index_add(np.zeros((3,)), np.array([[0, 2]]), np.array([1.0, 2.0])).tolist()
     [1.0, 0.0, 2.0]
     """
-    places = _places("index_add", x, _rows(ind))
-    return x.at[places].add(_spread(x, places, val))
+    positions = _positions("index_add", x, _rows(ind))
+    return x.at[positions].add(_spread(x, positions, val))
 
 
 @register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
@@ -181,8 +181,8 @@ def index_update(x: Array, ind: Array, val: Array) -> Array:
     >>> npx.index_update(np.zeros((3,)), np.array([[0, 2]]), np.array([1.0, 2.0])).tolist()
     [1.0, 0.0, 2.0]
     """
-    places = _places("index_update", x, _rows(ind))
-    return x.at[places].set(_spread(x, places, val))
+    positions = _positions("index_update", x, _rows(ind))
+    return x.at[positions].set(_spread(x, positions, val))
 
 
 @register(level=3, index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")

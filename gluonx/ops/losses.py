@@ -130,8 +130,8 @@ def _(axis: int, primals: tuple[Array, Array], tangents: tuple[Array, Any]) -> t
 
 
 def _compared(x: Array, index: Array, axis: int) -> Array:
-    places = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)
-    return jnp.where(places == index, x, 0).sum(axis, keepdims=True)
+    positions = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)
+    return jnp.where(positions == index, x, 0).sum(axis, keepdims=True)
 
 
 @register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
@@ -535,10 +535,10 @@ def ctc_batch_loss(
     label = label if label_layout == "NT" else label.swapaxes(0, 1)
     blank = logits.shape[2] - 1
     steps = jnp.arange(logits.shape[1])[None, :]
-    places = jnp.arange(label.shape[1])[None, :]
+    positions = jnp.arange(label.shape[1])[None, :]
     late = jnp.zeros(logits.shape[:2]) if pred_lengths is None else (steps >= pred_lengths[:, None]).astype(jnp.float32)
-    ends = jnp.where(label < 0, places, label.shape[1]).min(1) if label_lengths is None else label_lengths
-    padded = (places >= ends[:, None]).astype(jnp.float32)
+    ends = jnp.where(label < 0, positions, label.shape[1]).min(1) if label_lengths is None else label_lengths
+    padded = (positions >= ends[:, None]).astype(jnp.float32)
     index = jnp.clip(label.astype(jnp.int32), 0, blank)
     loss = optax.ctc_loss(logits, late, index, padded, blank_id=blank)
     # Between equal labels stands a blank. What cannot be aligned in the time there is costs nothing, as in MXNet.

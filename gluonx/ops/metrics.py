@@ -274,8 +274,8 @@ def _one_hot(label: Array, pred: Array, threshold: Array, class_type: str) -> tu
         return label.reshape(-1, classes), guess.reshape(-1, classes), label > 1
     best = pred.argmax(-1)
     _same_count(label, best, was)
-    places = jnp.arange(classes, dtype=jnp.int32)[None, :]
-    return (label.reshape(-1, 1) == places).astype(jnp.int32), best.reshape(-1, 1) == places, label >= classes
+    positions = jnp.arange(classes, dtype=jnp.int32)[None, :]
+    return (label.reshape(-1, 1) == positions).astype(jnp.int32), best.reshape(-1, 1) == positions, label >= classes
 
 
 @register(level=4, shape=SAME, gradient=NONE)
@@ -291,9 +291,9 @@ def metric_confusion(state: Array, label: Array, pred: Array, *, classes: int) -
     [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
     """
     true, guess = _classes(label, pred, 1)
-    places = jnp.arange(classes, dtype=jnp.int32)
-    rows = (guess[:, None] == places[None, :]).astype(jnp.float32)
-    columns = (true[:, None] == places[None, :]).astype(jnp.float32)
+    positions = jnp.arange(classes, dtype=jnp.int32)
+    rows = (guess[:, None] == positions[None, :]).astype(jnp.float32)
+    columns = (true[:, None] == positions[None, :]).astype(jnp.float32)
     return _add(state, jnp.matmul(rows.T, columns, precision=lax.Precision.HIGHEST))
 
 

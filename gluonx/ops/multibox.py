@@ -259,9 +259,9 @@ class _Filter:
         n = len(rows)
         count = min(self.topk, n) if self.topk > 0 else n
         by_score = rows[jnp.argsort(jnp.where(found, rows[:, 1], -jnp.inf), descending=True, stable=True)]
-        places = jnp.arange(n)
-        rows = jnp.where((places < count)[:, None], by_score, rows)
-        alive = found & (places < count)
+        positions = jnp.arange(n)
+        rows = jnp.where((positions < count)[:, None], by_score, rows)
+        alive = found & (positions < count)
         # MXNet removes a box also at an overlap of just the threshold.
         below = np.nextafter(np.float32(self.nms), np.float32(0))
         alive = suppressed(rows[:, 2:], alive, None if self.force else rows[:, 0], float(below), count)

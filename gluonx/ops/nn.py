@@ -450,8 +450,8 @@ def one_hot(
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     dtype = canonical(dtype)
-    places = lax.broadcasted_iota(jnp.int32, (*indices.shape, depth), indices.ndim)
-    hit = indices.astype(jnp.int32)[..., None] == places
+    positions = lax.broadcasted_iota(jnp.int32, (*indices.shape, depth), indices.ndim)
+    hit = indices.astype(jnp.int32)[..., None] == positions
     return jnp.where(hit, jnp.asarray(on_value, dtype), jnp.asarray(off_value, dtype))
 
 
@@ -490,10 +490,10 @@ def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", k
             f"pick: index has shape {index.shape}, but data of shape {x.shape} along axis {axis} needs {kept}."
         )
     n = x.shape[axis]
-    place = index.astype(jnp.int32).reshape(kept)
+    position = index.astype(jnp.int32).reshape(kept)
     wrap = choose({"clip": False, "wrap": True}, mode, "pick", "mode")
-    place = place % n if wrap else jnp.clip(place, 0, n - 1)
-    found = jnp.take_along_axis(x, place, axis)
+    position = position % n if wrap else jnp.clip(position, 0, n - 1)
+    found = jnp.take_along_axis(x, position, axis)
     return found if keepdims else found.squeeze(axis)
 
 
@@ -502,10 +502,10 @@ def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
     if not is_ascend:
         return lax.top_k(x, k)
     if jnp.issubdtype(x.dtype, jnp.floating):
-        values, places = lax.top_k(-x, k)
-        return -values, places
-    places = jnp.argsort(x, axis=-1, stable=True)[..., :k]
-    return jnp.take_along_axis(x, places, -1), places
+        values, positions = lax.top_k(-x, k)
+        return -values, positions
+    positions = jnp.argsort(x, axis=-1, stable=True)[..., :k]
+    return jnp.take_along_axis(x, positions, -1), positions
 
 
 @register(
@@ -554,12 +554,13 @@ def topk(
     n = x.shape[axis]
     if not 0 <= k <= n:
         raise ShapeError(f"topk: k is {k}, but axis {axis} of data of shape {shape} has {n} elements.")
-    values, places = _ranked(jnp.moveaxis(x, axis, -1), k or n, is_ascend)
+    values, positions = _ranked(jnp.moveaxis(x, axis, -1), k or n, is_ascend)
     if kind == "mask":
         hits = jnp.any(
-            places[..., None] == lax.broadcasted_iota(places.dtype, (1,) * places.ndim + (n,), places.ndim), axis=-2
+            positions[..., None] == lax.broadcasted_iota(positions.dtype, (1,) * positions.ndim + (n,), positions.ndim),
+            axis=-2,
         )
         return jnp.moveaxis(hits, -1, axis).astype(x.dtype).reshape(shape)
-    values, places = (jnp.moveaxis(a, -1, axis) for a in (values, places))
-    places = places.astype(canonical(dtype))
-    return {"value": values, "indices": places, "both": (values, places)}[kind]
+    values, positions = (jnp.moveaxis(a, -1, axis) for a in (values, positions))
+    positions = positions.astype(canonical(dtype))
+    return {"value": values, "indices": positions, "both": (values, positions)}[kind]

@@ -99,8 +99,8 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
             count = label.shape[0]
         elif attrs["normalization"] == "valid":
             count = jnp.maximum(kept.sum(), 1)
-        places = p.shape[2] if attrs["multi_output"] and attrs["normalization"] != "valid" else 1
-        grad = (grad * (attrs["grad_scale"] / places) / count).reshape(out.shape)
+        positions = p.shape[2] if attrs["multi_output"] and attrs["normalization"] != "valid" else 1
+        grad = (grad * (attrs["grad_scale"] / positions) / count).reshape(out.shape)
         return grad * g if attrs["out_grad"] else grad
 
     return gradient

@@ -119,12 +119,12 @@ def windows_of(
     """
     name = "pooling"
     layout = layout_of(layout, x.ndim, name)
-    places = spatial_axes(layout)
+    positions = spatial_axes(layout)
     if whole:
-        kernel, stride, pad, convention = [x.shape[a] for a in places], None, None, "valid"
+        kernel, stride, pad, convention = [x.shape[a] for a in positions], None, None, "valid"
     elif not kernel:
         raise ValueError("pooling: kernel, the size of the window, is needed unless global_pool is set.")
-    sizes, steps, edges = (per_axis(v, len(places), d, name) for v, d in ((kernel, 1), (stride, 1), (pad, 0)))
+    sizes, steps, edges = (per_axis(v, len(positions), d, name) for v, d in ((kernel, 1), (stride, 1), (pad, 0)))
     return Windows(layout, sizes, steps, edges, convention, whole)
 
 

@@ -45,12 +45,12 @@ def _moved(anchors: Array, deltas: Array, iou_loss: bool) -> Array:
 def _outliving(boxes: Array, threshold: Array | float) -> Array:
     """Return which boxes, by falling score, are not suppressed by an earlier one; corners are included in a box."""
     areas = jnp.prod(boxes[:, 2:] - boxes[:, :2] + 1, -1)
-    places = jnp.arange(len(boxes))
+    positions = jnp.arange(len(boxes))
 
     def visit(i: Array, alive: Array) -> Array:
         low, high = jnp.maximum(boxes[i, :2], boxes[:, :2]), jnp.minimum(boxes[i, 2:], boxes[:, 2:])
         common = jnp.prod(jnp.maximum(high - low + 1, 0), -1)
-        hit = (common / (areas + areas[i] - common) > threshold) & (places > i) & alive[i]
+        hit = (common / (areas + areas[i] - common) > threshold) & (positions > i) & alive[i]
         return alive & ~hit
 
     return lax.fori_loop(0, len(boxes), visit, jnp.ones(len(boxes), bool))
@@ -224,8 +224,8 @@ def psroi_pooling(
         steps = jnp.arange(pooled_size, dtype=jnp.float32)
         start = jnp.clip(jnp.floor(steps * size + low), 0, length)
         stop = jnp.clip(jnp.ceil((steps + 1) * size + low), 0, length)
-        places = jnp.arange(length)[None]
-        return ((places >= start[:, None]) & (places < stop[:, None])).astype(data.dtype)
+        positions = jnp.arange(length)[None]
+        return ((positions >= start[:, None]) & (positions < stop[:, None])).astype(data.dtype)
 
     def one(roi: Array) -> Array:
         corners = jnp.trunc(roi[1:] + jnp.copysign(0.5, roi[1:]))
@@ -264,8 +264,8 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     ... ).tolist()
     [[-1.0, 0.0]]
     """
-    places, signs = lax.stop_gradient(h).reshape(-1).astype(jnp.int32), s.reshape(-1).astype(data.dtype)
-    return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., places].add(data * signs)
+    positions, signs = lax.stop_gradient(h).reshape(-1).astype(jnp.int32), s.reshape(-1).astype(data.dtype)
+    return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., positions].add(data * signs)
 
 
 @register(level=3)

@@ -13,8 +13,8 @@ from jax import Array
 
 from gluonx.dtype import WIDE, canonical, keeping_64_bits
 from gluonx.errors import ShapeError, UnsupportedArgumentError
-from gluonx.ops.common import choose, float_dtype, narrow, places, wide
-from gluonx.ops.cpu.reductions import folded, largest, largest_place, ordered, running, total
+from gluonx.ops.common import choose, float_dtype, narrow, positions, wide
+from gluonx.ops.cpu.reductions import folded, largest, largest_position, ordered, running, total
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import NONE, REDUCED, SAME, Front, register
 
@@ -443,8 +443,8 @@ def root(x: Array) -> Array:
 def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array:
     axis = None if _along(x, axis) == () else axis
     if axis is None or not -x.ndim <= axis < x.ndim:
-        return places(jnp.argmin if smallest else jnp.argmax, x, axis=axis, keepdims=keepdims)
-    return places(largest_place, x, axis % x.ndim, keepdims, smallest)
+        return positions(jnp.argmin if smallest else jnp.argmax, x, axis=axis, keepdims=keepdims)
+    return positions(largest_position, x, axis % x.ndim, keepdims, smallest)
 
 
 _PLACE = Front(order="x axis out keepdims", shown={"x": "a"})
@@ -637,5 +637,5 @@ def argsort(
     [1, 2, 0]
     """
     descending = _downwards("argsort", descending, order)
-    found = places(jnp.argsort, x, axis, descending=descending, stable=stable)
+    found = positions(jnp.argsort, x, axis, descending=descending, stable=stable)
     return found if dtype is None else found.astype(dtype)

@@ -181,9 +181,9 @@ def _moved_parts(
     low = corners[:2] * scale - 0.5
     size = jnp.maximum((corners[2:] + 1) * scale - 0.5 - low, 0.1)
     steps = np.arange(pooled)
-    which, place = [np.clip(steps * n // pooled, 0, n - 1) for n in (group, moves.shape[-1])]
+    which, position = [np.clip(steps * n // pooled, 0, n - 1) for n in (group, moves.shape[-1])]
     moves = jnp.repeat(moves.reshape(-1, 2, *moves.shape[1:]), outputs // (len(moves) // 2), 0)
-    moves = moves[:, :, place][:, :, :, place]  # (outputs, 2, pooled, pooled)
+    moves = moves[:, :, position][:, :, :, position]  # (outputs, 2, pooled, pooled)
     inner = jnp.asarray((steps[:, None] + np.arange(samples) / samples) / pooled, jnp.float32)
     x = (inner[None, :] + moves[:, 0, :, :, None]) * size[0] + low[0]  # (outputs, pooled, pooled, samples)
     y = (inner[:, None] + moves[:, 1, :, :, None]) * size[1] + low[1]

@@ -333,17 +333,17 @@ class Op:
 
     def _lifted(self, attrs: dict[str, Any]) -> Lifted | None:
         """Return the operator that takes the numbers among `attrs` as operands; None while constants are cheaper."""
-        places = tuple([n for n in self.moving if _moves(attrs[n])])
-        if not places:
+        lifted_names = tuple([n for n in self.moving if _moves(attrs[n])])
+        if not lifted_names:
             return None
-        rest = [attrs[n] for n in self._order if n not in places]
-        family = (places, *rest, *map(_kind, rest), *self.traits(attrs))
+        rest = [attrs[n] for n in self._order if n not in lifted_names]
+        family = (lifted_names, *rest, *map(_kind, rest), *self.traits(attrs))
         seen = self._families.get(family, 0)
         if isinstance(seen, int):
             if seen < STEADY:
                 self._families[family] = seen + 1
                 return None
-            seen = self._families[family] = Lifted(BoundOp(self, attrs), places)
+            seen = self._families[family] = Lifted(BoundOp(self, attrs), lifted_names)
         return seen
 
     def _unknown_attribute(self, unknown: list[str]) -> str:
@@ -483,29 +483,29 @@ class Factor(float):
 
 
 class Lifted(BoundOp):
-    """A `BoundOp` that takes the attributes in ``places`` as further operands, the last ones.
+    """A `BoundOp` that takes the attributes in ``lifted_names`` as further operands, the last ones.
 
     Results have the dtypes that they have with constants.
     """
 
-    __slots__ = ("constant", "places")
+    __slots__ = ("constant", "lifted_names")
 
-    def __init__(self, bound: BoundOp, places: tuple[str, ...]) -> None:
+    def __init__(self, bound: BoundOp, lifted_names: tuple[str, ...]) -> None:
         super().__init__(bound.op, bound.attrs)
-        self.places, self.constant = places, bound
-        self.attrs = {n: v for n, v in bound.attrs.items() if n not in places}
+        self.lifted_names, self.constant = lifted_names, bound
+        self.attrs = {n: v for n, v in bound.attrs.items() if n not in lifted_names}
         self.fn = self._run
 
     def _run(self, *args: Any) -> Any:
-        arrays, numbers = args[: -len(self.places)], args[-len(self.places) :]
+        arrays, numbers = args[: -len(self.lifted_names)], args[-len(self.lifted_names) :]
         keyless = (None,) if self.op.random and not self.random else ()
-        out = self.op.fn(*keyless, *arrays, **self.attrs, **dict(zip(self.places, numbers, strict=True)))
+        out = self.op.fn(*keyless, *arrays, **self.attrs, **dict(zip(self.lifted_names, numbers, strict=True)))
         like = jax.eval_shape(self.constant.fn, *arrays)
         return jax.tree.map(lambda o, wanted: o if o.dtype == wanted.dtype else o.astype(wanted.dtype), out, like)
 
     def infer(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
         """Infer the shapes of the arrays: those of the operator with constants."""
-        count = len(shapes) - len(self.places)
+        count = len(shapes) - len(self.lifted_names)
         return [*self.constant.infer(shapes[:count]), *shapes[count:]]
 
 
@@ -516,7 +516,7 @@ class Moved(BoundOp):
 
     def __init__(self, op: Op, attrs: dict[str, Any], lifted: Lifted) -> None:
         super().__init__(op, attrs)
-        self.lifted, self.numbers = lifted, tuple([Factor(attrs[n]) for n in lifted.places])
+        self.lifted, self.numbers = lifted, tuple([Factor(attrs[n]) for n in lifted.lifted_names])
         self.cache = "special"  # the engine looks at it
 
 

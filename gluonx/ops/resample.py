@@ -40,9 +40,9 @@ def _lanczos(t: Any, xp: ModuleType) -> Any:
     return weight / xp.sum(weight, -1, keepdims=True)
 
 
-def _linear(place: Any, length: Any, xp: ModuleType) -> Taps:
-    low = xp.floor(place)
-    part = place - low
+def _linear(position: Any, length: Any, xp: ModuleType) -> Taps:
+    low = xp.floor(position)
+    part = position - low
     index = low.astype("int32")[:, None] + xp.arange(2)
     return Taps(xp.clip(index, 0, length - 1), xp.stack([1 - part, part], -1))
 
@@ -87,17 +87,17 @@ def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 
     new = xp.arange(count)
     if interp == NEAREST:
         # OpenCV's rounding: a place may fall short of a whole number that it is.
-        place = xp.floor(new * (1 / (count / length))).astype("int32") if xp is np else new * length // count
-        return Taps(xp.minimum(place, length - 1)[:, None], xp.ones((count, 1)))
+        position = xp.floor(new * (1 / (count / length))).astype("int32") if xp is np else new * length // count
+        return Taps(xp.minimum(position, length - 1)[:, None], xp.ones((count, 1)))
     if interp == AREA:
         if shrinks:
             return _mean(new, length, count, longest or int(length), xp)
         return _grown(new, length, count, xp)
-    place = (new + 0.5) * (length / count) - 0.5
+    position = (new + 0.5) * (length / count) - 0.5
     if interp == LINEAR:
-        return _linear(place, length, xp)
-    low = xp.floor(place)
-    weights, reach = (_cubic(place - low, xp), 1) if interp == CUBIC else (_lanczos(place - low, xp), 3)
+        return _linear(position, length, xp)
+    low = xp.floor(position)
+    weights, reach = (_cubic(position - low, xp), 1) if interp == CUBIC else (_lanczos(position - low, xp), 3)
     index = low.astype("int32")[:, None] + xp.arange(-reach, reach + 2)
     return Taps(xp.clip(index, 0, length - 1), weights)
 

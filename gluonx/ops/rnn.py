@@ -21,7 +21,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops import cudnn
 from gluonx.ops.common import choose, filled, float_dtype, narrow, wide
-from gluonx.ops.recurrence import form_of, gru_loop, lstm_loop, simple_loop
+from gluonx.ops.recurrence import gru_loop, lstm_loop, simple_loop, step_layout
 from gluonx.ops.registry import Shape, register
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
@@ -169,7 +169,7 @@ def _mask(data: Array, lengths: Array | None) -> Array | None:
 
 def _one(x: Array, piece: Mapping[str, Array], name: str, states: list[Array], mask: Any, attrs: Any) -> list[Array]:
     """One layer in one direction: all outputs, and the last cell of an LSTM."""
-    walk, mode = (form_of(x.shape[1], attrs["state_size"]), name[0] == "r"), attrs["mode"]
+    walk, mode = (step_layout(x.shape[1], attrs["state_size"]), name[0] == "r"), attrs["mode"]
     wx, wh = piece[f"{name}_i2h_weight"], piece[f"{name}_h2h_weight"]
     bx, bh = piece[f"{name}_i2h_bias"], piece[f"{name}_h2h_bias"]
     if mode == "gru":

@@ -532,13 +532,13 @@ def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) 
     return cut(x, indices_or_sections, axis)
 
 
-def cut(x: Array, places: Sequence[int], axis: int) -> tuple[Array, ...]:
+def cut(x: Array, positions: Sequence[int], axis: int) -> tuple[Array, ...]:
     """Get the parts between places along an axis.
 
     A part that ends before it begins, or begins past the end, is empty.
     """
     n = x.shape[axis]
-    starts = [0, *[stop_index(p, n) for p in places]]
+    starts = [0, *[stop_index(p, n) for p in positions]]
     stops = [*starts[1:], n]
     return tuple([lax.slice_in_dim(x, a, max(a, b), axis=axis) for a, b in zip(starts, stops, strict=True)])
 

@@ -28,9 +28,9 @@ def _check(name: str, data: Array, rois: Array, pooled_size: Sequence[int]) -> t
     return size
 
 
-def _image(data: Array, place: Array) -> tuple[Array, Array]:
+def _image(data: Array, position: Array) -> tuple[Array, Array]:
     """Return the image of a region, and whether there is one."""
-    index = place.astype(jnp.int32)
+    index = position.astype(jnp.int32)
     image = lax.dynamic_index_in_dim(data, jnp.clip(index, 0, len(data) - 1), keepdims=False)
     return image, (index >= 0) & (index < len(data))
 
@@ -49,15 +49,15 @@ def _bins(low: Array, high: Array, count: int, length: int) -> Array:
     steps = jnp.arange(count, dtype=jnp.float32)
     start = jnp.clip(jnp.floor(steps * size).astype(jnp.int32) + low, 0, length)
     stop = jnp.clip(jnp.ceil((steps + 1) * size).astype(jnp.int32) + low, 0, length)
-    places = jnp.arange(length)[None]
-    return (places >= start[:, None]) & (places < stop[:, None])
+    positions = jnp.arange(length)[None]
+    return (positions >= start[:, None]) & (positions < stop[:, None])
 
 
 def _first(hit: Array) -> Array:
     """Return the first place along the last axis where `hit` holds; the axis' length if it holds nowhere."""
     length = hit.shape[-1]
-    places = lax.broadcasted_iota(jnp.int32, hit.shape, hit.ndim - 1)
-    return jnp.min(jnp.where(hit, places, length), -1)
+    positions = lax.broadcasted_iota(jnp.int32, hit.shape, hit.ndim - 1)
+    return jnp.min(jnp.where(hit, positions, length), -1)
 
 
 def _largest(image: Array, rows: Array, columns: Array) -> tuple[Array, Array]:
@@ -134,14 +134,14 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial
 # -- averages of samples --------------------------------------------------------------------------------------------
 
 
-def hat(places: Array, length: int) -> Array:
+def hat(positions: Array, length: int) -> Array:
     """Return the weights with which linear interpolation takes an axis at some places, shape (places, length).
 
     A place up to one beyond an end takes the end; one farther off takes nothing.
     """
-    inside = (places >= -1) & (places <= length)
-    near = jnp.clip(places, 0, length - 1)
-    weights = jnp.maximum(1 - jnp.abs(near[:, None] - jnp.arange(length, dtype=places.dtype)[None]), 0)
+    inside = (positions >= -1) & (positions <= length)
+    near = jnp.clip(positions, 0, length - 1)
+    weights = jnp.maximum(1 - jnp.abs(near[:, None] - jnp.arange(length, dtype=positions.dtype)[None]), 0)
     return jnp.where(inside[:, None], weights, 0)
 
 

@@ -28,11 +28,11 @@ def _need_images(name: str, x: Array) -> None:
 
 def _weights(old: int, new: int, align_corners: bool) -> np.ndarray:
     """Return the matrix (new, old) of linear interpolation along one axis."""
-    places = np.arange(new, dtype=np.float64)
+    positions = np.arange(new, dtype=np.float64)
     if align_corners:
-        source = places * ((old - 1) / (new - 1) if new > 1 else 0.0)
+        source = positions * ((old - 1) / (new - 1) if new > 1 else 0.0)
     else:
-        source = np.maximum((places + 0.5) * (old / new) - 0.5, 0)
+        source = np.maximum((positions + 0.5) * (old / new) - 0.5, 0)
     low = np.minimum(source.astype(np.int64), old - 1)
     high = np.minimum(low + 1, old - 1)
     share = source - low

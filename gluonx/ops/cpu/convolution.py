@@ -29,7 +29,7 @@ All of it wants the channels last, and what XLA transposes for one operation it 
 the same: so `gluonx.ops.cpu.channels_last` has what stands between convolutions computed with the channels last, too.
 Transposed convolutions have a module of their own, `gluonx.ops.cpu.transposed`.
 
-`convolve` chooses, by `lax.platform_dependent`: other platforms, and everything under `native_forms`
+`convolve` chooses, by `lax.platform_dependent`: other platforms, and everything under `native_operations`
 (as when exporting StableHLO), keep the native operation. A form is written in differentiable operations (shifts have a
 tangent of their own, see `shifts_of_tangent`), so that derivatives of any order, forward and backward mode and
 ``vmap`` go through it; only its inputs are kept for the gradient (`jax.checkpoint`), as of a native convolution.
@@ -55,16 +55,16 @@ from gluonx.ops.cpu.weight_gradient import by_products, products_pay
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
 __all__ = [
-    "FEW_PLACES",
-    "FORMS",
+    "FEW_POSITIONS",
+    "ALGORITHMS",
     "LARGEST",
     "MOST_TAPS",
     "convolve",
     "for_cpu",
-    "form_of",
-    "forms_in_force",
+    "algorithm_of",
+    "lowering_in_force",
     "native",
-    "native_forms",
+    "native_operations",
     "native_only",
     "of_tangents",
     "on_cpu",
@@ -73,8 +73,8 @@ __all__ = [
 ]
 
 MOST_TAPS = 64  # a larger kernel is not unrolled
-FEW_PLACES = 16  # results of so many places are tiny
-_MANY_PLACES = 256  # a matrix product for each image pays from here on
+FEW_POSITIONS = 16  # results of so many places are tiny
+_MANY_POSITIONS = 256  # a matrix product for each image pays from here on
 LARGEST = 1 << 26  # elements of an array of patches
 _LARGE = 1 << 22  # the same where it can be done without
 _SMALL = 1 << 23  # so many multiplications are left to one thread
@@ -83,12 +83,12 @@ _LONE_ROWS = jax.__version_info__ < (
     11,
 )  # whether threads share a row of an image, but not the rows (see `_bands_of`)
 
-_native_only: ContextVar[bool] = ContextVar("gluonx_native_forms", default=False)
-_for_cpu: ContextVar[bool] = ContextVar("gluonx_forms_for_a_cpu", default=False)
+_native_only: ContextVar[bool] = ContextVar("gluonx_native_operations", default=False)
+_for_cpu: ContextVar[bool] = ContextVar("gluonx_for_a_cpu", default=False)
 
 
 @contextlib.contextmanager
-def native_forms(on: bool = True) -> Iterator[None]:
+def native_operations(on: bool = True) -> Iterator[None]:
     """Within, what is traced keeps the native operations, on a CPU too; or, with ``on=False``, does not."""
     token = _native_only.set(on)
     try:
@@ -98,7 +98,7 @@ def native_forms(on: bool = True) -> Iterator[None]:
 
 
 def native_only() -> bool:
-    """Return whether `native_forms` is in force."""
+    """Return whether `native_operations` is in force."""
     return _native_only.get()
 
 
@@ -112,18 +112,18 @@ def for_cpu(on: bool = True) -> Iterator[None]:
         _for_cpu.reset(token)
 
 
-def forms_in_force() -> tuple[bool, bool]:
-    """Return whether `native_forms` and `for_cpu` are in force: what is traced under the same is the same."""
+def lowering_in_force() -> tuple[bool, bool]:
+    """Return whether `native_operations` and `for_cpu` are in force: what is traced under the same is the same."""
     return _native_only.get(), _for_cpu.get()
 
 
-def on_cpu(form: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) -> Any:
-    """``form(*arrays)`` on a CPU, ``usual(*arrays)`` elsewhere and under `native_forms`."""
+def on_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) -> Any:
+    """``ours(*arrays)`` on a CPU, ``usual(*arrays)`` elsewhere and under `native_operations`."""
     if native_only():
         return usual(*arrays)
     if _for_cpu.get():
-        return form(*arrays)
-    return lax.platform_dependent(*arrays, cpu=form, default=usual)
+        return ours(*arrays)
+    return lax.platform_dependent(*arrays, cpu=ours, default=usual)
 
 
 def of_tangents(
@@ -134,7 +134,7 @@ def of_tangents(
     return sum(parts[1:], parts[0]) if parts else jnp.zeros_like(y)
 
 
-def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
+def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     """Return the form of a convolution on a CPU: 'native', 'bands', 'patches', 'product', 'rows', 'taps' or 'shifts'.
 
     Parameters
@@ -146,7 +146,7 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
     --------
     >>> def tell(x, weight, groups=1):
     ...     same = Geometry("NCHW", (1, 1), (1, 1), (1, 1), groups)
-    ...     return form_of(jnp.ones(x), jnp.ones(weight), same)
+    ...     return algorithm_of(jnp.ones(x), jnp.ones(weight), same)
     >>> tell((1, 8, 9, 9), (8, 8, 3, 3)), tell((1, 8, 2, 2), (8, 8, 3, 3))
     ('native', 'patches')
     >>> tell((1, 8, 30, 30), (8, 8, 1, 1)), tell((1, 8, 2, 2), (8, 8, 1, 1))
@@ -160,19 +160,19 @@ def form_of(x: Any, weight: Any, geometry: Geometry) -> str:
         return "native"
     if geometry.groups > 1 and geometry.groups == x.shape[geometry.channel]:
         return "shifts"
-    places = geometry.places(x.shape, kernel)
+    positions = geometry.positions(x.shape, kernel)
     if geometry.groups > 1:
-        return "patches" if patches_size(x.shape, geometry, places, taps) <= _LARGE else "taps"
+        return "patches" if patches_size(x.shape, geometry, positions, taps) <= _LARGE else "taps"
     if taps == 1:
-        many = math.prod(places) >= _MANY_PLACES
+        many = math.prod(positions) >= _MANY_POSITIONS
         return "native" if geometry.channel != 1 else "product" if many else "rows"
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
-    longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), places, strict=True))
-    results = math.prod(places)
-    few = results <= FEW_PLACES and x.shape[0] * results <= x.shape[geometry.channel]
+    longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), positions, strict=True))
+    results = math.prod(positions)
+    few = results <= FEW_POSITIONS and x.shape[0] * results <= x.shape[geometry.channel]
     if not (longer or few):
         return "bands" if _bands_of(x, weight, geometry) else "native"
-    return "patches" if patches_size(x.shape, geometry, places, taps) <= LARGEST else "native"
+    return "patches" if patches_size(x.shape, geometry, positions, taps) <= LARGEST else "native"
 
 
 def _grouped(x: Array, axis: int, groups: int) -> Array:
@@ -271,7 +271,7 @@ def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
         return 0
     kernel = geometry.spatial(weight.shape)
     filters, depth = weight.shape[0], x.shape[geometry.channel] * math.prod(kernel)
-    high, wide = geometry.places(x.shape, kernel)
+    high, wide = geometry.positions(x.shape, kernel)
     if _pieces(wide, filters, depth) > 1 or x.shape[0] * high * wide * filters * depth < _SMALL:
         return 0
     for bands in (1, 2, 4, 8):
@@ -309,7 +309,7 @@ def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
     bands = _bands_of(x, weight, geometry)
     at, kernel = geometry.channel, geometry.spatial(weight.shape)
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
-    high, wide = geometry.places(x.shape, kernel)
+    high, wide = geometry.positions(x.shape, kernel)
     (up, right), (down, across) = geometry.pad, geometry.stride
     rows = (high // bands - 1) * down + reach[0]
     x = jnp.moveaxis(x, at, -1)
@@ -373,9 +373,9 @@ def _shifts_by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
     """
     kernel = geometry.spatial(weight.shape)
     axes = geometry.axes
-    places = geometry.places(x.shape, kernel)
+    positions = geometry.positions(x.shape, kernel)
     lengths = [
-        n + d * (k - 1) // s for n, k, d, s in zip(places, kernel, geometry.dilate, geometry.stride, strict=True)
+        n + d * (k - 1) // s for n, k, d, s in zip(positions, kernel, geometry.dilate, geometry.stride, strict=True)
     ]
     config = [(0, 0, 0)] * x.ndim
     for axis, length, stride, pad in zip(axes, lengths, geometry.stride, geometry.pad, strict=True):
@@ -385,16 +385,16 @@ def _shifts_by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
     for axis, stride in zip(axes, geometry.stride, strict=True):
         steps[axis] = stride
     images, cuts = [], []
-    for place in itertools.product(*map(range, kernel)):
+    for position in itertools.product(*map(range, kernel)):
         start, cut = [0] * x.ndim, [0] * x.ndim
-        for axis, at, dilate in zip(axes, place, geometry.dilate, strict=True):
+        for axis, at, dilate in zip(axes, position, geometry.dilate, strict=True):
             cut[axis], start[axis] = divmod(at * dilate, steps[axis])
         images.append(lax.slice(padded, start, padded.shape, steps))
         cuts.append(cut)
     total: Array | None = None
     for part, cut in zip(_weighted(images, weight, geometry), cuts, strict=True):
         stop = list(part.shape)
-        for axis, count in zip(axes, places, strict=True):
+        for axis, count in zip(axes, positions, strict=True):
             stop[axis] = cut[axis] + count
         part = lax.slice(part, cut, stop)
         total = part if total is None else total + part
@@ -412,16 +412,16 @@ def shifts_of_tangent(x: Array, weight: Array, geometry: Geometry) -> Array:
     axes = geometry.axes
     zero = jnp.zeros((), wide(x).dtype)
     images = []
-    for place in itertools.product(*map(range, kernel)):
+    for position in itertools.product(*map(range, kernel)):
         config = [(0, 0, 0)] * x.ndim
-        for axis, k, at, dilate in zip(axes, kernel, place, geometry.dilate, strict=True):
+        for axis, k, at, dilate in zip(axes, kernel, position, geometry.dilate, strict=True):
             config[axis] = ((k - 1 - at) * dilate, at * dilate, 0)
         images.append(lax.pad(wide(x), zero, config))
     total = _weighted_sum(images, weight, geometry)
     config, steps = [(0, 0, 0)] * x.ndim, [1] * x.ndim
-    places = geometry.places(x.shape, kernel)
+    positions = geometry.positions(x.shape, kernel)
     for axis, k, dilate, stride, pad, count in zip(
-        axes, kernel, geometry.dilate, geometry.stride, geometry.pad, places, strict=True
+        axes, kernel, geometry.dilate, geometry.stride, geometry.pad, positions, strict=True
     ):
         config[axis] = (pad - (k - 1) * dilate, (count - 1) * stride + 1 - x.shape[axis] - pad, 0)
         steps[axis] = stride
@@ -441,7 +441,7 @@ def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any
     return y, narrow(total, y.dtype)
 
 
-FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
+ALGORITHMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
     "patches": _patches,
     "product": _product_of_images,
     "taps": _taps,
@@ -450,21 +450,21 @@ FORMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
 }
 
 
-def recomputed(form: Callable[..., Array]) -> Callable[..., Array]:
+def recomputed(algorithm: Callable[..., Array]) -> Callable[..., Array]:
     """Return the form, with nothing saved for the gradient but its inputs.
 
     A program that holds both directions finds the patches of the forward again, as nothing keeps XLA from seeing that
     they are the same.
     """
-    return jax.checkpoint(form, prevent_cse=False)
+    return jax.checkpoint(algorithm, prevent_cse=False)
 
 
 def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Return a convolution of arrays of one element type, without bias; shapes are the caller's to check."""
-    form = form_of(x, weight, geometry)
-    if native_only() or (form == "native" and not products_pay(x, weight, geometry)):
+    algorithm = algorithm_of(x, weight, geometry)
+    if native_only() or (algorithm == "native" and not products_pay(x, weight, geometry)):
         return native(x, weight, geometry)
-    if form in ("native", "bands"):
+    if algorithm in ("native", "bands"):
         return _by_library(x, weight, geometry)
-    compute = recomputed(lambda x, weight: FORMS[form](x, weight, geometry))
+    compute = recomputed(lambda x, weight: ALGORITHMS[algorithm](x, weight, geometry))
     return on_cpu(compute, functools.partial(native, geometry=geometry), x, weight)

@@ -1,8 +1,8 @@
-"""A jaxpr with the forms for a CPU left out.
+"""A jaxpr without the lowerings that are only for XLA on a CPU.
 
-What a block's forward was traced to holds, beside each native operation, the form of it for XLA on a CPU
-(:func:`gluonx.ops.cpu.convolution.on_cpu`). NumPy needs the native one alone, and to differentiate the other as well
-takes JAX most of the time of a first step. So under `native_forms` a traced forward is traced on by what stands here.
+The jaxpr of a block's forward holds some operations twice: the native operation, and its lowering for a CPU
+(:func:`gluonx.ops.cpu.convolution.on_cpu`). NumPy needs only the native one, and differentiating the other one too
+takes JAX most of the time of a first step. So under `native_operations` this module removes it from a traced forward.
 """
 
 from __future__ import annotations

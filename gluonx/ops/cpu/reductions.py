@@ -1,7 +1,7 @@
 """Forms of reductions, running sums and orders that are fast on a CPU.
 
 `gluonx.ops.cpu.convolution` holds the convolutions. What is here was found by the sweep of `benchmarks/ops.py` (jax
-0.10, two cores) and is chosen by static shapes; other platforms and everything under `native_forms` keep XLA's own
+0.10, two cores) and is chosen by static shapes; other platforms and everything under `native_operations` keep XLA's own
 operation.
 
 - Over leading axes. XLA sums well while at most 16384 elements remain, and else by a loop that misses the cache at
@@ -9,7 +9,7 @@ operation.
   of what is broadcast along leading axes is such a sum: that of a bias of 30522 words, or of the embedding of places.
   `total` is a matrix product with ones, `largest` a loop over rows, and `spread` broadcasts so that its transpose is
   the product.
-- The place of the largest element. XLA carries pairs of value and place through a scalar loop; `largest_place` takes
+- The place of the largest element. XLA carries pairs of value and place through a scalar loop; `largest_position` takes
   the maximum first, and then the least place that has it, both with vectors.
 - Running sums and products. XLA combines windows; `running` goes along the axis with all other elements side by side.
 - Sorting. Floats are compared by a comparator that knows NaN and the sign of zero; as whole numbers of the same order
@@ -33,7 +33,7 @@ from gluonx.ops.common import narrow, wide
 from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.geometry import known
 
-__all__ = ["folded", "largest", "largest_place", "ordered", "running", "softmax", "spread", "total"]
+__all__ = ["folded", "largest", "largest_position", "ordered", "running", "softmax", "spread", "total"]
 
 _FEW = 16384  # elements that may remain of a sum over leading axes
 _SHORT_ROW = 1024  # of a softmax whose result is kept, and of a row whose largest place is found at once
@@ -133,7 +133,7 @@ def largest(x: Array, axes: tuple[int, ...], keepdims: bool, smallest: bool = Fa
     return on_cpu(rows, native, x)
 
 
-def largest_place(x: Array, axis: int, keepdims: bool, smallest: bool = False) -> Array:
+def largest_position(x: Array, axis: int, keepdims: bool, smallest: bool = False) -> Array:
     """Return the place of the first largest element along an axis, or of the first NaN: int32."""
     native = functools.partial(jnp.argmin if smallest else jnp.argmax, axis=axis, keepdims=keepdims)
     if not _floating(x) or not known(x.shape):
@@ -145,24 +145,24 @@ def largest_place(x: Array, axis: int, keepdims: bool, smallest: bool = False) -
     def without_nan(x: Array) -> Array:
         x = -x if smallest else x
         if length > _SHORT_ROW and behind == 1:  # row by row, which stays in the cache
-            found = lax.map(lambda row: _place(row, 0), x.reshape(-1, length)).reshape(*x.shape[:-1], 1)
+            found = lax.map(lambda row: _position(row, 0), x.reshape(-1, length)).reshape(*x.shape[:-1], 1)
         else:
-            found = _place(x, axis)
+            found = _position(x, axis)
         return found if keepdims else found.squeeze(axis)
 
-    def form(x: Array) -> Array:
+    def ours(x: Array) -> Array:
         # XLA's maximum over many elements loses NaN on a CPU, its sum does not.
         some_nan = jnp.isnan(jnp.sum(wide(x)))
         return lax.cond(some_nan, lambda x: native(x).astype(jnp.int32), without_nan, x)
 
-    return on_cpu(form, lambda x: native(x).astype(jnp.int32), x)
+    return on_cpu(ours, lambda x: native(x).astype(jnp.int32), x)
 
 
-def _place(x: Array, axis: int) -> Array:
+def _position(x: Array, axis: int) -> Array:
     """Of each vector along an axis, which stays; places are counted in floats, whose minimum takes vectors."""
     best = jnp.max(x, axis, keepdims=True)
-    places = lax.broadcasted_iota(jnp.float32, x.shape, axis)
-    return jnp.min(jnp.where(x == best, places, x.shape[axis]), axis, keepdims=True).astype(jnp.int32)
+    positions = lax.broadcasted_iota(jnp.float32, x.shape, axis)
+    return jnp.min(jnp.where(x == best, positions, x.shape[axis]), axis, keepdims=True).astype(jnp.int32)
 
 
 def running(x: Array, axis: int, product: bool = False) -> Array:
@@ -173,7 +173,7 @@ def running(x: Array, axis: int, product: bool = False) -> Array:
     if not 2 < x.shape[axis] <= _LONGEST_LOOP or x.size < x.shape[axis] * _SIDE_BY_SIDE:
         return native(x)
 
-    def form(x: Array) -> Array:
+    def ours(x: Array) -> Array:
         rows = jnp.moveaxis(wide(x), axis, 0)
 
         def step(so_far: Array, row: Array) -> tuple[Array, Array]:
@@ -183,18 +183,18 @@ def running(x: Array, axis: int, product: bool = False) -> Array:
         first = jnp.full(rows.shape[1:], 1 if product else 0, rows.dtype)
         return narrow(jnp.moveaxis(lax.scan(step, first, rows)[1], 0, axis), x.dtype)
 
-    return on_cpu(form, native, x)
+    return on_cpu(ours, native, x)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _ordered(x: Array, axis: int) -> Array:
-    def form(x: Array) -> Array:
+    def ours(x: Array) -> Array:
         # The bits of floats are ordered as whole numbers, but that those of negative ones run backwards.
         bits = lax.bitcast_convert_type(jnp.where(jnp.isnan(x), jnp.float32(jnp.nan), x), jnp.int32)
         rank = lax.sort(jnp.where(bits < 0, bits ^ 0x7FFFFFFF, bits), dimension=axis, is_stable=False)
         return lax.bitcast_convert_type(jnp.where(rank < 0, rank ^ 0x7FFFFFFF, rank), jnp.float32)
 
-    return on_cpu(form, lambda x: jnp.sort(x, axis), x)
+    return on_cpu(ours, lambda x: jnp.sort(x, axis), x)
 
 
 @_ordered.defjvp

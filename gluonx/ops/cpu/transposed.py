@@ -34,11 +34,11 @@ from jax import Array, lax
 
 from gluonx.ops.common import narrow
 from gluonx.ops.cpu.convolution import (
-    FEW_PLACES,
-    FORMS,
+    ALGORITHMS,
+    FEW_POSITIONS,
     LARGEST,
     MOST_TAPS,
-    form_of,
+    algorithm_of,
     native,
     native_only,
     of_tangents,
@@ -48,14 +48,14 @@ from gluonx.ops.cpu.convolution import (
 )
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
-__all__ = ["deconvolve", "transposed_form_of"]
+__all__ = ["deconvolve", "transposed_algorithm_of"]
 
 Shape = tuple[int, ...]
 
 _MOST_PADDING = 4  # phases pad the products; more than this many times their size would not pay
 
 
-def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
+def transposed_algorithm_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
     """Return the form of a deconvolution on a CPU.
 
     Parameters
@@ -73,7 +73,7 @@ def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Seque
     Examples
     --------
     >>> def tell(x, weight, out, stride=(2, 2), pad=(1, 1)):
-    ...     return transposed_form_of(jnp.ones(x), jnp.ones(weight), Geometry("NCHW", stride, (1, 1), pad, 1), out)
+    ...     return transposed_algorithm_of(jnp.ones(x), jnp.ones(weight), Geometry("NCHW", stride, (1, 1), pad, 1), out)
     >>> tell((1, 8, 9, 9), (8, 4, 4, 4), (1, 4, 18, 18)), tell((1, 8, 4, 4), (8, 4, 4, 4), (1, 4, 8, 8))
     ('transpose', 'phases')
     >>> tell((1, 8, 9, 9), (8, 4, 2, 2), (1, 4, 18, 18), pad=(0, 0))
@@ -81,22 +81,22 @@ def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Seque
     """
     kernel = geometry.spatial(weight.shape)
     taps = math.prod(kernel)
-    if not known([*x.shape, *out_shape]) or geometry.places(out_shape, kernel) != geometry.spatial(x.shape):
+    if not known([*x.shape, *out_shape]) or geometry.positions(out_shape, kernel) != geometry.spatial(x.shape):
         return "native"
     if 0 in x.shape or not jnp.issubdtype(x.dtype, jnp.floating):
         return "native"
-    form = form_of(jax.ShapeDtypeStruct(tuple(out_shape), x.dtype), weight, geometry)
-    places = geometry.spatial(x.shape)
-    fits = taps <= MOST_TAPS and patches_size(out_shape, geometry, places, taps) <= LARGEST
+    algorithm = algorithm_of(jax.ShapeDtypeStruct(tuple(out_shape), x.dtype), weight, geometry)
+    positions = geometry.spatial(x.shape)
+    fits = taps <= MOST_TAPS and patches_size(out_shape, geometry, positions, taps) <= LARGEST
     if geometry.groups > 1 or taps == 1:
-        return "patches" if form == "native" and fits and taps > 1 else form
-    apart = all(m == 1 or k == s for m, k, s in zip(places, kernel, geometry.stride, strict=True))
+        return "patches" if algorithm == "native" and fits and taps > 1 else algorithm
+    apart = all(m == 1 or k == s for m, k, s in zip(positions, kernel, geometry.stride, strict=True))
     if fits and apart and not any(geometry.pad) and set(geometry.dilate) == {1}:
         return "blocks"
-    if form == "patches" or (fits and math.prod(places) <= FEW_PLACES):
-        reaches = _reaches(geometry, kernel, places, out_shape)
-        padded = math.prod(m + r.low + r.high for m, r in zip(places, reaches, strict=True))
-        return "phases" if padded <= _MOST_PADDING * math.prod(places) else "patches"
+    if algorithm == "patches" or (fits and math.prod(positions) <= FEW_POSITIONS):
+        reaches = _reaches(geometry, kernel, positions, out_shape)
+        padded = math.prod(m + r.low + r.high for m, r in zip(positions, reaches, strict=True))
+        return "phases" if padded <= _MOST_PADDING * math.prod(positions) else "patches"
     return "transpose"
 
 
@@ -115,23 +115,23 @@ def deconvolve(
     usual : callable
         The usual form, of `x` and `weight`.
     """
-    form, out_shape = transposed_form_of(x, weight, geometry, out_shape), tuple(out_shape)
-    if form == "native" or native_only():
+    algorithm, out_shape = transposed_algorithm_of(x, weight, geometry, out_shape), tuple(out_shape)
+    if algorithm == "native" or native_only():
         return usual(x, weight)
-    if form == "transpose":
+    if algorithm == "transpose":
         # Without `platform_dependent`: where a backward pass is a program of its own, the platform's number is an input
         # of it, and XLA comes to what that chooses too late to give the convolutions in it to its library.
         return _transpose(x, weight, geometry, out_shape)
-    compute = recomputed(lambda x, weight: _of_form(form, x, weight, geometry, out_shape))
+    compute = recomputed(lambda x, weight: _of_algorithm(algorithm, x, weight, geometry, out_shape))
     return on_cpu(compute, usual, x, weight)
 
 
-def _of_form(form: str, x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
-    if form == "blocks":
+def _of_algorithm(algorithm: str, x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
+    if algorithm == "blocks":
         return _blocks(x, weight, geometry, out_shape)
-    if form == "phases":
+    if algorithm == "phases":
         return _phases(x, weight, geometry, out_shape)
-    compute = shifts_of_tangent if form == "shifts" else FORMS[form]
+    compute = shifts_of_tangent if algorithm == "shifts" else ALGORITHMS[algorithm]
     return _transposed(lambda image: narrow(compute(image, weight, geometry), x.dtype), x, out_shape)
 
 
@@ -191,16 +191,16 @@ def _products(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def _side_by_side(
-    image: Array, places: Sequence[int], inner: Sequence[int], geometry: Geometry, out_shape: Shape
+    image: Array, positions: Sequence[int], inner: Sequence[int], geometry: Geometry, out_shape: Shape
 ) -> Array:
     """Neighbours put beside each other, and the whole cut or filled with zeros to `out_shape`.
 
-    `places` and `inner` are the axes of `image` that make one spatial axis each, the outer and the inner part.
+    `positions` and `inner` are the axes of `image` that make one spatial axis each, the outer and the inner part.
     """
-    together = [axis for pair in zip(places, inner, strict=True) for axis in pair]
+    together = [axis for pair in zip(positions, inner, strict=True) for axis in pair]
     (channel,) = set(range(1, image.ndim)) - set(together)
     order = [0, channel, *together] if geometry.channel == 1 else [0, *together, channel]
-    sizes = iter([image.shape[p] * image.shape[i] for p, i in zip(places, inner, strict=True)])
+    sizes = iter([image.shape[p] * image.shape[i] for p, i in zip(positions, inner, strict=True)])
     shape = [n if axis in (0, geometry.channel) else next(sizes) for axis, n in enumerate(out_shape)]
     image = image.transpose(order).reshape(shape)
     return lax.pad(image, jnp.zeros((), image.dtype), [(0, n - m, 0) for n, m in zip(out_shape, shape, strict=True)])
@@ -229,9 +229,9 @@ class _Reach(NamedTuple):
     high: int
 
 
-def _reaches(geometry: Geometry, kernel: Shape, places: Shape, out_shape: Sequence[int]) -> list[_Reach]:
+def _reaches(geometry: Geometry, kernel: Shape, positions: Shape, out_shape: Sequence[int]) -> list[_Reach]:
     found = []
-    sizes = zip(geometry.spatial(out_shape), kernel, places, *geometry[1:4], strict=True)
+    sizes = zip(geometry.spatial(out_shape), kernel, positions, *geometry[1:4], strict=True)
     for n, k, m, s, d, p in sizes:
         phases = [[(i, (e + p - d * i) // s) for i in range(k) if (e + p - d * i) % s == 0] for e in range(s)]
         shifts = [shift for phase in phases for _, shift in phase]
@@ -273,15 +273,15 @@ def _phases(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Ar
 def _convolution(image: Array, weight: Array, geometry: Geometry) -> Array:
     """Return the convolution as a product of the weight, as it lies in memory, and patches."""
     kernel = geometry.spatial(weight.shape)
-    places, views = geometry.places(image.shape, kernel), windows(image, kernel, geometry)
+    positions, views = geometry.positions(image.shape, kernel), windows(image, kernel, geometry)
     batch, filters = image.shape[0], weight.shape[0]
     matrix = weight.reshape(filters, -1)
     if geometry.channel == 1:
         patches = jnp.stack([jnp.swapaxes(view, 0, 1) for view in views], 1)
         y = _matrix_product(matrix, patches.reshape(matrix.shape[1], -1), (1, 0))
-        return jnp.swapaxes(y.reshape(filters, batch, *places), 0, 1)
+        return jnp.swapaxes(y.reshape(filters, batch, *positions), 0, 1)
     patches = jnp.stack(views, -2).reshape(-1, matrix.shape[1])
-    return _matrix_product(patches, matrix, (1, 1)).reshape(batch, *places, filters)
+    return _matrix_product(patches, matrix, (1, 1)).reshape(batch, *positions, filters)
 
 
 @functools.partial(_phases.defjvp, symbolic_zeros=True)

@@ -42,7 +42,7 @@ from gluonx.ops.geometry import Geometry, known
 __all__ = ["by_products", "products_pay"]
 
 _BAND = 4096  # places of a band: its images and gradients, shifted, fit into the caches of one core
-_FEW_PLACES = 1024  # images are put together up to here
+_FEW_POSITIONS = 1024  # images are put together up to here
 _FEW_FILTERS = 16  # XLA's own form has a column for each, and takes two to ten times as long with so few
 _FEW, _MANY = (16, 1 << 25), (64, 1 << 29)  # channels and multiplications, with so few filters and with more
 
@@ -59,7 +59,7 @@ def products_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
         return False
     kernel, channels, filters = geometry.spatial(weight.shape), x.shape[geometry.channel], weight.shape[0]
     taps = math.prod(kernel)
-    work = x.shape[0] * math.prod(geometry.places(x.shape, kernel)) * taps * channels * filters
+    work = x.shape[0] * math.prod(geometry.positions(x.shape, kernel)) * taps * channels * filters
     few = filters <= _FEW_FILTERS
     least_channels, least_work = _FEW if few else _MANY
     # The image of a U-Net's decoder, joined of two, gained alone and lost in the net.
@@ -75,7 +75,7 @@ def _largest(n: int, most: int) -> int:
 def _band(batch: int, high: int, long: int, margin: int, same: bool) -> tuple[int, int]:
     """Return how many images, and how many rows of each, make a band; all rows where they cannot be shared out."""
     if high * long <= _BAND:
-        return _largest(batch, _FEW_PLACES // (high * long)), high
+        return _largest(batch, _FEW_POSITIONS // (high * long)), high
     rows = _largest(high, _BAND // long)
     return 1, rows if same and 0 <= margin <= rows else high
 
@@ -90,7 +90,7 @@ def by_products(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Compute a convolution, written such that its transpose with respect to `weight` is the products."""
     at, (down, across), dtype = geometry.channel, geometry.dilate, x.dtype
     (tall, broad), (up, right) = geometry.spatial(weight.shape), geometry.pad
-    high, long = geometry.places(x.shape, (tall, broad))
+    high, long = geometry.positions(x.shape, (tall, broad))
     x, weight = jnp.moveaxis(x, at, -1), wide(jnp.moveaxis(weight, at, -1))
     batch, rows, columns, channels = x.shape
     filters, reach = weight.shape[0], (tall - 1) * down

@@ -140,10 +140,10 @@ class Block:
 
     def __init__(self, jaxpr: Any, lengths: Lengths | None = None) -> None:
         flat = Flat(lengths)
-        places, outs = flat.closed(jaxpr)
+        registers, outs = flat.closed(jaxpr)
         self.steps, self.cost, self.nbytes = _lower(flat, outs)
         self.outs = outs
-        self.rest = [flat.known.get(i) for i in range(len(places), len(flat.specs))]
+        self.rest = [flat.known.get(i) for i in range(len(registers), len(flat.specs))]
 
     @classmethod
     def of(cls, steps: list[Step], outs: list[int], rest: list[Any], cost: float, nbytes: float) -> Block:
@@ -215,10 +215,10 @@ class Flat:
         """Take in a closed jaxpr; return the places of its inputs and of its results."""
         if jaxpr.effects:
             raise Unsupported(f"effects: {jaxpr.effects}")
-        places = [self.place(_spec(v.aval)) for v in jaxpr.jaxpr.invars]
-        return places, self.inline(jaxpr.jaxpr, [self.constant(c) for c in jaxpr.consts], places)
+        registers = [self.new_register(_spec(v.aval)) for v in jaxpr.jaxpr.invars]
+        return registers, self.inline(jaxpr.jaxpr, [self.constant(c) for c in jaxpr.consts], registers)
 
-    def place(self, spec: Spec, value: Any = None) -> int:
+    def new_register(self, spec: Spec, value: Any = None) -> int:
         """Return a new place, of a constant where there is a `value`."""
         if self.lengths is not None and not spec.is_known:
             spec = self.lengths.spec(spec)
@@ -231,9 +231,9 @@ class Flat:
         """Return the place of a constant of a jaxpr."""
         if not isinstance(getattr(value, "dtype", np.dtype(float)), np.dtype):  # a key
             spec = _spec(jax.typeof(value))
-            return self.place(spec, np.asarray(jax.random.key_data(value)))
+            return self.new_register(spec, np.asarray(jax.random.key_data(value)))
         array = np.asarray(value)
-        return self.place(Spec(array.shape, array.dtype), array)
+        return self.new_register(Spec(array.shape, array.dtype), array)
 
     def inline(self, jaxpr: core.Jaxpr, consts: Sequence[int], args: Sequence[int]) -> list[int]:
         """Take in the equations of a jaxpr; return the places of its results."""
@@ -243,7 +243,7 @@ class Flat:
         def read(atom: Any) -> int:
             if isinstance(atom, core.Literal):
                 spec = _spec(atom.aval)
-                return self.place(spec, np.asarray(atom.val, spec.dtype))
+                return self.new_register(spec, np.asarray(atom.val, spec.dtype))
             return env[atom]
 
         for eqn in jaxpr.eqns:
@@ -266,7 +266,7 @@ class Flat:
             return self.called(jax.make_jaxpr(made.expand)(*made.in_avals), ins)
         if name == "platform_index":
             chosen = np.asarray(default_branch(params["platforms"]), np.int32)
-            return [self.place(_spec(eqn.outvars[0].aval), chosen)]
+            return [self.new_register(_spec(eqn.outvars[0].aval), chosen)]
         if name == "cond" and ins[0] in self.known:
             branches = params["branches"]
             chosen = min(max(int(self.known[ins[0]]), 0), len(branches) - 1)
@@ -278,7 +278,7 @@ class Flat:
             return self.called(jaxprs.solve, [*given, *ins[sum(lengths) :]])
         if self.lengths is not None:
             params = self.lengths.params(params)
-        outs = [self.place(_spec(v.aval)) for v in eqn.outvars]
+        outs = [self.new_register(_spec(v.aval)) for v in eqn.outvars]
         if name == "convert_element_type" and self.specs[ins[0]].dtype == self.specs[outs[0]].dtype:
             return ins
         self.nodes.append(Node(name, params, ins, outs))
@@ -381,25 +381,25 @@ def thin_broadcasts(
     """Broadcasts whose readers broadcast by themselves, with the shape before it."""
     makers = {n.outs[0]: n for n in nodes if n.name == "broadcast_in_dim" and not flat.specs[n.outs[0]].key}
     thin = {}
-    for place, node in makers.items():
+    for register, node in makers.items():
         if (
-            place not in outs
+            register not in outs
             and len(node.ins) == 1
-            and all(_broadcasts(flat, makers, place, n) for n in readers[place])
+            and all(_broadcasts(flat, makers, register, n) for n in readers[register])
         ):
             before = flat.specs[node.ins[0]].shape
-            shape = [1] * len(flat.specs[place].shape)
+            shape = [1] * len(flat.specs[register].shape)
             for axis, length in zip(node.params["broadcast_dimensions"], before, strict=True):
                 shape[axis] = length
-            thin[place] = tuple(shape) if before else ()
+            thin[register] = tuple(shape) if before else ()
     return thin
 
 
-def _broadcasts(flat: Flat, makers: dict[int, Node], place: int, node: Node) -> bool:
-    """Whether `node` computes the right shape even when `place`, and all else that was broadcast, is left thin."""
+def _broadcasts(flat: Flat, makers: dict[int, Node], register: int, node: Node) -> bool:
+    """Whether `node` computes the right shape even when `register`, and all else that was broadcast, is left thin."""
     if node.name not in elementwise.BROADCASTING:
         return False
-    full = [flat.specs[i].shape for i in node.ins if i != place and i not in makers]
+    full = [flat.specs[i].shape for i in node.ins if i != register and i not in makers]
     return flat.specs[node.outs[0]].shape in full
 
 
@@ -447,24 +447,24 @@ def freeing(sizes: Sequence[Any], steps: list[tuple[Step, Node]], outs: set[int]
         last.update(dict.fromkeys((*node.ins, *node.outs), number))
         made.update(node.outs)
     dead: dict[int, list[int]] = {}
-    for place, number in last.items():
-        if place in made and place not in outs and sizes[place] > _FREED:
-            dead.setdefault(number, []).append(place)
+    for register, number in last.items():
+        if register in made and register not in outs and sizes[register] > _FREED:
+            dead.setdefault(number, []).append(register)
     found: list[Step] = []
-    now = most = sum([size for place, size in enumerate(sizes) if place not in made])
+    now = most = sum([size for register, size in enumerate(sizes) if register not in made])
     for number, (step, node) in enumerate(steps):
         found.append(step)
-        now += sum([sizes[place] for place in node.outs])
+        now += sum([sizes[register] for register in node.outs])
         most = max(most, now)
         if number in dead:
             found.append(_letting_go(dead[number]))
-            now -= sum([sizes[place] for place in dead[number]])
+            now -= sum([sizes[register] for register in dead[number]])
     return found, most
 
 
-def _letting_go(places: list[int]) -> Step:
+def _letting_go(registers: list[int]) -> Step:
     def step(env: list[Any]) -> None:
-        for i in places:
+        for i in registers:
             env[i] = None
 
     return step

@@ -194,7 +194,7 @@ class Linker:
         self.steps: list[tuple[Callable[..., Any], list[int], list[int], float]] = []
         self.takes = 0
 
-    def place(self, nbytes: int) -> int:
+    def new_register(self, nbytes: int) -> int:
         """Return a new place."""
         self.nbytes.append(nbytes)
         return len(self.nbytes) - 1
@@ -203,17 +203,17 @@ class Linker:
         """Return the place of the next input."""
         assert self.takes == len(self.nbytes), "inputs come first"
         self.takes += 1
-        return self.place(nbytes)
+        return self.new_register(nbytes)
 
     def constant(self, array: np.ndarray) -> int:
         """Return the place of a constant."""
-        place = self.place(array.nbytes)
-        self.known[place] = array
-        return place
+        register = self.new_register(array.nbytes)
+        self.known[register] = array
+        return register
 
     def step(self, fn: Callable[..., Any], ins: list[int], nbytes: int, size: float) -> int:
         """Return the place of what a function gives of these places; it touches `size` elements."""
-        out = self.place(nbytes)
+        out = self.new_register(nbytes)
         self.steps.append((fn, ins, [out], size))
         return out
 
@@ -222,10 +222,10 @@ class Linker:
         fragment, nbytes = bound.fragment, self.nbytes
         at: dict[int, int] = dict(zip(fragment.ins, ins, strict=True))
 
-        def read(place: int) -> int:
-            found = at.get(place)
+        def read(register: int) -> int:
+            found = at.get(register)
             if found is None:  # what is no input and no result of a step is a constant
-                found = at[place] = self.constant(fragment.known[place])
+                found = at[register] = self.constant(fragment.known[register])
             return found
 
         for fn, node, cost in bound.steps:

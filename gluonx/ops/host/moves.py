@@ -88,21 +88,21 @@ def _stack(call: Call) -> Fn:
 @rule("unstack")
 def _unstack(call: Call) -> Fn:
     index = (slice(None),) * int(call.params["axis"])
-    places = [(*index, i) for i in range(len(call.outs))]
-    if len(places) == 1:
-        return lambda x: x[places[0]]
-    return lambda x: [x[place] for place in places]
+    positions = [(*index, i) for i in range(len(call.outs))]
+    if len(positions) == 1:
+        return lambda x: x[positions[0]]
+    return lambda x: [x[position] for position in positions]
 
 
 @rule("split")
 def _split(call: Call) -> Fn:
-    before, start, places = (slice(None),) * int(call.params["axis"]), 0, []
+    before, start, positions = (slice(None),) * int(call.params["axis"]), 0, []
     for size in call.params["sizes"]:
-        places.append((*before, slice(start, start + int(size))))
+        positions.append((*before, slice(start, start + int(size))))
         start += int(size)
-    if len(places) == 1:
+    if len(positions) == 1:
         return lambda x: x
-    return lambda x: [x[place] for place in places]
+    return lambda x: [x[position] for position in positions]
 
 
 @rule("tile")
@@ -235,10 +235,10 @@ class _Windows:
             raise call.unsupported(f"mode {mode}")
         self.checked = mode not in unchecked
         self.counted = {}  # operand axis -> index along a batch axis
-        for axis, place in zip(batching, batching_of_indices, strict=True):
+        for axis, position in zip(batching, batching_of_indices, strict=True):
             thin = [1] * len(self.batch)
-            thin[place] = self.batch[place]
-            self.counted[axis] = np.arange(self.batch[place]).reshape(thin)
+            thin[position] = self.batch[position]
+            self.counted[axis] = np.arange(self.batch[position]).reshape(thin)
 
     def starts(self, indices: Any) -> tuple[list[Any], Any]:
         """Return the clamped corner along each mapped axis, and where a window lies inside (None: everywhere)."""
@@ -287,8 +287,8 @@ def _gather(call: Call) -> Fn:
     in_order = [axis for axis in kept if axis in inner]
     full = (*batch, *[sizes[axis] for axis in kept])
     back = _unless_same((*range(len(batch)), *[len(batch) + inner.index(axis) for axis in in_order]))
-    batch_places = [i for i in range(rank) if i not in offsets]
-    final = _unless_same(tuple([(*batch_places, *offsets).index(i) for i in range(rank)]))
+    batch_positions = [i for i in range(rank) if i not in offsets]
+    final = _unless_same(tuple([(*batch_positions, *offsets).index(i) for i in range(rank)]))
     fill = _fill_value(call) if windows.checked else None
     thin = (*batch, *(1,) * len(kept))
     call.cost += call.ins[1].size
@@ -379,11 +379,11 @@ def _scatter(call: Call) -> Fn:
     left_out = {*numbers.inserted_window_dims, *batching}
     kept = [axis for axis in range(rank) if axis not in left_out]
     sizes = [1] * rank
-    for axis, place in zip(kept, window_dims, strict=True):
-        sizes[axis] = call.ins[2].shape[place]
+    for axis, position in zip(kept, window_dims, strict=True):
+        sizes[axis] = call.ins[2].shape[position]
     windows = _Windows(call, mapped, batching, numbers.scatter_indices_batching_dims, sizes, (_CLIP,))
-    batch_places = [i for i in range(len(call.ins[2].shape)) if i not in window_dims]
-    order = (*batch_places, *window_dims)
+    batch_positions = [i for i in range(len(call.ins[2].shape)) if i not in window_dims]
+    order = (*batch_positions, *window_dims)
     moved = order != tuple(range(len(order)))
     # Places in the flattened operand: the corner of a window and the way from it to each of its elements.
     strides = [math.prod(shape[axis + 1 :]) for axis in range(rank)]
@@ -416,11 +416,11 @@ def _scatter(call: Call) -> Fn:
         if inside is not None:
             inside = inside.reshape(-1)
             corner, updates = corner[inside], updates[inside]
-        places = (corner[:, None] + within).reshape(-1)
+        positions = (corner[:, None] + within).reshape(-1)
         if combine is None:
-            out[places] = updates.reshape(-1)
+            out[positions] = updates.reshape(-1)
             return out.reshape(shape)
-        combine.at(out, places, updates.reshape(-1).astype(worker, copy=False))
+        combine.at(out, positions, updates.reshape(-1).astype(worker, copy=False))
         return out.reshape(shape).astype(dtype, copy=False)
 
     return run

@@ -108,7 +108,7 @@ def _conv_general_dilated(call: Call) -> Fn:
     # Groups of features or of batches: (group, batch, channels, ...) by (group, filters, channels, ...).
     total = groups * batch_groups
     per_batch, per_group = batch // batch_groups, filters // total
-    places = math.prod(outs)
+    positions = math.prod(outs)
     zero = np.zeros((), worker)
     # The product has (group, filter, batch, place); the result (batch, group, filter, place) in the order asked for.
     back = [0] * len(out_order)
@@ -116,8 +116,8 @@ def _conv_general_dilated(call: Call) -> Fn:
         back[axis] = position
     back_order = tuple(back)
     rounded = _rounded(call.dtype, worker)
-    columns = (total, terms, per_batch * places)
-    call.cost = call.outs[0].size * max(terms, 1) / 16 + per_batch * places * terms * total + call.ins[0].size
+    columns = (total, terms, per_batch * positions)
+    call.cost = call.outs[0].size * max(terms, 1) / 16 + per_batch * positions * terms * total + call.ins[0].size
 
     def run(x: Any, kernel_array: Any) -> Any:
         x, w = x.transpose(left_order), kernel_array.transpose(right_order)

@@ -1,9 +1,9 @@
-"""Pull-backs in NumPy: of an operator's inputs and the cotangent of its output, the cotangents of the inputs.
+"""Pull-backs in NumPy: they take an operator's inputs and the cotangent of its output, and give the inputs' cotangents.
 
-As a form (:mod:`gluonx.ops.host.forms`) is a matter of speed, so is one of these: it agrees with what JAX derives, and
-where it is left out, or says ``NotImplemented``, that is traced, which takes JAX some milliseconds at each new shape.
-They are of float32 and float64. Functions and sums are computed in double precision, products in the type of their
-operands; what was broadcast is summed.
+Like a NumPy kernel (:mod:`gluonx.ops.host.kernels`), a pull-back here only saves time: it gives the same numbers as the
+one that JAX derives. Where there is none, or where it returns ``NotImplemented``, JAX's is traced, which takes some
+milliseconds at each new shape. The ones here are for float32 and float64. Functions and sums are computed in double
+precision, products in the type of their operands. The cotangent of an operand that was broadcast is summed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gluonx.ops.common import axis_of
-from gluonx.ops.host.forms import Form, Work, converted, form, form_of
+from gluonx.ops.host.kernels import Kernel, Work, converted, kernel_of, numpy_kernel
 from gluonx.ops.registry import BoundOp, Lifted
 
-__all__ = ["PULLBACKS", "pullback_form"]
+__all__ = ["PULLBACKS", "pullback_kernel"]
 
 Array: TypeAlias = np.ndarray
 Way: TypeAlias = Callable[[], Array]
@@ -31,9 +31,9 @@ _FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
 PULLBACKS: dict[str, Rule] = {}
 
 
-def pullback_form(
+def pullback_kernel(
     op: Any, diff: tuple[int, ...], count: int, given: tuple[bool, ...]
-) -> tuple[Form, Work | None] | None:
+) -> tuple[Kernel, Work | None] | None:
     """Return the pull-back of `op` to the inputs `diff` of `count`, and what tells its work; None without one.
 
     ``given`` says which outputs have a cotangent: of an operator of several there is no pull-back here.
@@ -58,7 +58,7 @@ def pullback_form(
             outs.append(_summed(way(), inputs[i]))
         return tuple(outs)
 
-    forward = form_of(op)
+    forward = kernel_of(op)
     own = None if forward is None else forward[1]
 
     def work(*values: Array | None) -> int:
@@ -328,7 +328,7 @@ def _classes(pred: Array, label: Array, sample_weight: Array | None, attrs: dict
     return np.clip(found.reshape(pred.shape[:-1]), 0, pred.shape[-1] - 1)[..., None]
 
 
-@form("softmax_cross_entropy_loss", lambda pred, *_, **__: 4 * pred.size)
+@numpy_kernel("softmax_cross_entropy_loss", lambda pred, *_, **__: 4 * pred.size)
 def _cross_entropy(pred: Array, label: Array, sample_weight: Array | None = None, **attrs: Any) -> Any:
     classes = _classes(pred, label, sample_weight, attrs)
     if classes is None:

@@ -45,10 +45,10 @@ class _Sliding:
 
     def offsets(self) -> Iterator[tuple[slice, ...]]:
         """For each element of the window, row by row, the slice of the padded array that holds it of all windows."""
-        for place in itertools.product(*[range(n) for n in self.window]):
+        for position in itertools.product(*[range(n) for n in self.window]):
             yield tuple(
                 slice(i * d, i * d + (n - 1) * s + 1 if n else 0, s)
-                for i, d, n, s in zip(place, self.dilation, self.outs, self.strides, strict=True)
+                for i, d, n, s in zip(position, self.dilation, self.outs, self.strides, strict=True)
             )
 
     def view(self, x: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
@@ -132,8 +132,8 @@ class _Chosen:
         where = np.arange(math.prod(shape)).reshape(shape)
         if not sliding.plain:
             where = padded(sliding.full, where.dtype, sliding.config, shape)(where, -1)
-        self.places = [where[one] for one in self.slices]  # in the array that was not padded; -1 in the padding
-        self.inside = [None if (place >= 0).all() else place >= 0 for place in self.places]
+        self.positions = [where[one] for one in self.slices]  # in the array that was not padded; -1 in the padding
+        self.inside = [None if (position >= 0).all() else position >= 0 for position in self.positions]
 
     def __call__(self, x: Any) -> Any:
         """Return the place in the flattened operand that each window selects; -1 where it lies in the padding whole."""
@@ -141,14 +141,14 @@ class _Chosen:
         if self.first:
             best, chosen, start = np.full(self.sliding.outs, self.worst, self.worker), np.full(self.sliding.outs, -1), 0
         else:
-            best, chosen, start = np.array(x[self.slices[0]]), np.array(self.places[0]), 1
-        for one, place, inside in zip(self.slices[start:], self.places[start:], self.inside[start:], strict=True):
+            best, chosen, start = np.array(x[self.slices[0]]), np.array(self.positions[0]), 1
+        for one, position, inside in zip(self.slices[start:], self.positions[start:], self.inside[start:], strict=True):
             value = x[one]
             take = ~self.better(best, value)
             if self.first and inside is not None:
                 take &= inside
             np.copyto(best, value, where=take)
-            np.copyto(chosen, place, where=take)
+            np.copyto(chosen, position, where=take)
         return chosen
 
 
@@ -176,7 +176,7 @@ def _select_and_gather_add(call: Call) -> Fn:
     call.cost = float(call.outs[0].size * chosen.sliding.count * 3)
 
     def run(tangents: Any, operand: Any) -> Any:
-        places = chosen(operand)
-        return np.where(places < 0, np.zeros((), tangents.dtype), tangents.reshape(-1)[places])
+        positions = chosen(operand)
+        return np.where(positions < 0, np.zeros((), tangents.dtype), tangents.reshape(-1)[positions])
 
     return run
