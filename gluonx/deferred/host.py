@@ -492,7 +492,7 @@ def _may_be_interpreted(op: Operator) -> bool:
 
 def _interpreted(op: Operator, values: list[Any]) -> Any:
     """Return what interprets `op` on such values (None: compile it), and whether it returns a single array."""
-    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only where an operator has no form
+    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only if an operator has no NumPy kernel
 
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
     if type(op) is DerivedOp and op.within is not None:

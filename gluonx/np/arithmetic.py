@@ -70,7 +70,7 @@ def _unary(name: str) -> Any:
 
 
 def comparable(number: object, array: ndarray) -> Any:
-    """Get a Python integer that the integers of `array` cannot reach, as the infinity that compares with them alike."""
+    """Return a Python integer that is beyond the array's dtype as the infinity that compares in the same way."""
     if type(number) is not int or 0 <= number < 128:
         return number
     dtype = array.dtype
@@ -94,7 +94,7 @@ def _compare(name: str) -> Any:
 
 
 def _raised(x: Any, exponent: int) -> Any:
-    whole = exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact)  # of which jax.numpy takes no inverse
+    whole = exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact)  # jax.numpy takes no inverse of integers
     return ops.integer_power(x, exponent=exponent) if whole else jnp.power(x, exponent)
 
 

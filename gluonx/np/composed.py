@@ -1,6 +1,4 @@
-"""Functions that are made of others: in-place ones, those that call a user's function, and those that mix lists and
-arrays.
-"""
+"""Functions composed of others: in-place ones, those with a user's function, and those that mix lists and arrays."""
 
 from __future__ import annotations
 
@@ -42,10 +40,9 @@ _integer_power = get("integer_power")
 
 
 def power(x1: ArrayLike, x2: ArrayLike, out: ndarray | None = None, **kwargs: object) -> Any:
-    """`x1` to the power `x2`, elementwise.
+    """Return `x1` to the power `x2`, elementwise.
 
-    A whole number in Python's own type as the exponent is part of the program, and becomes multiplications; any other
-    exponent is a value.
+    A Python integer as the exponent is part of the program, and becomes multiplications; any other exponent is a value.
 
     Examples
     --------
@@ -65,12 +62,14 @@ _where = F.where
 
 
 def where(condition: Any, x: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
-    """Elements of `x` where `condition` holds and of `y` elsewhere; with `condition` alone, the indices where it holds.
+    """Return elements of `x` where `condition` is True and of `y` elsewhere.
+
+    With `condition` alone, the indices where it is True.
 
     Raises
     ------
     ValueError
-        If just one of `x` and `y` is given.
+        If only one of `x` and `y` is given.
 
     Examples
     --------
@@ -105,7 +104,7 @@ def _select(*arrays: Array) -> Array:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
-    """From each place the first choice whose condition holds there, else `default`."""
+    """Return for each position the element of the first choice whose condition is True there, else `default`."""
     if len(condlist) != len(choicelist):
         raise ValueError(f"np.select: {len(condlist)} conditions, but {len(choicelist)} choices.")
     return invoke(_select.bind(), tuple([as_leaf(v) for v in (*condlist, *choicelist, default)]))
@@ -121,10 +120,10 @@ def _choose(a: Array, *choices: Array, mode: str = "clip") -> Array:
 
 
 def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str = "raise") -> ndarray:
-    """Elements picked from `choices` by the indices `a`.
+    """Return elements picked from `choices` by the indices `a`.
 
-    With ``mode="raise"`` indices that are known raise if they are out of range; others take the nearest choice, since a
-    compiled program cannot raise.
+    With ``mode="raise"``, indices with known values raise if they are out of range; others take the nearest choice,
+    since a compiled program cannot raise.
 
     Raises
     ------
@@ -138,7 +137,7 @@ def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str
 
 
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: object, **kw: object) -> ndarray:
-    """Another function of `x` (or another number) wherever another condition holds."""
+    """Return `x` with another function (or number) applied wherever another condition is True."""
     x = asarray(x)
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
@@ -185,7 +184,7 @@ def einsum(
 
 
 def einsum_path(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Any:
-    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are looked at."""
+    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are used."""
     return onp.einsum_path(subscripts, *[onp.empty(onp.shape(o), onp.float32) for o in operands], optimize=optimize)
 
 
@@ -306,7 +305,7 @@ def _all_equivalent(a: Array, b: Array) -> Array:
 
 
 def _answer(flag: ndarray) -> Any:
-    """Return a bool; in a traced block, where there are no values, the traced one."""
+    """Return a bool; in a traced block, which has no values, the traced boolean."""
     return flag if isinstance(flag.value, Tracer) else bool(flag)
 
 
@@ -329,7 +328,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
-    """`arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) names.
+    """Return `arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) selects.
 
     Raises
     ------
@@ -354,7 +353,7 @@ def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
 
 @register(
     "insert",
-    doc="Return the array with values put in before the places `obj`.",
+    doc="Return the array with values put in before the positions `obj`.",
     example=("np.insert(np.array([1.0, 3.0]), 1, 2.0).tolist()", "[1.0, 2.0, 3.0]"),
 )
 def _insert(arr: Array, values: Array, *, obj: ArrayLike, axis: int | None = None) -> Array:
@@ -363,19 +362,19 @@ def _insert(arr: Array, values: Array, *, obj: ArrayLike, axis: int | None = Non
 
 
 def insert(arr: ArrayLike, obj: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarray:
-    """`arr` with `values` put in before the places that `obj` (a number, a slice, indices) names.
+    """Return `arr` with `values` inserted before the positions that `obj` (a number, a slice, indices) gives.
 
     Raises
     ------
     BadIndexError
-        If a place is out of range.
+        If a position is out of range.
     """
     arr = asarray(arr)
     size = arr.size if axis is None else arr.shape[axis]
     at = as_indices("insert", obj, size)
     far = onp.asarray(at)[(onp.asarray(at) < -size) | (onp.asarray(at) > size)]
     if far.size:
-        raise BadIndexError(f"np.insert: place {far.flat[0]} is out of bounds for an axis of size {size}")
+        raise BadIndexError(f"np.insert: position {far.flat[0]} is out of bounds for an axis of size {size}")
     return invoke(_insert.bind(obj=as_static("obj", at), axis=axis), (arr, as_leaf(values)))
 
 
@@ -423,7 +422,7 @@ def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None
 def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
     if not wrap or a.ndim != 2:
         return jnp.fill_diagonal(a, jnp.asarray(val, a.dtype), wrap=False, inplace=False)
-    positions = jnp.arange(0, a.size, a.shape[1] + 1)  # the diagonal starts again below a row that it leaves out
+    positions = jnp.arange(0, a.size, a.shape[1] + 1)  # with `wrap` the diagonal starts again after one row without it
     values = jnp.resize(jnp.asarray(val, a.dtype), positions.shape)
     return a.reshape(-1).at[positions].set(values).reshape(a.shape)
 
@@ -434,7 +433,7 @@ def put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str | None = None) -> No
 
 
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
-    """Write `vals`, repeated as needed, where `mask` holds, in place."""
+    """Write `vals`, repeated as needed, where `mask` is True, in place."""
     arr[...] = invoke(_position.bind(), (arr, as_leaf(mask), as_leaf(vals)))
 
 
@@ -452,7 +451,7 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarray:
-    """`func(a, axis)` for one axis after the other."""
+    """Apply `func(a, axis)` for one axis after the other."""
     a = asarray(a)
     for axis in as_static("axes", axes) if isinstance(axes, (list, tuple)) else (axes,):
         axis = axis + a.ndim if axis < 0 else axis
@@ -462,7 +461,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarr
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: object, **kwargs: object) -> ndarray:
-    """`func1d`, a function of vectors, for every vector along an axis; it is called once for each of them."""
+    """Apply `func1d`, a function of vectors, to every vector along an axis; it is called once for each."""
     arr = asarray(arr)
     axis = axis + arr.ndim if axis < 0 else axis
     arr = F.moveaxis(arr, axis, -1)
@@ -485,7 +484,10 @@ def _opened(result: object) -> Any:
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: object = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
-    """`pyfunc`, a function of scalars (or of what `signature` says), as one of arrays (see ``jax.numpy.vectorize``)."""
+    """Return `pyfunc`, a function of scalars (or as `signature` says), as one of arrays.
+
+    See ``jax.numpy.vectorize``.
+    """
 
     def scalars(*raw: object) -> Any:
         return _opened(pyfunc(*[new_handle(r) if isinstance(r, jax.Array) else r for r in raw]))
@@ -496,7 +498,7 @@ def vectorize(
 
 
 def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: object = None) -> Callable[..., Any]:
-    """`func`, a function of `nin` scalars with `nout` results, as one of arrays."""
+    """Return `func`, a function of `nin` scalars with `nout` results, as a function of arrays."""
     return vectorize(func)
 
 

@@ -1,9 +1,9 @@
-"""Indices between square brackets, turned into operators.
+"""Indices in square brackets, turned into operators.
 
-Basic indices (integers, slices, ``...``, ``None``) become a :class:`Region`: its lengths and steps are static, its
-starts are inputs of the operator, so that ``x[i * n:(i + 1) * n]`` in a loop is one program. Everything else (index
-arrays, lists, boolean masks) is gathered and scattered by JAX, with the index arrays as inputs; masks are turned into
-positions first, which needs their values.
+Basic indices (integers, slices, ``...``, ``None``) become a :class:`Region`. Its lengths and steps are static, its
+starts are inputs of the operator, so that ``x[i * n:(i + 1) * n]`` in a loop is one program. For everything else (index
+arrays, lists, boolean masks) JAX gathers and scatters, with the index arrays as inputs; masks are first turned into
+positions, which needs their values.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Region:
     Attributes
     ----------
     dims : tuple
-        For each dimension (length, step) of the slice, length None for an integer index.
+        For each dimension the (length, step) of the slice; the length is None for an integer index.
     starts : tuple of Index
         The first position in each dimension.
     newaxes : tuple of int
-        Where new axes stand in the result.
+        The positions of new axes in the result.
     shape : tuple of int
         The result's shape.
     whole : bool
-        Whether every element is meant, in order.
+        Whether it selects every element, in order.
     """
 
     __slots__ = ("dims", "newaxes", "shape", "starts", "whole")
@@ -57,7 +57,7 @@ class Region:
         self.whole = not newaxes and all(n == f and step == 1 for (n, step), f in zip(dims, full, strict=True))
 
     def key(self) -> tuple[Any, ...]:
-        """Return what to put between the square brackets of a NumPy array."""
+        """Return the index for a NumPy array."""
         items: list[Any] = []
         for (n, step), start in zip(self.dims, self.starts, strict=True):
             stop = 0 if n is None else start + n * step
@@ -69,7 +69,7 @@ class Region:
 
 
 def basic(key: object, shape: tuple[int, ...]) -> Region | None:
-    """Return the region of a basic index, or None where `key` is of another kind.
+    """Return the region of a basic index, or None if `key` is not one.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def basic(key: object, shape: tuple[int, ...]) -> Region | None:
         if not (item is None or item is Ellipsis or isinstance(item, slice) or _is_int(item)):
             return None
     if not all(isinstance(n, int) for n in shape):
-        return None  # symbolic sizes, as in an export: JAX's own indexing knows them
+        return None  # symbolic sizes, as in an export: JAX's own indexing handles them
     count = sum(1 for i in items if i is not None and i is not Ellipsis)
     _check_count(items, count, shape)
     if not any(i is Ellipsis for i in items):
@@ -147,7 +147,7 @@ _ops: dict[Any, DerivedOp] = program_cache.memo()
 def _interned(key: object, name: str, fn: Callable[..., Any], numpy_kernel: Any, work: Any = None) -> DerivedOp:
     found = _ops.get(key)
     if found is None:
-        # Exporters read in `extra` what is indexed.
+        # Exporters read the index from `extra`.
         found = _ops.setdefault(
             key, DerivedOp(name, fn, extra=key, numpy_kernel=numpy_kernel, work=work, any_length=True)
         )
@@ -197,7 +197,7 @@ def region_write(region: Region) -> DerivedOp:
 
 
 def _items(dims: Any, starts: Sequence[int]) -> tuple[Any, ...]:
-    """Return the integers and slices that a region's dimensions are to NumPy."""
+    """Return the integers and slices for NumPy of a region's dimensions."""
     items: list[Any] = []
     for (n, step), start in zip(dims, starts, strict=True):
         stop = 0 if n is None else int(start) + n * step
@@ -222,11 +222,11 @@ def _fit(value: object, shape: tuple[int, ...], dtype: np.dtype) -> Any:
 
 
 def _slice_end(number: Any) -> Any:
-    """Return an end of a slice as an integer, or as the symbolic size that it is in an export."""
+    """Return the end of a slice as an integer, or in an export as a symbolic size."""
     try:
         return operator.index(number)
     except TypeError:
-        from jax import export  # seldom, and slow to import
+        from jax import export  # rarely needed, and slow to import
 
         if export.is_symbolic_dim(number):
             return number
@@ -234,7 +234,7 @@ def _slice_end(number: Any) -> Any:
 
 
 def _plain(item: object) -> Any:
-    """Return an item of an index, lists made arrays."""
+    """Return an item of an index, with lists turned into arrays."""
     if isinstance(item, (list, range, tuple)):
         item = np.asarray([int(cast(Any, i)) if isinstance(i, Handle) else i for i in item])
         return item.astype(np.int32) if item.size == 0 else item
@@ -249,7 +249,7 @@ def _is_mask(item: Any) -> bool:
 
 
 def mask_of(key: object) -> Any:
-    """Return the boolean array that `key` is, alone between the brackets; None where it is something else."""
+    """Return `key` as a boolean array, if it is the whole index; else None."""
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
     if isinstance(key, (bool, np.bool_)) or (isinstance(key, list) and key and isinstance(key[0], (bool, list))):
@@ -269,7 +269,7 @@ def _taken(item: Any) -> int:
 
 
 def check_mask(mask: Any, shape: tuple[int, ...], axis: int = 0) -> None:
-    """Raise where a mask has not the lengths of the axes that it stands for, from `axis` on.
+    """Raise if a mask's lengths differ from those of the axes that it indexes, from `axis` on.
 
     Raises
     ------
@@ -295,7 +295,7 @@ _ROWS = (("array", 0),)
 def advanced(key: object, shape: tuple[int, ...], read: Any) -> tuple[Any, list[Any]]:
     """Split an advanced index on an array of `shape` into a static pattern and its index arrays.
 
-    `read` gives the NumPy value of a mask. Static parts stay as they are; arrays are marked by their number.
+    `read` returns the NumPy value of a mask. Static parts stay in the pattern; arrays are replaced by their number.
 
     Raises
     ------
@@ -355,7 +355,9 @@ def _check_together(shapes: list[tuple[int, ...]]) -> None:
 def _whole(item: Any) -> Any:
     dtype = np.dtype(item.dtype)
     if isinstance(item, np.ndarray) and item.dtype == np.int64 and item.size and np.abs(item).max() < 2**31:
-        return item.astype(np.int32)  # NumPy's default, which no axis needs: no 64-bit arithmetic for it
+        return item.astype(
+            np.int32
+        )  # int64 is only NumPy's default; no axis needs it, and int32 avoids 64-bit arithmetic
     if dtype.kind in "iu":
         return item
     return item.astype(np.int32)
@@ -366,7 +368,7 @@ def _rebuild(pattern: str, arrays: Sequence[Any]) -> tuple[Any, ...]:
     for item in pattern:
         if isinstance(item, tuple):
             kind, *rest = item
-            # True and False pick one or none along the axis that `_with_flags` has made for them.
+            # True and False select one element or none along the axis that `_with_flags` has made for them.
             out.append(
                 arrays[rest[0]]
                 if kind == "array"
@@ -380,7 +382,7 @@ def _rebuild(pattern: str, arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _with_flags(pattern: str, ndim: int) -> tuple[int, ...]:
-    """Get the axes, for ``expand_dims``, that an array of `ndim` needs for the True and False in a pattern."""
+    """Return the axes for ``expand_dims`` that an array of `ndim` axes needs for the True and False in a pattern."""
     axes: list[int] = []
     takes = [item is not None and item is not Ellipsis and not _is_flag(item) for item in pattern]
     for i, item in enumerate(pattern):
@@ -427,12 +429,12 @@ def scatter_op(pattern: Any) -> DerivedOp:
 
 
 def _gathered(x: Any, *arrays: Any) -> int:
-    """Return how many elements are read at most: for each index all that is behind its axis."""
+    """Return an upper bound for the number of elements read: for each index, all elements behind its axis."""
     return max([a.size for a in arrays], default=1) * (x.size // max(x.shape[:1] or (1,)))
 
 
 def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
-    """Return whether a value can be written where `mask` holds without knowing how many elements that are."""
+    """Return whether a value can be written where `mask` is True without knowing the number of such elements."""
     ones = np.shape(value)
     while ones and ones[0] == 1:
         ones = ones[1:]
@@ -440,7 +442,7 @@ def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
 
 
 def mask_write_op() -> DerivedOp:
-    """Return the operator (x, mask, value) -> x with x[mask] = value, for values that `spreads` says yes to."""
+    """Return the operator (x, mask, value) -> x with x[mask] = value, for values for which `spreads` is True."""
 
     def write(x: Any, mask: Any, value: Any) -> Any:
         rest = x.shape[mask.ndim :]

@@ -188,13 +188,13 @@ def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
     """Return the dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion."""
     given = [_typed(a) for a in arrays_and_dtypes]
     if all(isinstance(a, numbers.Number) and not isinstance(a, onp.generic) for a in given):
-        return onp.dtype(jnp.result_type(*given))  # numbers alone are of JAX's default types
+        return onp.dtype(jnp.result_type(*given))  # numbers alone have JAX's default types
     with keeping_64_bits():
         return onp.dtype(jnp.result_type(*given))
 
 
 def promote_types(type1: Any, type2: Any) -> onp.dtype:
-    """Return the least dtype that both can be turned into, by JAX's rules: an integer and float32 give float32."""
+    """Return the smallest dtype to which both can be promoted, by JAX's rules: integer and float32 give float32."""
     with keeping_64_bits():
         return onp.dtype(jnp.promote_types(type1, type2))
 
@@ -205,7 +205,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
 
 
 def astype(x: Any, dtype: DTypeLike, /, *, copy: Any = True, device: DeviceLike = None) -> Any:
-    """`x` in another dtype."""
+    """Return `x` with another dtype."""
     result = x.astype(dtype, copy=copy)
     return result if device is None else result.to_device(device)
 
@@ -231,16 +231,16 @@ def isrealobj(x: ArrayLike) -> Any:
 
 
 def shares_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
-    """Return whether two arrays have an element in common: they are one array, or slices of one that meet."""
+    """Return whether two arrays have an element in common: they are the same array, or overlapping slices of one."""
     return _meet(onp.shares_memory, a, b, max_work)
 
 
 def may_share_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
-    """Return whether the first and last elements of two slices of one array enclose elements of each other."""
+    """Return whether the memory ranges of two slices of one array overlap."""
     return _meet(onp.may_share_memory, a, b, max_work)
 
 
-_ORIGIN = onp.empty(1, onp.int8)  # addresses are compared, never read: all start here
+_ORIGIN = onp.empty(1, onp.int8)  # the base of made-up addresses, which are compared and never read
 
 
 def _meet(test: Any, a: ArrayLike, b: Any, max_work: Any) -> Any:
@@ -249,7 +249,7 @@ def _meet(test: Any, a: ArrayLike, b: Any, max_work: Any) -> Any:
 
 
 def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
-    """Return the array that `a` is a part of, and addresses of one byte an element as NumPy would have them."""
+    """Return the array of which `a` is a part, and a NumPy array with the same offsets, one byte per element."""
     regions: list[Any] = []
     while getattr(a, "base", None) is not None:
         if isinstance(a, View):
@@ -278,7 +278,7 @@ def array_str(
 
 
 def _complete(file: Any, ending: str) -> Any:
-    """Give a path its ending, as NumPy does; an open file is itself."""
+    """Append the ending to a path, as NumPy does; return an open file unchanged."""
     name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
     return name if not isinstance(name, str) or name.endswith(ending) else name + ending
 
@@ -286,14 +286,14 @@ def _complete(file: Any, ending: str) -> Any:
 def save(file: Any, arr: ArrayLike) -> None:
     """Write one array to a ``.npy`` file (see ``npx.savez`` for several).
 
-    A file that is there is replaced when the new one is complete, and stays as it was if it cannot be written.
+    An existing file is replaced when the new one is complete, and is unchanged if that fails.
     """
     with files.atomic_write(_complete(file, ".npy")) as whole:
         onp.save(whole, onp.asarray(arr), allow_pickle=False)
 
 
 def savez(file: Any, *args: object, **kwds: object) -> None:
-    """Write arrays to an ``.npz`` file, which takes the place of one that is there when it is complete."""
+    """Write arrays to an ``.npz`` file; an existing file is replaced when the new one is complete."""
     named = {name: onp.asarray(array) for name, array in kwds.items()}
     with files.atomic_write(_complete(file, ".npz")) as whole:
         onp.savez(whole, *[onp.asarray(array) for array in args], allow_pickle=False, **named)
@@ -302,7 +302,7 @@ def savez(file: Any, *args: object, **kwds: object) -> None:
 def load(file: str | os.PathLike[str] | Any) -> Any:
     """Load what `save` or `savez` wrote: an ndarray, or a dict of them.
 
-    An open file is read from where it stands; behind an array it stands where the next one may begin.
+    An open file is read from its current position; after an array, its position is behind that array.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """ndarray's methods that are functions of ``gluonx.np`` and ``gluonx.npx``, and NumPy's protocols.
 
-``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: which functions are methods, the records of operators say. Only those with
-another signature than their function are written out.
+``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: the records of operators say which functions are methods. Only methods whose
+signature differs from the function's are written out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gluonx.ops.registry import OPS
 
 
 def _method(name: str, function: Callable[..., Any]) -> Any:
-    # The code of the function itself under another name: one that called it would take a tenth of a small sum's time.
+    # The method shares the function's code; a wrapper would add a tenth to the time of a small sum.
     method = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     method.__kwdefaults__ = function.__kwdefaults__
     method.__qualname__ = f"ndarray.{name}"
@@ -94,14 +94,14 @@ def namespace() -> Any:
 
 @door
 def array_function(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """NumPy's ``__array_function__``: the function of the same name here."""
+    """Return the result of the gluonx function of the same name, for NumPy's ``__array_function__``."""
     ours = _counterpart(func)
     return NotImplemented if ours is None else ours(*args, **kwargs)
 
 
 @door
 def array_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
-    """NumPy's ``__array_ufunc__``: the function of the same name here."""
+    """Return the result of the gluonx function of the same name, for NumPy's ``__array_ufunc__``."""
     ours = _counterpart(ufunc) if method == "__call__" else None
     if ours is None:
         return NotImplemented
@@ -152,4 +152,4 @@ def _install() -> None:
 
 
 _install()
-module = sys.modules[__name__]  # what `gluonx.common.extensions.NAMES` gives for it
+module = sys.modules[__name__]  # as `gluonx.common.extensions.NAMES` says

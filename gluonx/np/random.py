@@ -1,9 +1,9 @@
 """Random numbers: ``gluonx.np.random``.
 
-Every distribution is an operator that takes a key, which the engine supplies: the n-th draw after `seed` is the same
+Every distribution is an operator that takes a key, which the engine supplies. The n-th draw after `seed` is the same
 whether it runs at once, deferred or inside a hybridized block, and drawing never recompiles. Parameters of a
 distribution are values (numbers or ndarrays, broadcast against each other); only the size and the dtype are part of the
-program. Where a draw is a smooth function of its parameters (``normal``, ``gamma``, ...), gradients flow to them.
+program. If a draw is a smooth function of its parameters (``normal``, ``gamma``, ...), gradients flow to them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _EXTRA: dict[str, tuple[Draw, Record]] = {
 
 
 def _register(name: str, draw: Draw, record: Record) -> None:
-    """Register a distribution that operators lack; `draw(key, *parameters)` gets its parameters spread out."""
+    """Register a distribution that is not an operator yet; `draw(key, *parameters)` gets broadcast parameters."""
 
     def drawn(key: Array, *parameters: Array, size: Size | None = None, dtype: DTypeLike = None) -> Array:
         wanted = canonical(dtype)
@@ -76,7 +76,7 @@ def sample(
     ctx: DeviceLike = None,
     out: ndarray | None = None,
 ) -> ndarray:
-    """Return a draw from the distribution `name`: what the functions of this module share."""
+    """Return a draw from the distribution `name`; the functions of this module share it."""
     limits = LIMITS.get(name)
     if limits is not None:
         check(f"np.random.{name}", limits, parameters)
@@ -134,7 +134,7 @@ def normal(
     Raises
     ------
     ValueError
-        If `scale` is negative; an array is looked at where its values are known, see `gluonx.np.limits`.
+        If `scale` is negative. An array is checked if its values are known, see `gluonx.np.limits`.
     """
     return sample("normal", (loc, scale), size, dtype, device, ctx, out)
 
@@ -271,7 +271,7 @@ def chisquare(
 def f(
     dfnum: Any, dfden: Any, size: Size | None = None, device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Sample from the F distribution of these degrees of freedom above and below."""
+    """Sample from the F distribution with these degrees of freedom of numerator and denominator."""
     return sample("f", (dfnum, dfden), size, None, device, ctx)
 
 
@@ -283,7 +283,7 @@ def pareto(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the Pareto II (Lomax) distribution of this shape, from zero on."""
+    """Sample from the Pareto II (Lomax) distribution of this shape, on [0, inf)."""
     return sample("pareto", (a,), size, None, device, ctx, out)
 
 
@@ -375,7 +375,7 @@ def bernoulli(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """One with probability `prob`, else zero; float32 by default."""
+    """Sample one with probability `prob`, else zero; float32 by default."""
     return sample("bernoulli", (prob,), size, dtype, device, ctx)
 
 
@@ -392,19 +392,19 @@ def randint(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Whole numbers from `low` up to, and not with, `high` (from 0 up to `low`, without `high`).
+    """Sample integers from `low` to `high`, excluding `high` (from 0 to `low`, if `high` is not given).
 
     Raises
     ------
     ValueError
-        If the bounds are numbers and there is nothing between them.
+        If the bounds are numbers and there is no integer between them.
     """
     if high is None:
         low, high = 0, low
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high <= low:
         raise ShapeError(f"np.random.randint: high must be larger than low, got low={low}, high={high}.")
     wanted = canonical(None if dtype is int else dtype, onp.int64)
-    # In half of the bits where the bounds allow it, which takes half of the time.
+    # With half of the bits if the bounds allow it, which takes half of the time.
     short = wanted in WIDE and all(isinstance(b, (int, float)) and abs(b) < 2**31 for b in (low, high))
     bound = get("random_randint").bind(size=as_size(size), dtype=onp.dtype(onp.int32) if short else wanted)
     drawn = invoke(bound, (as_leaf(low), as_leaf(high)))
@@ -422,23 +422,23 @@ def choice(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Elements of `a` (or of 0, 1, ..., a - 1) drawn with or without putting back.
+    """Sample elements of `a` (or of 0, 1, ..., a - 1) with or without replacement.
 
     Parameters
     ----------
     a : int or ndarray
-        What to draw from: along the first axis.
+        The elements to draw from, along the first axis.
     size : int or tuple of int, optional
         The shape of the draw; one element by default.
     replace : bool
-        Whether an element may come twice.
+        Whether an element may be drawn twice.
     p : ndarray, optional
         The probability of each; equal by default.
 
     Raises
     ------
     ValueError
-        If more elements are wanted than there are, without putting back.
+        If more elements are wanted than there are, without replacement.
     """
     pool = arange(int(a), dtype=onp.int64) if isinstance(a, (int, onp.integer)) else asarray(a)
     shape = as_size(size) or ()
@@ -451,7 +451,7 @@ def choice(
 
 
 def permutation(x: ArrayLike, device: DeviceLike = None) -> ndarray:
-    """0, 1, ..., x - 1 in random order, or the slices of the array `x` along its first axis."""
+    """Return 0, 1, ..., x - 1 in random order, or the slices of the array `x` along its first axis."""
     if isinstance(x, (int, onp.integer)):
         x = arange(int(x), dtype=onp.int64)
     return placed(invoke(get("random_permutation").bind(), (as_leaf(x),)), device)

@@ -1,4 +1,4 @@
-"""Deformable convolution: a convolution whose every tap is moved by an offset that the data decide.
+"""Deformable convolution: a convolution whose taps are each moved by an offset that the data determine.
 
 https://arxiv.org/abs/1703.06211, and with a weight for each tap https://arxiv.org/abs/1811.11168. The taps are gathered
 by linear interpolation into columns, which one matrix product turns into the result.
@@ -94,7 +94,7 @@ def _checked(plan: _Plan, data: Array, offset: Array, mask: Array | None, weight
 
 
 def _positions(plan: _Plan, offset: Array, made: Shape) -> list[Array]:
-    """Return the position of each tap in each direction, shape (batch, fields, taps, places)."""
+    """Return the position of each tap in each direction, shape (batch, fields, taps, positions)."""
     batch = offset.shape[0]
     moved = offset.reshape(batch, plan.fields, plan.taps, 2, made[0] * made[1])
     tap = jnp.meshgrid(*map(jnp.arange, plan.kernel), indexing="ij")
@@ -108,10 +108,10 @@ def _positions(plan: _Plan, offset: Array, made: Shape) -> list[Array]:
 
 
 def _corners(position: Array, length: int, held: bool) -> list[tuple[Array, Array]]:
-    """Return the two neighbours of places along one axis, each with its weight.
+    """Return the two neighbours of positions along one axis, each with its weight.
 
-    With `held` a place counts from 0 to `length`, neither neighbour lies outside, and the last stretch repeats the last
-    element; else outside there are zeros.
+    With `held`, positions are clipped to 0 to `length`, no neighbour is outside, and the last stretch repeats the last
+    element; otherwise there are zeros outside.
     """
     low = jnp.floor(position)
     part = position - low
@@ -128,7 +128,7 @@ def _corners(position: Array, length: int, held: bool) -> list[tuple[Array, Arra
 
 
 def _columns(plan: _Plan, data: Array, offset: Array, made: Shape, held: bool) -> Array:
-    """Return the data under each tap, shape (batch, fields, channels a field, taps, places)."""
+    """Return the data under each tap, shape (batch, fields, channels a field, taps, positions)."""
     batch, inputs, height, width = data.shape
     y, x = _positions(plan, offset, made)
     flat = data.reshape(batch, plan.fields, inputs // plan.fields, height * width)
@@ -258,7 +258,7 @@ def modulated_deformable_convolution(
     im2col_step: int = 64,
     layout: str | None = None,
 ) -> Array:
-    """Return a deformable convolution whose taps have weights of their own at each place.
+    """Return a deformable convolution whose taps have weights of their own at each position.
 
     Parameters
     ----------

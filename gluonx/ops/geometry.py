@@ -1,4 +1,4 @@
-"""Windows of a convolution: its static numbers, and the views of an image that they give."""
+"""Windows of a convolution: its static numbers, and the views of an image for each tap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jax import Array, lax
 
 
 class Geometry(NamedTuple):
-    """A convolution but for its arrays; stride, dilation and padding have one number for each spatial axis."""
+    """The static numbers of a convolution; stride, dilation and padding have one for each spatial axis."""
 
     layout: str
     stride: tuple[int, ...]
@@ -51,7 +51,7 @@ def weight_layout(layout: str) -> str:
 
 
 def known(shape: Sequence[Any]) -> bool:
-    """Return whether all dimensions are numbers, none symbolic as in an export."""
+    """Return whether all dimensions are numbers, and none is symbolic as in an export."""
     return all(isinstance(n, int) for n in shape)
 
 
@@ -61,7 +61,7 @@ def patches_size(shape: Sequence[int], geometry: Geometry, positions: Sequence[i
 
 
 def windows(x: Array, kernel: Sequence[int], geometry: Geometry, filling: int = 0) -> list[Array]:
-    """Give the padded image as each place of the kernel sees it: arrays of the result's size, row by row."""
+    """Return the padded image as each tap of the kernel sees it: arrays of the result's size, row by row."""
     axes, positions = geometry.axes, geometry.positions(x.shape, kernel)
     config = [(0, 0, 0)] * x.ndim
     for axis, pad in zip(axes, geometry.pad, strict=True):

@@ -1,8 +1,8 @@
 """Indexing by arrays, and sequences of different lengths.
 
-Indices may be floats with integer values, as everywhere in MXNet. No operator here fails on an index out of range,
-since an XLA program cannot: reads take the nearest element, writes are dropped. What is known before an operator runs
-is looked at by :mod:`gluonx.deferred.index_checks`.
+Indices may be floats with integer values, as everywhere in MXNet. No operator here raises for an index out of range,
+since an XLA program cannot: reads take the nearest element, writes are dropped. Indices whose values are known before
+an operator runs are checked by :mod:`gluonx.deferred.index_checks`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _whole(indices: Array) -> Array:
 
 
 def from_end(indices: Array, size: int) -> Array:
-    """Return indices with negative ones counted from the end of an axis of `size`."""
+    """Return indices in which negative ones are counted from the end of an axis of `size`."""
     if jnp.issubdtype(indices.dtype, jnp.unsignedinteger):
         return indices
     return jnp.where(indices < 0, indices + size, indices)
@@ -141,7 +141,7 @@ def _spread(x: Array, positions: tuple[Array, ...], value: Array) -> Array:
 
 
 def _rows(ind: Array) -> Array:
-    """Coordinates of fewer than two axes are rows along the first axis."""
+    """Return coordinates with two axes; with fewer they are rows along the first axis."""
     return ind.reshape(1, -1) if ind.ndim < 2 else ind
 
 
@@ -159,7 +159,7 @@ def _written(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
-    A number or a vector as `ind` names rows, places along the first axis.
+    A number or a vector as `ind` names rows, positions along the first axis.
 
     Examples
     --------

@@ -1,24 +1,25 @@
 """The loops over time of recurrent nets, with hand-written gradients: `lstm_loop`, `gru_loop` and `simple_loop`.
 
-A loop walks over time with ``lax.scan``. What makes it faster than the same scan left to autodiff was measured on a
-CPU, one thing at a time (docs/rnn.md has the numbers):
+A loop walks over time with ``lax.scan``. Several changes make it faster than the same scan differentiated by autodiff;
+each was measured on a CPU (docs/rnn.md has the numbers):
 
-- Gates pass through one tanh: ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``, so a step is one pass over contiguous memory in
-  place of three functions on slices.
-- No step holds a tanh of a tanh in one fusion, which would not be vectorized: the loop of the GRU is turned for that.
-- The backward loop carries the gradient of the state only. A weight's gradient is one product of all steps' gate
-  gradients with all steps' states afterwards, in place of one small product and one addition over the weight a step.
-- XLA's product on a CPU packs its second operand at each call and reads the first as it lies. So a large weight
-  is the first, and the states are columns, (features, batch); then the product with the inputs is cheaper inside of the
-  loop, where its result is still in the cache. With a small weight, or few samples, the states are rows, (batch,
-  features), the weight is transposed once before the loop, and one product before it serves the inputs of all steps.
-- Left to itself XLA turns the transpose of a product into the product with its operands exchanged; for the gradient of
-  a weight that is the slow one of the two. A barrier stands between.
+- All gates use one tanh: ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``, so a step is one pass over contiguous memory instead
+  of three functions on slices.
+- No fusion contains a tanh of a tanh, which XLA would not vectorize: the loop of the GRU is rotated to avoid that.
+- The backward loop carries only the gradient of the state. A weight's gradient is one product of all steps' gate
+  gradients with all steps' states afterwards, instead of a small product and an addition to the weight in each step.
+- XLA's product on a CPU packs its second operand at each call and reads the first one in place. So a large weight is
+  the first operand, and the states are columns, (features, batch); then the product with the inputs is cheaper inside
+  of the loop, where its result is still in the cache. With a small weight, or few samples, the states are rows, (batch,
+  features), the weight is transposed once before the loop, and one product before the loop serves the inputs of all
+  steps.
+- XLA replaces the transpose of a product by the product with its operands exchanged, which is the slower one for the
+  gradient of a weight. A barrier prevents that.
 
-What the backward needs (the gates after their functions, and the states) is saved by the forward; the tanh of an LSTM's
-cell is computed again.
+The forward saves what the backward needs (the activated gates, and the states); the tanh of an LSTM's cell is computed
+again.
 
-A loop runs backwards in time if `reverse`. Where `mask` (time, batch, 1) is False, a step leaves the state as it was.
+With `reverse` a loop runs backwards in time. Where `mask` (time, batch, 1) is False, a step does not change the state.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from jax import Array, lax
 
 from gluonx.device import default_platform
 
-_FEWEST, _SHARE = 8, 6  # columns pay from so many samples on, and with so many times as many units
+_FEWEST, _SHARE = 8, 6  # columns pay from so many samples on, and if units are so many times as many as samples
 
 
 def _dot(a: Array, b: Array, i: int, j: int) -> Array:
@@ -48,44 +49,44 @@ class StepLayout(NamedTuple):
     columns: bool
 
     def seq(self, x: Any) -> Any:
-        """Return an array of all steps, or None, from (time, batch, features) to how it lies in the loop, or back."""
+        """Convert an array of all steps, or None, between (time, batch, features) and the loop's layout."""
         return jnp.swapaxes(x, 1, 2) if self.columns and x is not None else x
 
     def state(self, x: Array) -> Array:
-        """Return a state from (batch, features), or back."""
+        """Convert a state between (batch, features) and this layout."""
         return x.T if self.columns else x
 
     def ahead(self, weight: Array) -> Array:
-        """Return a weight (out, in), made ready for `product`."""
+        """Return a weight (out, in) arranged for `product`."""
         return weight if self.columns else weight.T
 
     def back(self, weight: Array) -> Array:
-        """Return the same for the product that leads from the gradient of what it gives to that of what it takes."""
+        """Return the weight arranged for the transposed `product`, from an output's gradient to an input's gradient."""
         return weight.T if self.columns else weight
 
     def product(self, weight: Array, x: Array) -> Array:
-        """Return a step's product with a weight that is ready."""
+        """Return a step's product with an arranged weight."""
         return _dot(weight, x, 1, 0) if self.columns else _dot(x, weight, 1, 0)
 
     def row(self, values: Array) -> Array:
-        """One number a feature, to be broadcast over the batch."""
+        """Return one number for each feature, to be broadcast over the batch."""
         return values[:, None] if self.columns else values[None]
 
     def cut(self, x: Array, start: int, stop: int) -> Array:
-        """Return some features."""
+        """Return the features from `start` to `stop`."""
         return lax.slice_in_dim(x, start, stop, axis=x.ndim - (2 if self.columns else 1))
 
     def split(self, x: Array, parts: int) -> list[Array]:
-        """Return the gates."""
+        """Return the single gates."""
         size = x.shape[x.ndim - (2 if self.columns else 1)] // parts
         return [self.cut(x, k * size, (k + 1) * size) for k in range(parts)]
 
     def cat(self, gates: list[Array]) -> Array:
-        """Return the gates of a step together."""
+        """Return the gates of a step joined."""
         return jnp.concatenate(gates, 0 if self.columns else 1)
 
     def inputs(self, x: Array, weight: Array, bias: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return what a step gets of the inputs, and the function that maps it to their part of the gates."""
+        """Return what each step takes of the inputs, and the function that maps it to its part of the gates."""
         if self.columns:
             column = bias[:, None]
             return self.seq(x), lambda xt: _dot(weight, xt, 1, 0) + column
@@ -101,16 +102,16 @@ class StepLayout(NamedTuple):
 
 
 def step_layout(batch: Any, size: Any) -> StepLayout:
-    """Get the form for states (batch, size), which may be symbolic. It is for CPUs.
+    """Return the layout for states (batch, size), which may be symbolic; it matters for CPUs.
 
-    Elsewhere XLA chooses the layout.
+    On other platforms XLA chooses the layout.
     """
     known = isinstance(batch, int) and isinstance(size, int)
     return StepLayout(known and batch >= _FEWEST and size >= _SHARE * batch and default_platform() == "cpu")
 
 
 def _before(first: Array, all_states: Array, reverse: bool) -> Array:
-    """Return the state that each step began with."""
+    """Return the state at the beginning of each step."""
     if reverse:
         return jnp.concatenate([all_states[1:], first[None]])
     return jnp.concatenate([first[None], all_states[:-1]])
@@ -131,7 +132,7 @@ def _held(mask: Array | None, new: Array, old: Array) -> Array:
 
 
 def _parted(mask: Array | None, gradient: Array) -> tuple[Array, Array | float]:
-    """Return a state's gradient as what goes into the step, and what passes it by."""
+    """Return the parts of a state's gradient that go into the step and past it."""
     if mask is None:
         return gradient, 0.0
     return jnp.where(mask, gradient, 0), jnp.where(mask, 0, gradient)
@@ -148,7 +149,7 @@ def _clipped(c: Array, clip: tuple[float | None, float | None, bool]) -> Array:
 
 
 def _clip_passes(c: Array, gradient: Array, clip: tuple[float | None, float | None, bool]) -> Array:
-    """Return the gradient of what was clipped to `c`: none where `c` is at a bound."""
+    """Return the gradient through clipping to `c`: zero where `c` is at a bound."""
     low, high, _ = clip
     if low is not None:
         gradient = jnp.where(c > low, gradient, 0)
@@ -156,12 +157,12 @@ def _clip_passes(c: Array, gradient: Array, clip: tuple[float | None, float | No
 
 
 def _each(values: list[tuple[int, float]], dtype: Any) -> Array:
-    """Each value so many times."""
+    """Return each value repeated so many times."""
     return jnp.asarray(np.concatenate([np.full(n, v) for n, v in values]), dtype)
 
 
 def _lstm_scan(static: Any, arrays: Any, h: Array, c: Array, mask: Any, save: bool) -> Any:
-    """Run all steps: the last cell, the states, (time, batch, state), and cells and gates as they lie in the loop."""
+    """Run all steps; return the last cell, the states (time, batch, state), and cells and gates for the backward."""
     layout, reverse, clip = static
     x, wx, bias, w, wr = arrays
     n = c.shape[1]
@@ -197,7 +198,7 @@ def lstm_loop(
     Parameters
     ----------
     static : tuple
-        ``(form, reverse, (clip_min, clip_max, clip_nan))``; the clips are of the cell's state.
+        ``(layout, reverse, (clip_min, clip_max, clip_nan))``; the clips are of the cell's state.
     arrays : tuple of array
         The inputs, shape (time, batch, inputs); their weight, (4 * size, inputs), whose rows are the gates i, f, g, o;
         both biases together, (4 * size,); the recurrent weight, (4 * size, state); and the projection, (state, size),
@@ -258,11 +259,12 @@ lstm_loop.defvjp(_lstm_forward, _lstm_backward)
 
 
 def _gru_scan(static: tuple[StepLayout, bool], arrays: Any, h: Array, mask: Any) -> Any:
-    """All states, (time, batch, size); and as they lie in the loop the states that the steps began with, and r and z,
-    the inner product, and what n is the tanh of.
+    """Run all steps; return all states, (time, batch, size), and in the loop's layout what the backward needs.
 
-    The loop is turned: a step begins with the second half of the step before. In one piece XLA would fuse the tanh of n
-    with those of r and z that it depends on, and such a loop is not vectorized (2.5 times slower on a CPU).
+    That is the states at the beginning of the steps, r and z, the inner product, and the argument of the tanh of n.
+
+    The loop is rotated: a step begins with the second half of the step before. Otherwise XLA would fuse the tanh of n
+    with those of r and z on which it depends, and such a loop is not vectorized (2.5 times slower on a CPU).
     """
     x, wx, bias, w, bn = arrays
     (layout, reverse), n = static, h.shape[1]
@@ -280,7 +282,7 @@ def _gru_scan(static: tuple[StepLayout, bool], arrays: Any, h: Array, mask: Any)
         r, z = layout.split(rz, 2)
         inner = layout.cut(rec, 2 * n, 3 * n) + inner_bias
         arg = layout.cut(x, 2 * n, 3 * n) + r * inner
-        z = _held(m, z, jnp.ones_like(h))  # z = 1 leaves the state as it is
+        z = _held(m, z, jnp.ones_like(h))  # z = 1 does not change the state
         return (h, z, arg), (h, rz, inner, arg)
 
     start = layout.state(h)
@@ -300,7 +302,7 @@ def gru_loop(
     Parameters
     ----------
     static : tuple
-        ``(form, reverse)``.
+        ``(layout, reverse)``.
     arrays : tuple of array
         The inputs, shape (time, batch, inputs); their weight, (3 * size, inputs), whose rows are the gates r, z, n; the
         biases, (3 * size,), with the recurrent ones of r and z; the recurrent weight, (3 * size, size); and the
@@ -358,7 +360,7 @@ def simple_loop(
     Parameters
     ----------
     static : tuple
-        ``(form, reverse, 'tanh' or 'relu')``.
+        ``(layout, reverse, 'tanh' or 'relu')``.
     arrays : tuple of array
         The inputs, shape (time, batch, inputs); their weight, (size, inputs); both biases together, (size,); and the
         recurrent weight, (size, size).

@@ -1,38 +1,36 @@
-"""Forms of a convolution on a CPU, and the choice among them.
+"""Algorithms of a convolution on a CPU, and the choice among them.
 
-XLA computes most convolutions on a CPU by a good library, and some by a plain loop that is 5 to 300 times slower. Which
-ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes alone:
+XLA computes most convolutions on a CPU with a good library, and some by a plain loop that is 5 to 300 times slower.
+Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes alone:
 
 - A kernel longer than the image along some axis. A 3x3 convolution of 512 to 512 channels on 2x2 images took 400 ms
   where 4x4 images of a quarter of the work took 4. The input's gradient is a convolution of the result's gradient, so
-  it meets the same where the kernel is longer than the *result*. **Patches**: the windows side by side and one matrix
-  product. They are ahead, too, where the whole batch has no more places than the image has channels, and few of them in
-  an image, for the library turns the weight round first: 1.1 to 6 times as fast, where with 64 images of 4x4 places and
-  32 to 128 channels they take 1.2 times as long.
-- A 1x1 kernel, channels first. **Product**: a matrix product for each image, from some 256 places on, which leaves the
-  channels first; **rows**, one product for all images with the channels last, below.
+  it has the same problem if the kernel is longer than the *result*. **Patches**: the windows side by side and one
+  matrix product. They also win if the whole batch has no more positions than the image has channels, and an image has
+  few, because the library transposes the weight first: 1.1 to 6 times as fast. (With 64 images of 4x4 positions and 32
+  to 128 channels they take 1.2 times as long.)
+- A 1x1 kernel, channels first. **Product**: a matrix product for each image, which leaves the channels first, from some
+  256 positions on; **rows**, one product for all images with the channels last, below.
 - Few filters and short rows. XLA's library (of jax 0.10; that of 0.12 is better) gives its threads pieces of one row of
-  one image, and where a row makes one piece, 3x3 convolutions to up to 64 channels on 128 columns among them, all rows
-  are left to one thread: 100 GFLOP/s where two have 200. **Bands**: the images side by side, with a margin of zeros in
-  between, and as bands of rows where that is not long enough. Only forward; see
-  `_by_library`.
-- Groups. Each group's filters are convolved by the loop, and the weight's gradient takes up to 300 times as long as
-  that of the dense convolution. **Patches** for each group; where those would not fit into memory, **taps**: one
-  matrix product for each place of the kernel, and their sum.
-- As many groups as channels (depthwise). **Shifts**: the image is shifted to each place of the kernel, multiplied by
-  that place's weights and added up, which XLA makes one loop of.
+  one image. If a row is only one piece, as in 3x3 convolutions to up to 64 channels on 128 columns, all rows are left
+  to one thread: 100 GFLOP/s where two reach 200. **Bands**: the images side by side, with a margin of zeros in between,
+  and as bands of rows if that is not long enough. Only forward; see `_by_library`.
+- Groups. The loop convolves each group's filters, and the weight's gradient takes up to 300 times as long as that of
+  the dense convolution. **Patches** for each group; if those would not fit into memory, **taps**: one matrix product
+  for each position of the kernel, and their sum.
+- As many groups as channels (depthwise). **Shifts**: the image is shifted to each position of the kernel, multiplied by
+  that position's weights and added up, which XLA makes one loop of.
+- The weight's gradient of the others, with enough channels and no stride: **products** over positions, in the module
+  `gluonx.ops.cpu.weight_gradient`.
 
-- The weight's gradient of the others, where there are channels enough and no stride: **products** over places, a module
-  of its own, `gluonx.ops.cpu.weight_gradient`.
+All of these need the channels last. XLA keeps a transposed array for the next operation if that needs it too, so
+`gluonx.ops.cpu.channels_last` also computes the operators between convolutions with the channels last. Transposed
+convolutions are in `gluonx.ops.cpu.transposed`.
 
-All of it wants the channels last, and what XLA transposes for one operation it leaves so for the next if that does
-the same: so `gluonx.ops.cpu.channels_last` has what stands between convolutions computed with the channels last, too.
-Transposed convolutions have a module of their own, `gluonx.ops.cpu.transposed`.
-
-`convolve` chooses, by `lax.platform_dependent`: other platforms, and everything under `native_operations`
-(as when exporting StableHLO), keep the native operation. A form is written in differentiable operations (shifts have a
-tangent of their own, see `shifts_of_tangent`), so that derivatives of any order, forward and backward mode and
-``vmap`` go through it; only its inputs are kept for the gradient (`jax.checkpoint`), as of a native convolution.
+`convolve` chooses, by `lax.platform_dependent`: other platforms, and everything under `native_operations` (as when
+exporting StableHLO), keep the native operation. An algorithm is written in differentiable operations (shifts have their
+own tangent, see `shifts_of_tangent`), so that derivatives of any order, forward and backward mode and ``vmap`` work;
+only its inputs are kept for the gradient (`jax.checkpoint`), as for a native convolution.
 """
 
 from __future__ import annotations
@@ -73,11 +71,11 @@ __all__ = [
 ]
 
 MOST_TAPS = 64  # a larger kernel is not unrolled
-FEW_POSITIONS = 16  # results of so many places are tiny
+FEW_POSITIONS = 16  # a result with at most so many positions is tiny
 _MANY_POSITIONS = 256  # a matrix product for each image pays from here on
 LARGEST = 1 << 26  # elements of an array of patches
-_LARGE = 1 << 22  # the same where it can be done without
-_SMALL = 1 << 23  # so many multiplications are left to one thread
+_LARGE = 1 << 22  # the same if there is another way
+_SMALL = 1 << 23  # up to so many multiplications one thread does all
 _LONE_ROWS = jax.__version_info__ < (
     0,
     11,
@@ -89,7 +87,7 @@ _for_cpu: ContextVar[bool] = ContextVar("gluonx_for_a_cpu", default=False)
 
 @contextlib.contextmanager
 def native_operations(on: bool = True) -> Iterator[None]:
-    """Within, what is traced keeps the native operations, on a CPU too; or, with ``on=False``, does not."""
+    """Within, traces keep the native operations, on a CPU too; or, with ``on=False``, do not."""
     token = _native_only.set(on)
     try:
         yield
@@ -104,7 +102,7 @@ def native_only() -> bool:
 
 @contextlib.contextmanager
 def for_cpu(on: bool = True) -> Iterator[None]:
-    """Within, what is traced runs on a CPU for certain, so that its form alone is traced, and not both."""
+    """Within, the traced program runs on a CPU for certain, so only its lowering for a CPU is traced."""
     token = _for_cpu.set(on)
     try:
         yield
@@ -113,12 +111,12 @@ def for_cpu(on: bool = True) -> Iterator[None]:
 
 
 def lowering_in_force() -> tuple[bool, bool]:
-    """Return whether `native_operations` and `for_cpu` are in force: what is traced under the same is the same."""
+    """Return whether `native_operations` and `for_cpu` are in force; traces under equal results are equal."""
     return _native_only.get(), _for_cpu.get()
 
 
 def on_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) -> Any:
-    """``ours(*arrays)`` on a CPU, ``usual(*arrays)`` elsewhere and under `native_operations`."""
+    """Return ``ours(*arrays)`` on a CPU, ``usual(*arrays)`` elsewhere and under `native_operations`."""
     if native_only():
         return usual(*arrays)
     if _for_cpu.get():
@@ -129,13 +127,15 @@ def on_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) 
 def of_tangents(
     y: Array, tangents: tuple[Any, Any], by_x: Callable[..., Array], by_weight: Callable[..., Array]
 ) -> Array:
-    """Give the tangent of what is linear in data and weight: the sum of what each of their tangents, if any, makes."""
+    """Return the tangent of a function linear in data and weight: the sum of the parts for each tangent that exists."""
     parts = [by(t) for by, t in zip((by_x, by_weight), tangents, strict=True) if not isinstance(t, SymbolicZero)]
     return sum(parts[1:], parts[0]) if parts else jnp.zeros_like(y)
 
 
 def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
-    """Return the form of a convolution on a CPU: 'native', 'bands', 'patches', 'product', 'rows', 'taps' or 'shifts'.
+    """Return the algorithm of a convolution on a CPU.
+
+    It is 'native', 'bands', 'patches', 'product', 'rows', 'taps' or 'shifts'.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _by_tap(weight: Array, geometry: Geometry) -> Array:
 
 
 def _product(x: Array, weight: Array, geometry: Geometry, taps: str) -> Array:
-    """Give the matrix product over channels, and over taps where `x` has an axis of them right behind the channels."""
+    """Return the matrix product over channels, and over taps if `x` has an axis of taps after the channels."""
     space = "xyz"[: len(geometry.stride)]
     if geometry.channel == 1:
         spec = f"ngc{taps}{space},goc{taps}->ngo{space}"
@@ -210,7 +210,7 @@ def _patches(x: Array, weight: Array, geometry: Geometry) -> Array:
 def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
     (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     batch, channels, *space = image.shape
-    # The batch is an axis of both sides: without it XLA would turn the images round to make one product of them.
+    # The batch is an axis of both sides: otherwise XLA would transpose the images to make one product of them.
     weights = jnp.broadcast_to(weight.reshape(1, -1, channels), (batch, weight.shape[0], channels))
     accumulated = jnp.promote_types(x.dtype, jnp.float32)
     y = jnp.einsum("ncx,noc->nox", image.reshape(batch, channels, -1), weights, preferred_element_type=accumulated)
@@ -218,7 +218,7 @@ def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """One matrix product over the channels of all places, for a kernel of one place."""
+    """Return one matrix product over the channels of all positions, for a kernel with one tap."""
     (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     image = jnp.moveaxis(image, geometry.channel, -1)
     accumulated = jnp.promote_types(x.dtype, jnp.float32)
@@ -239,7 +239,7 @@ def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def native(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return the convolution as XLA has it."""
+    """Return XLA's own convolution."""
     return lax.conv_general_dilated(
         x,
         weight,
@@ -252,7 +252,7 @@ def native(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def _pieces(rows: int, columns: int, depth: int) -> int:
-    """Count the pieces, one a thread, that XLA's library makes of (`rows` x `depth`) times (`depth` x `columns`)."""
+    """Return how many pieces, one a thread, XLA's library makes of (`rows` x `depth`) times (`depth` x `columns`)."""
     depth, high, wide = min(depth, 1024), min(rows, 16), min(columns, 64)
     least = min(rows, 64) * wide
     while high * wide < least or ((high + wide) * depth < 1 << 16 and high * wide < 1 << 16):
@@ -266,7 +266,7 @@ def _pieces(rows: int, columns: int, depth: int) -> int:
 
 
 def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
-    """Return the number of bands into which `_bands` splits each image; 0 where that does not help."""
+    """Return the number of bands into which `_bands` splits each image; 0 if that does not help."""
     if not _LONE_ROWS or len(geometry.stride) != 2 or geometry.groups > 1:
         return 0
     kernel = geometry.spatial(weight.shape)
@@ -282,11 +282,11 @@ def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return a convolution by XLA's library, which is shown what it is good at.
+    """Return a convolution by XLA's library, with its arguments arranged so that it is fast.
 
-    That may be bands forward, and products for the weight's gradient. The input's gradient keeps the native form, as
-    does the weight's where products do not pay: they need no second thread each, as they run beside each other; and XLA
-    turns them into what its library takes only where no branch for a platform is around them.
+    That may be bands in the forward, and products for the weight's gradient. The input's gradient stays native, and so
+    does the weight's where products do not pay: they run beside each other, so each needs only one thread, and XLA
+    turns them into calls of its library only if no branch for a platform is around them.
     """
     usual = functools.partial(native, geometry=geometry)
     if not _bands_of(x, weight, geometry):
@@ -295,11 +295,11 @@ def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Compute a convolution such that its transpose with respect to `weight` is fast."""
+    """Return a convolution written so that its transpose with respect to `weight` is fast."""
     usual = functools.partial(native, geometry=geometry)
     if not products_pay(x, weight, geometry):
         return usual(x, weight)
-    # The platform is asked for within, so that a backward pass which is a program of its own asks for it itself.
+    # The branch for the platform is inside, so that a backward pass which is a separate program has its own.
     return recomputed(lambda *arrays: on_cpu(functools.partial(by_products, geometry=geometry), usual, *arrays))(
         x, weight
     )
@@ -314,7 +314,7 @@ def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
     rows = (high // bands - 1) * down + reach[0]
     x = jnp.moveaxis(x, at, -1)
     batch, tall, broad, channels = x.shape
-    # An image and the margin behind it, which is also that in front of the next one.
+    # An image and the margin behind it, which is also the margin before the next one.
     frame = max(wide, -(-max(broad + right, (wide - 1) * across + reach[1] - right) // across))
     bottom = (high - 1) * down + reach[0] - tall - up
     config = [(0, 0, 0), (up, bottom, 0), (right, frame * across - broad - right, 0), (0, 0, 0)]
@@ -348,7 +348,7 @@ def _shifts(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 
 def _weighted(images: Iterable[Array], weight: Array, geometry: Geometry) -> Iterator[Array]:
-    """One image for each place of the kernel, times that place's weights."""
+    """Return one image for each tap of the kernel, multiplied with that tap's weights."""
     at = geometry.channel
     filters = weight.shape[0] // geometry.groups
     weights = wide(jnp.moveaxis(weight, at, 1)).reshape(weight.shape[0], -1)
@@ -359,17 +359,17 @@ def _weighted(images: Iterable[Array], weight: Array, geometry: Geometry) -> Ite
 
 
 def _weighted_sum(images: Iterable[Array], weight: Array, geometry: Geometry) -> Array:
-    """One image for each place of the kernel, times that place's weights, added up."""
+    """Return the sum of one image for each tap of the kernel, multiplied with that tap's weights."""
     return functools.reduce(jnp.add, _weighted(images, weight, geometry))
 
 
 def _shifts_by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Compute `_shifts` but for rounding, written such that its transpose with respect to `weight` is lean.
+    """Return `_shifts`, up to rounding, written so that its transpose with respect to `weight` needs little memory.
 
-    The transpose with respect to a place's weights is a sum over the image times the result's gradient. If the image
-    was shifted, XLA would make the shifted images as soon as the image is there, and keep all of them until the
-    gradient comes. So here it is the weighted image that is cut; transposed, it is the gradient that is shifted. Where
-    there is a stride, images of every phase of it are cut, which together are as large as the image.
+    The transpose with respect to a tap's weights is a sum over the image times the result's gradient. If the image was
+    shifted, XLA would make the shifted images as soon as the image exists, and keep all of them until the gradient
+    comes. So here the weighted image is cut; in the transpose it is then the gradient that is shifted. With a stride,
+    images of every phase of it are cut, which together are as large as the image.
     """
     kernel = geometry.spatial(weight.shape)
     axes = geometry.axes
@@ -398,15 +398,15 @@ def _shifts_by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
             stop[axis] = cut[axis] + count
         part = lax.slice(part, cut, stop)
         total = part if total is None else total + part
-    assert total is not None, "a kernel has at least one place"
+    assert total is not None, "a kernel has at least one position"
     return total
 
 
 def shifts_of_tangent(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Compute `_shifts` but for rounding, written such that its transpose with respect to `x` is fast.
+    """Return `_shifts`, up to rounding, written so that its transpose with respect to `x` is fast.
 
-    The transpose of a slice is a pad, and a sum of pads asks for the bounds at every element. So here each place's
-    image is padded, and the sum is cut: transposed, that is one pad and a sum of slices, three to five times as fast.
+    The transpose of a slice is a pad, and a sum of pads checks the bounds at every element. So here each tap's image is
+    padded, and the sum is cut: the transpose is one pad and a sum of slices, three to five times as fast.
     """
     kernel = geometry.spatial(weight.shape)
     axes = geometry.axes
@@ -451,16 +451,16 @@ ALGORITHMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
 
 
 def recomputed(algorithm: Callable[..., Array]) -> Callable[..., Array]:
-    """Return the form, with nothing saved for the gradient but its inputs.
+    """Return the algorithm as a function that saves only its inputs for the gradient.
 
-    A program that holds both directions finds the patches of the forward again, as nothing keeps XLA from seeing that
-    they are the same.
+    In a program with both directions XLA still computes the patches of the forward only once, since it sees that they
+    are the same.
     """
     return jax.checkpoint(algorithm, prevent_cse=False)
 
 
 def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return a convolution of arrays of one element type, without bias; shapes are the caller's to check."""
+    """Return a convolution of arrays of one element type, without bias; the caller checks shapes."""
     algorithm = algorithm_of(x, weight, geometry)
     if native_only() or (algorithm == "native" and not products_pay(x, weight, geometry)):
         return native(x, weight, geometry)

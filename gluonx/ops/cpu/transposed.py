@@ -1,23 +1,23 @@
-"""Transposed convolutions (deconvolutions), and which form one takes on a CPU.
+"""Transposed convolutions (deconvolutions), and the algorithm of one on a CPU.
 
-A deconvolution takes the result's shape of a convolution to its image. XLA has no such operation: it is written as a
-convolution of an image with zeros in between, and what autodiff makes of that for the weight is another such, with a
-kernel as large as the image: 30 to 80 times as slow as the convolution that a convolution's weight gradient is. So here
-it is what it is called, *the transpose of a convolution*, in all directions. Forms, chosen by static shapes:
+A deconvolution maps an array of the shape of a convolution's result to the shape of its image. XLA has no such
+operation: it is written as a convolution of an image with zeros in between. Its derivative by the weight is another
+such convolution, with a kernel as large as the image: 30 to 80 times as slow as the weight gradient of the convolution.
+So here it is computed as *the transpose of a convolution* in all directions. Algorithms, chosen by static shapes:
 
 - **Transpose**: XLA's own convolution with zeros in between, but differentiated as a transpose: the gradient of the
-  data is the convolution, and that of the weight is the convolution's (see `_with_roles_changed`). Nothing but native
-  operations, so that every platform takes it.
-- **Blocks**, where windows do not overlap (as a kernel of 2 with stride 2, or one place in all): one matrix product,
-  whose columns are turned into places.
-- **Phases**, where the image has few places, and the weight is what is large: one matrix product with the weight as it
-  lies in memory, and for each phase of the stride the sum of the products that reach it (4 of 16, of a 4x4 kernel with
-  stride 2). For a convolution XLA would turn the weight round, and its gradient back in every loop that updates by it.
-  The gradients are matrix products with patches, written in two dimensions, for XLA keeps the weight's order then.
-- With groups, and for kernels of one place: the transposes of the forms in `gluonx.ops.cpu.convolution`.
+  data is the convolution, and that of the weight is the convolution's (see `_with_roles_changed`). It uses only native
+  operations, so every platform takes it.
+- **Blocks**, if windows do not overlap (as with a kernel of 2 and stride 2, or a single position): one matrix product,
+  whose columns are rearranged to positions.
+- **Phases**, if the image has few positions and the weight is large: one matrix product with the weight as it lies in
+  memory, and for each phase of the stride the sum of the products that reach it (4 of 16, for a 4x4 kernel with stride
+  2). For a convolution XLA would transpose the weight, and its gradient back in every loop that updates with it. The
+  gradients are matrix products with patches, written in two dimensions, because XLA then keeps the weight's order.
+- With groups, and for kernels with one tap: the transposes of the algorithms in `gluonx.ops.cpu.convolution`.
 
-Sums of padded patches, which the plain transpose of patches is, are found again by each of the following operators
-that reads them (batch normalization reads its input four times): 20 ms where the product takes 3.
+The plain transpose of patches is a sum of padded patches. XLA repeats it in each following operator that reads it
+(batch normalization reads its input four times): 20 ms where the product takes 3.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ __all__ = ["deconvolve", "transposed_algorithm_of"]
 
 Shape = tuple[int, ...]
 
-_MOST_PADDING = 4  # phases pad the products; more than this many times their size would not pay
+_MOST_PADDING = 4  # phases pad the products, by at most this factor
 
 
 def transposed_algorithm_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
-    """Return the form of a deconvolution on a CPU.
+    """Return the algorithm of a deconvolution on a CPU.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def transposed_algorithm_of(x: Any, weight: Any, geometry: Geometry, out_shape: 
     Returns
     -------
     str
-        'transpose', 'blocks', 'phases', one of the forms of a convolution, or 'native' where nothing is known.
+        'transpose', 'blocks', 'phases', one of the algorithms of a convolution, or 'native' if sizes are not known.
 
     Examples
     --------
@@ -108,12 +108,12 @@ def deconvolve(
     Parameters
     ----------
     x, weight : array
-        Of one element type; the shapes are the caller's to check.
+        Of one element type; the caller checks their shapes.
     geometry : Geometry
         Of the convolution.
     out_shape : tuple of int
     usual : callable
-        The usual form, of `x` and `weight`.
+        The usual computation, from `x` and `weight`.
     """
     algorithm, out_shape = transposed_algorithm_of(x, weight, geometry, out_shape), tuple(out_shape)
     if algorithm == "native" or native_only():
@@ -146,10 +146,10 @@ def _transpose(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) ->
 
 
 def _with_roles_changed(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
-    """Compute `_transpose` but for rounding, written such that its transpose with respect to `weight` is fast.
+    """Return `_transpose`, up to rounding, written so that its transpose with respect to `weight` is fast.
 
-    The weight is taken for the image, channels as batch, and the data for the kernel. Transposed that is a convolution
-    of the result's gradient with the data as a kernel with holes, as the weight gradient of any strided convolution.
+    The weight is used as the image, with channels as batch, and the data as the kernel. The transpose is a convolution
+    of the result's gradient with the data as a kernel with holes, like the weight gradient of any strided convolution.
     """
     layout, axes = geometry.layout, geometry.axes
     sizes = zip(*map(geometry.spatial, (out_shape, weight.shape, x.shape)), *geometry[1:4], strict=True)
@@ -184,7 +184,7 @@ def _matrix_product(a: Array, b: Array, over: tuple[int, int]) -> Array:
 
 
 def _products(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Every place times every tap: (batch, places..., and then as the weight has it behind its first axis)."""
+    """Return every position times every tap: (batch, positions..., and then the weight's axes after its first)."""
     rows = jnp.moveaxis(x, geometry.channel, -1).reshape(-1, weight.shape[0])
     y = _matrix_product(rows, weight.reshape(weight.shape[0], -1), (1, 0))
     return y.reshape(x.shape[0], *geometry.spatial(x.shape), *weight.shape[1:])
@@ -193,9 +193,9 @@ def _products(x: Array, weight: Array, geometry: Geometry) -> Array:
 def _side_by_side(
     image: Array, positions: Sequence[int], inner: Sequence[int], geometry: Geometry, out_shape: Shape
 ) -> Array:
-    """Neighbours put beside each other, and the whole cut or filled with zeros to `out_shape`.
+    """Return neighbours side by side, and the whole cut or padded with zeros to `out_shape`.
 
-    `positions` and `inner` are the axes of `image` that make one spatial axis each, the outer and the inner part.
+    `positions` and `inner` are the axes of `image` that together make a spatial axis: its outer and its inner part.
     """
     together = [axis for pair in zip(positions, inner, strict=True) for axis in pair]
     (channel,) = set(range(1, image.ndim)) - set(together)
@@ -207,7 +207,7 @@ def _side_by_side(
 
 
 def _first_tap(geometry: Geometry) -> int:
-    """Return the axis of what `_products` gives where the kernel starts."""
+    """Return the axis of `_products`' result at which the kernel's axes start."""
     return len(geometry.stride) + (2 if geometry.channel == 1 else 1)
 
 
@@ -218,9 +218,9 @@ def _blocks(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Ar
 
 
 class _Reach(NamedTuple):
-    """Along one axis: what each phase of the stride takes, how many results it has, and the padding that all need.
+    """For one axis: the inputs of each phase of the stride, how many results it has, and the padding that all need.
 
-    A result takes from pairs of a tap and a start: from the place that lies `start` padded places behind its number.
+    A result takes pairs of a tap and a start: from the position `start` padded positions behind its own number.
     """
 
     phases: list[list[tuple[int, int]]]
@@ -242,7 +242,7 @@ def _reaches(geometry: Geometry, kernel: Shape, positions: Shape, out_shape: Seq
 
 
 def _sum_of_products(geometry: Geometry, kernel: Shape, products: Array, out_shape: Shape) -> Array:
-    """Sum `_products` to the image: each phase is a sum of slices, and the phases lie between each other."""
+    """Sum `_products` to the image: each phase is a sum of slices, and the phases are interleaved."""
     space, first_tap = len(kernel), _first_tap(geometry)
     reaches = _reaches(geometry, kernel, products.shape[1 : space + 1], out_shape)
     config = [(0, 0, 0)] * products.ndim
@@ -286,7 +286,7 @@ def _convolution(image: Array, weight: Array, geometry: Geometry) -> Array:
 
 @functools.partial(_phases.defjvp, symbolic_zeros=True)
 def _(geometry: Geometry, out_shape: Shape, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> Any:
-    # The tangent is computed by the transpose of what its own transpose, the gradient, is to be computed by.
+    # The tangent is the transpose of the computation wanted for the gradient, which is the tangent's own transpose.
     x, weight = primals
     y = _phases(x, weight, geometry, out_shape)
 

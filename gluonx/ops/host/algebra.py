@@ -1,8 +1,8 @@
-"""Forms in NumPy of linear algebra, sums of products, padding and interpolation: see :mod:`gluonx.ops.host.kernels`.
+"""NumPy kernels of linear algebra, sums of products, padding and interpolation; see :mod:`gluonx.ops.host.kernels`.
 
-JAX traces some of these for 5 to 30 ms at each new shape. Factorizations are those of LAPACK in both, in the type of
-the matrix; what has none (a singular matrix, say) is left to the operator, which says so. Determinants, norms and
-quantiles are computed in double precision.
+JAX traces some of these for 5 to 30 ms at each new shape. Factorizations are LAPACK's in both, in the type of the
+matrix. A matrix without a factorization (a singular one, say) is left to the operator, which raises the error.
+Determinants, norms and quantiles are computed in double precision.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
 
 
 def _factorization(compute: Callable[..., Any]) -> Kernel:
-    """Return a function of matrices of floats, in their type."""
+    """Return a kernel for floating-point matrices, computed in their own type."""
 
     def run(a: Array, *others: Any, **attrs: Any) -> Any:
         if a.dtype not in _FLOATS or any(b is not None and b.dtype != a.dtype for b in others):
@@ -39,7 +39,7 @@ def _inv(a: Array) -> Any:
 
 
 def _solve(a: Array, b: Array) -> Any:
-    if b.ndim == a.ndim - 1:  # a stack of vectors; NumPy 2 takes it for a matrix
+    if b.ndim == a.ndim - 1:  # a stack of vectors; NumPy 2 would treat it as a matrix
         return np.linalg.solve(a, b[..., None])[..., 0]
     return np.linalg.solve(a, b) if b.ndim == a.ndim else NotImplemented
 
@@ -132,7 +132,7 @@ LINEAR: dict[str, tuple[Kernel, Work | None]] = {
 
 
 def _lengths(subscripts: str, arrays: tuple[Any, ...]) -> dict[str, int]:
-    """Return the length of each index; of an ellipsis, nothing."""
+    """Return the length of each index; none for those of an ellipsis."""
     found: dict[str, int] = {}
     for letters, array in zip(subscripts.replace(" ", "").partition("->")[0].split(","), arrays):
         if "." not in letters:
@@ -175,7 +175,7 @@ def _pad(
         return np.pad(x, pad_width, constant_values=np.asarray(constant_values).astype(x.dtype))
     if constant_values is not None or not x.size or x.dtype.kind not in "fiu" or mode not in _MODES:
         return NotImplemented
-    if mode in ("reflect", "symmetric") and np.max(pad_width) >= min(x.shape):  # NumPy goes to and fro there
+    if mode in ("reflect", "symmetric") and np.max(pad_width) >= min(x.shape):  # NumPy reflects several times there
         return NotImplemented
     return np.pad(x, pad_width, mode)  # type: ignore[call-overload]
 

@@ -1,12 +1,12 @@
-"""Forms in NumPy of the operators that interactive code uses most.
+"""NumPy kernels of the operators that interactive code uses most.
 
-A form takes NumPy arrays (and typed NumPy scalars) where the operator of the same name takes JAX arrays, with the same
-static attributes, and gives the same result: dtype and shape always, integers, comparisons and moves exactly, floats
-to within two units in the last place. It says ``NotImplemented`` where NumPy's semantics are not XLA's (mixed dtypes,
-floats that become integers out of range); such a call, and every operator without a form, is interpreted from its jaxpr
-(:mod:`gluonx.ops.host.jaxprs`). So a form is a matter of speed, and may be left out.
+A kernel takes NumPy arrays (and typed NumPy scalars) where the operator of the same name takes JAX arrays, with the
+same static attributes, and returns the same result: dtype and shape always, integers, comparisons and moves exactly,
+floats to within two units in the last place. It returns ``NotImplemented`` where NumPy's semantics are not XLA's (mixed
+dtypes, floats that become integers out of range). For such a call, and for an operator without a kernel, the jaxpr is
+interpreted (:mod:`gluonx.ops.host.jaxprs`). So kernels only save time, and none is required.
 
-Functions like ``exp`` are computed in double precision and rounded once, sums are accumulated in it. Forms may give
+Functions like ``exp`` are computed in double precision and rounded once; sums are accumulated in it. Kernels may return
 views of their operands, and never write to them.
 """
 
@@ -43,15 +43,16 @@ _KERNELS: dict[str, tuple[Kernel, Work | None]] = {}
 
 
 def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
-    """Give the form of an operator, on its arrays alone, and what tells how many elements it touches; None without one.
+    """Return an operator's kernel, as a function of its arrays, and a function for its work; None without a kernel.
 
-    Without the latter the operator is elementwise, or reads each operand once.
+    The latter tells how many elements the kernel reads or writes; it is None if the operator is elementwise, or reads
+    each operand once.
     """
     if not isinstance(op, BoundOp):
         kernel = getattr(op, "numpy_kernel", None)
         return None if kernel is None else (kernel, getattr(op, "work", None))
     found = _KERNELS.get(op.name)
-    if found is None or (op.random and callable(op.op.random)):  # a draw that depends on the mode, such as dropout's
+    if found is None or (op.random and callable(op.op.random)):  # it draws depending on the mode, as dropout does
         return None
     kernel, work = found
     if isinstance(op, Lifted):
@@ -60,7 +61,7 @@ def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
 
 
 def cost_of(op: Any) -> float:
-    """Give the part of the time of a function such as ``exp`` that an operator takes for an element."""
+    """Return the time that the operator takes for an element, relative to a function such as ``exp``."""
     if not isinstance(op, BoundOp):
         return 1
     light = op.name in _LIGHT_ONES or (op.name == "activation" and op.attrs["act_type"] == "relu")
@@ -76,7 +77,7 @@ _LIGHT_ONES = frozenset([
 
 
 def _lowered(op: Lifted, kernel: Kernel) -> Kernel:
-    """Return the form of an operator some of whose attributes come as operands, the last ones."""
+    """Return the kernel of an operator whose last operands are some of its attributes."""
     names, attrs, count = op.lifted_names, op.attrs, -len(op.lifted_names)
 
     def run(*args: Any) -> Any:
@@ -87,7 +88,7 @@ def _lowered(op: Lifted, kernel: Kernel) -> Kernel:
 
 
 def numpy_kernel(name: str, work: Work | None = None) -> Callable[[Kernel], Kernel]:
-    """Make the decorated function the form of the operator `name`; `work` tells how many elements it touches."""
+    """Register the decorated function as the kernel of the operator `name`; `work` returns the elements it touches."""
 
     def decorate(fn: Kernel) -> Kernel:
         _KERNELS[OPS[name].name] = fn, work
@@ -112,9 +113,9 @@ def _computed(fn: Any) -> Kernel:
 
 
 def _exact(fn: Any, kinds: str = "fiu") -> Kernel:
-    """Get a function that NumPy computes as XLA does, in the type of its operand.
+    """Return a function that NumPy computes as XLA does, in the type of its operand.
 
-    Of half precision by way of single.
+    Half precision is computed in single precision.
     """
 
     def run(x: Any) -> Any:
@@ -126,7 +127,7 @@ def _exact(fn: Any, kinds: str = "fiu") -> Kernel:
 
 
 def _asked(fn: Any) -> Kernel:
-    """Return a test of each element of floats."""
+    """Return an elementwise test of floats."""
 
     def run(x: Any) -> Any:
         return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x) if x.dtype in _WIDER else NotImplemented
@@ -157,7 +158,7 @@ def _relu(x: Any) -> Any:
     zero = _ZEROS.get(x.dtype)
     if zero is None:
         return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _HALVES else NotImplemented
-    return np.maximum(x, zero) + zero  # which makes 0 of -0
+    return np.maximum(x, zero) + zero  # turns -0 into 0
 
 
 _ZEROS = {dtype: np.zeros((), dtype) for dtype in _FLOATS}
@@ -176,7 +177,7 @@ _log_sigmoid = _in_double(lambda x: -np.logaddexp(-x, 0))
 _softsign = _in_double(lambda x: x / (1 + np.abs(x)))
 _silu = _in_double(lambda x: x / (1 + np.exp(-x)))
 _same = lambda x: x  # noqa: E731
-_ONE = np.array(1.0)  # an array: to make one of a Python number takes as long as the sum
+_ONE = np.array(1.0)  # an array, because converting a Python number takes as long as the sum
 
 _UNARY: dict[str, Kernel] = {
     **{n: _computed(getattr(np, n)) for n in (
@@ -221,14 +222,14 @@ def _activation(x: Any, *, act_type: str) -> Any:
 
 @functools.cache
 def _promoted_dtype(a: np.dtype, b: np.dtype) -> np.dtype | None:
-    """Return the common type of two operands, one of them a float; None for two that JAX's switch decides on."""
+    """Return the common type of two operands, one of them a float; None if it depends on JAX's x64 switch."""
     if a not in _WIDER and b not in _WIDER:
         return None
     return np.dtype(jnp.promote_types(a, b))
 
 
 def _paired(x: Any, y: Any) -> tuple[Any, Any] | None:
-    """Two operands in their common type; half precision stays what it is."""
+    """Return two operands in their common type; half precision is not changed."""
     if x.dtype == y.dtype:
         return x, y
     dtype = _promoted_dtype(x.dtype, y.dtype)
@@ -269,7 +270,7 @@ _quotient = _arithmetic(np.true_divide, "f")
 
 
 def _whole_division(fn: Any) -> Kernel:
-    """Return a quotient or remainder of integers, none of them divided by 0."""
+    """Return a quotient or remainder of integers, for divisors other than 0."""
 
     def run(x: Any, y: Any) -> Any:
         return fn(x, y) if x.dtype == y.dtype and x.dtype.kind in "iu" and y.all() else NotImplemented
@@ -278,7 +279,7 @@ def _whole_division(fn: Any) -> Kernel:
 
 
 def raised(exponent: int) -> Kernel:
-    """Return the form of ``x ** exponent``, of floats."""
+    """Return the kernel of ``x ** exponent``, of floats."""
 
     def run(x: Any) -> Any:
         if exponent == 2:
@@ -302,7 +303,7 @@ def _comparison(fn: Any) -> Kernel:
 
 
 def _chosen(better: Any, other_nan: bool) -> Kernel:
-    """Return the larger or smaller of two; which of them at a tie or NaN is the operator's own rule."""
+    """Return the larger or smaller of two; at a tie or NaN the operator's own rule decides."""
 
     def run(x: Any, y: Any) -> Any:
         pair = _paired(x, y)
@@ -347,7 +348,7 @@ def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
         a_min is not None and a_max is not None and a_min.dtype == a_max.dtype == x.dtype in _FLOATS
         and not a_min.ndim and not a_max.ndim and a_min == a_min and a_max and a_max == a_max
     ):  # fmt: skip
-        return x.clip(a_min, a_max)  # between numbers, the upper one not 0, beside which it turns -0
+        return x.clip(a_min, a_max)  # both bounds are numbers, and the upper is not 0, with which clip would change -0
     for bound, beyond, keep in ((a_min, np.less, "maximum"), (a_max, np.greater, "minimum")):
         if bound is not None:
             if bound.dtype != x.dtype:
@@ -357,7 +358,7 @@ def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
             if bound.ndim or x.dtype not in _FLOATS or bound != bound:
                 x = _KERNELS[keep][0](x, bound)
             else:
-                x = np.where(beyond(x, bound), bound, x)  # which leaves NaN, and either zero beside the other
+                x = np.where(beyond(x, bound), bound, x)  # unlike clip, keeps NaN, and -0 beside 0
     return x
 
 
@@ -387,18 +388,18 @@ def _gelu(x: Any) -> Any:
 
 @numpy_kernel("dropout", lambda *_, **__: 1)
 def _dropout(x: Any, *, mode: str, **_: Any) -> Any:
-    """Return the array itself: nothing is dropped where nothing is drawn."""
+    """Return the array itself, if nothing is dropped."""
     return x if mode == "training" else NotImplemented
 
 
 def _fits(x: Any, dtype: np.dtype) -> bool:
-    """Return whether all floats of `x` are numbers that the integers of `dtype` hold."""
+    """Return whether all floats of `x` are within the range of the integer type `dtype`."""
     ends = np.iinfo(_INT32 if dtype.itemsize < 4 else dtype)
     return not x.size or bool((x >= ends.min).all() and (x <= math.nextafter(float(ends.max) + 1, 0)).all())
 
 
 def converted(x: Any, dtype: np.dtype) -> Any:
-    """`x` in another dtype, as `gluonx.ops.common.converted` gives it; NotImplemented where floats do not fit."""
+    """Return `x` in another dtype, like `gluonx.ops.common.converted`; NotImplemented if floats do not fit."""
     if x.dtype == dtype:
         return x
     if x.dtype.kind in "fV" and dtype.kind in "iu":
@@ -439,14 +440,14 @@ def _sums(fn: Any) -> Kernel:
     return run
 
 
-# The ufuncs' own methods: the functions around them take more time than a small array.
+# Methods of ufuncs, because the functions around them take longer than the sum of a small array.
 numpy_kernel("sum")(_sums(np.add.reduce))
 numpy_kernel("prod")(_sums(np.multiply.reduce))
 
 
 @numpy_kernel("mean")
 def _mean(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
-    """Return the mean, as ``np.mean`` divides."""
+    """Return the mean, with the division of ``np.mean``."""
     own = x.dtype
     if dtype is not None or where or own not in _WIDER:
         return NotImplemented
@@ -456,7 +457,7 @@ def _mean(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
 
 
 def _moments(finish: Callable[[Any], Any]) -> Kernel:
-    """Return what is computed of the variance; NumPy's own function takes twice the time of its steps."""
+    """Return a function of the variance; NumPy's own takes twice the time of these steps."""
 
     def run(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool, ddof: Any) -> Any:
         if dtype is not None or where or x.dtype not in _WIDER or not x.size:
@@ -519,7 +520,7 @@ numpy_kernel("argmin")(_position(np.ndarray.argmin))
 
 
 def _lacks(x: Any, axis: Any) -> bool:
-    """Return whether there is no such axis; NumPy sorts and sums a number along one, which is an error elsewhere."""
+    """Return whether the axis does not exist; NumPy sorts and sums a scalar along one, which is an error elsewhere."""
     return not x.ndim and axis is not None
 
 
@@ -585,7 +586,7 @@ def _sort(x: Any, *, axis: Any, descending: bool, stable: bool, kind: Any, order
     if descending or order is not None or x.dtype in _HALVES or x.dtype.kind not in "fiub":
         return NotImplemented
     if x.dtype.kind == "f" and not x.all():
-        return NotImplemented  # zeros have an order by their sign
+        return NotImplemented  # -0 sorts before 0
     return np.sort(x, axis=axis, kind="stable")
 
 
@@ -738,7 +739,7 @@ def full(value: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def arange(start: Any, step: Any, *, num: int, dtype: Any) -> Any:
-    """`num` numbers from `start` on, `step` apart."""
+    """Return `num` numbers from `start` on, `step` apart."""
     if start.dtype != step.dtype:
         pair = _paired(start, step)
         if pair is None:
@@ -748,7 +749,7 @@ def arange(start: Any, step: Any, *, num: int, dtype: Any) -> Any:
 
 
 def filled(x: Any, value: Any) -> Any:
-    """`value` in the shape and dtype of `x`."""
+    """Return `value` in the shape and dtype of `x`."""
     return full(value, shape=x.shape, dtype=x.dtype)
 
 
@@ -763,7 +764,7 @@ def _size(size: Any) -> tuple[int, ...]:
 
 
 def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    """Numbers from 0 to 1, without it, as ``jax.random.uniform`` draws them in float32 (see `gluonx.ops.prng.wrap`)."""
+    """Return numbers in [0, 1), as ``jax.random.uniform`` draws them in float32 (see `gluonx.ops.prng.wrap`)."""
     count = np.arange(math.prod(shape), dtype=np.uint32)
     first = words[:1] + np.uint32(int(index) & 0xFFFFFFFF)
     high, low = cipher(first, words[1:], np.zeros(1, np.uint32), count)
@@ -772,15 +773,15 @@ def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _fused(scale: Any, x: Any, start: Any) -> Any:
-    """``start + scale * x`` of float32, rounded once: as XLA's programs for CPUs compute it."""
+    """Return ``start + scale * x`` of float32, rounded once, as XLA's programs for CPUs compute it."""
     return (start.astype(np.float64) + scale.astype(np.float64) * x).astype(_SINGLE)
 
 
 def _is_drawn(size: Any, dtype: Any, *parameters: Any) -> bool:
-    """Return whether a draw is one of float32 by numbers."""
+    """Return whether the draw is float32 and its parameters are numbers."""
     partitionable = jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
     sizes = all(n >= 0 for n in _size(size))
-    single = dtype is None or dtype == _SINGLE  # NumPy takes None for float64 in a comparison
+    single = dtype is None or dtype == _SINGLE  # in a comparison, NumPy would treat None as float64
     return bool(partitionable) and sizes and single and all(p.ndim == 0 for p in parameters)
 
 
@@ -807,7 +808,7 @@ def _normal(words: Any, index: Any, loc: Any = _LOW, scale: Any = _HIGH, *, size
 
 
 def _each(*parameters: Any, size: Any, **__: Any) -> int:
-    """Return the numbers of a draw that NumPy makes as fast as XLA, which takes most of a second to compile it."""
+    """Return the work of a draw that NumPy makes as fast as XLA, which takes most of a second to compile it."""
     return math.prod(_shape_of(size, *parameters[2:]))
 
 
@@ -816,7 +817,10 @@ def _shape_of(size: Any, *parameters: Any) -> tuple[int, ...]:
 
 
 def _tried(draw: Callable[..., Any], *defaults: Any) -> Kernel:
-    """Return a draw by trying: ``draw(key, *parameters)``, of float32 and of one shape; None is no default."""
+    """Return a kernel that draws with ``draw(key, *parameters)``, for float32 and one shape.
+
+    A default of None means no default.
+    """
 
     def run(words: Any, index: Any, *given: Any, size: Any, dtype: Any) -> Any:
         given = (*given, *defaults[len(given) :])

@@ -34,9 +34,9 @@ PULLBACKS: dict[str, Rule] = {}
 def pullback_kernel(
     op: Any, diff: tuple[int, ...], count: int, given: tuple[bool, ...]
 ) -> tuple[Kernel, Work | None] | None:
-    """Return the pull-back of `op` to the inputs `diff` of `count`, and what tells its work; None without one.
+    """Return the pull-back of `op` to the inputs `diff` of `count`, and its work function; None without one.
 
-    ``given`` says which outputs have a cotangent: of an operator of several there is no pull-back here.
+    ``given`` says which outputs have a cotangent; operators with several outputs have no pull-back here.
     """
     rule = None if not isinstance(op, BoundOp) or isinstance(op, Lifted) else PULLBACKS.get(op.name)
     if rule is None or given != (True,) or op.random or op.needs_mode:
@@ -69,7 +69,7 @@ def pullback_kernel(
 
 
 def _summed(found: Array, like: Array) -> Array:
-    """Return a cotangent in the shape and type of its input, which may have been broadcast."""
+    """Return a cotangent in the shape and type of its input, summed if the input was broadcast."""
     if found.shape != like.shape:
         extra = found.ndim - like.ndim
         axes = tuple([i for i in range(found.ndim) if i < extra or (like.shape[i - extra] == 1 and found.shape[i] > 1)])
@@ -122,7 +122,7 @@ for _name, _slope in _SLOPES.items():
 def _relu(g: Array, x: Array) -> Ways:
     zero = g.dtype.type(0)
     y = np.maximum(x, zero)
-    return [lambda: np.where(y > 0, g, zero) + np.where(y > 0, zero, g) * y]  # NaN where x is, and at infinity
+    return [lambda: np.where(y > 0, g, zero) + np.where(y > 0, zero, g) * y]  # NaN where x is NaN or infinite
 
 
 @_rule("activation")
@@ -315,7 +315,7 @@ def _layer_norm(g: Array, x: Array, gamma: Array, beta: Array, *, axis: int, eps
 
 
 def _classes(pred: Array, label: Array, sample_weight: Array | None, attrs: dict[str, Any]) -> Any:
-    """Return the logits with classes last and the classes of a loss of the usual kind; None of another."""
+    """Return the logits with classes last and the labels, for a loss with usual arguments; None otherwise."""
     usual = {"sparse_label": True, "from_logits": False, "weight": None, "batch_axis": 0, "ignore_label": None,
              "label_smoothing": 0}  # fmt: skip
     if sample_weight is not None or attrs["axis"] not in (-1, pred.ndim - 1) or pred.dtype not in _FLOATS:
