@@ -104,7 +104,15 @@ def _select(*arrays: Array) -> Array:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
-    """Return for each position the element of the first choice whose condition is True there, else `default`."""
+    """Return for each position the element of the first choice whose condition is True there, else `default`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.array([-1.0, 0.0, 2.0])
+    >>> np.select([x < 0, x > 0], [-x, x * 10], 5.0).tolist()
+    [1.0, 5.0, 20.0]
+    """
     if len(condlist) != len(choicelist):
         raise ValueError(f"np.select: {len(condlist)} conditions, but {len(choicelist)} choices.")
     return invoke(_select.bind(), tuple([as_leaf(v) for v in (*condlist, *choicelist, default)]))
@@ -128,6 +136,12 @@ def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str
     Raises
     ------
     BadIndexError
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.choose(np.array([0, 1]), [np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()
+    [1.0, 4.0]
     """
     bound, a = _choose.bind(mode="clip" if mode == "raise" else mode), as_leaf(a)
     if mode == "raise":
@@ -203,7 +217,14 @@ def _block(*arrays: Array, nesting: Any) -> Array:
 
 
 def block(arrays: Sequence[Any]) -> ndarray:
-    """Concatenate nested lists of blocks to one array."""
+    """Concatenate nested lists of blocks to one array.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.block([[np.ones((1, 1)), np.zeros((1, 2))]]).tolist()
+    [[1.0, 0.0, 0.0]]
+    """
     leaves: list[Any] = []
 
     def nest(level: Any) -> Any:
@@ -262,6 +283,13 @@ def histogram(
         The weight of each element.
     density : bool, optional
         Whether the areas are to sum to one.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> counts, edges = np.histogram(np.array([0.0, 1.0, 1.0, 2.0]), bins=2)
+    >>> counts.tolist(), edges.tolist()
+    ([1, 3], [0.0, 1.0, 2.0])
     """
     return _binned(_histogram, a, bins, range, weights, density=density or normed)
 
@@ -310,17 +338,38 @@ def _answer(flag: ndarray) -> Any:
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    """Compare two arrays within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once."""
+    """Compare two arrays within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.allclose(np.ones(2), np.ones(2) + 1e-9)
+    True
+    """
     return _answer(invoke(_all_close.bind(equal_nan=bool(equal_nan)), (as_leaf(a), as_leaf(b), rtol, atol)))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Return whether two arrays have the same shape and elements; the answer is read at once."""
+    """Return whether two arrays have the same shape and elements; the answer is read at once.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.array_equal(np.ones(2), np.ones(3))
+    False
+    """
     return _answer(invoke(_all_equal.bind(equal_nan=bool(equal_nan)), (as_leaf(a1), as_leaf(a2))))
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Return whether two arrays are equal after broadcasting; the answer is read at once."""
+    """Return whether two arrays are equal after broadcasting; the answer is read at once.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.array_equiv(np.ones(2), np.ones((3, 2)))
+    True
+    """
     return _answer(invoke(_all_equivalent.bind(), (as_leaf(a1), as_leaf(a2))))
 
 
@@ -336,6 +385,12 @@ def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
         If an index is out of range.
     ShapeError
         If a mask is not as long as the axis.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.delete(np.array([1.0, 2.0, 3.0]), 1).tolist()
+    [1.0, 3.0]
     """
     arr = asarray(arr)
     if axis is None:
@@ -368,13 +423,19 @@ def insert(arr: ArrayLike, obj: ArrayLike, values: ArrayLike, axis: int | None =
     ------
     BadIndexError
         If a position is out of range.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.insert(np.array([1.0, 2.0]), 1, 9.0).tolist()
+    [1.0, 9.0, 2.0]
     """
     arr = asarray(arr)
     size = arr.size if axis is None else arr.shape[axis]
     at = as_indices("insert", obj, size)
     far = onp.asarray(at)[(onp.asarray(at) < -size) | (onp.asarray(at) > size)]
     if far.size:
-        raise BadIndexError(f"np.insert: position {far.flat[0]} is out of bounds for an axis of size {size}")
+        raise BadIndexError(f"np.insert: index {far.flat[0]} is out of bounds for an axis of size {size}")
     return invoke(_insert.bind(obj=as_static("obj", at), axis=axis), (arr, as_leaf(values)))
 
 
@@ -428,12 +489,30 @@ def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
 
 
 def put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str | None = None) -> None:
-    """Write `v` at the flat indices `ind` of `a`, in place."""
+    """Write `v` at the flat indices `ind` of `a`, in place.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.zeros(3)
+    >>> np.put(x, np.array([0, 2]), np.array([5.0, 6.0]))
+    >>> x.tolist()
+    [5.0, 0.0, 6.0]
+    """
     a[...] = invoke(_put.bind(mode=None if mode == "raise" else mode), (a, as_leaf(ind), as_leaf(v)))
 
 
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
-    """Write `vals`, repeated as needed, where `mask` is True, in place."""
+    """Write `vals`, repeated as needed, where `mask` is True, in place.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> np.place(x, x > 1, np.array([0.0]))
+    >>> x.tolist()
+    [1.0, 0.0, 0.0]
+    """
     arr[...] = invoke(_position.bind(), (arr, as_leaf(mask), as_leaf(vals)))
 
 
@@ -443,7 +522,16 @@ def put_along_axis(arr: ndarray, indices: Any, values: ArrayLike, axis: int | No
 
 
 def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
-    """Write `val` on the diagonal, in place."""
+    """Write `val` on the diagonal, in place.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.zeros((2, 2))
+    >>> np.fill_diagonal(x, 1)
+    >>> x.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     a[...] = invoke(_fill_diagonal.bind(wrap=bool(wrap)), (a, as_leaf(val)))
 
 
@@ -461,7 +549,14 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarr
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: object, **kwargs: object) -> ndarray:
-    """Apply `func1d`, a function of vectors, to every vector along an axis; it is called once for each."""
+    """Apply `func1d`, a function of vectors, to every vector along an axis; it is called once for each.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.apply_along_axis(lambda v: v.sum(), 1, np.ones((2, 3))).tolist()
+    [3.0, 3.0]
+    """
     arr = asarray(arr)
     axis = axis + arr.ndim if axis < 0 else axis
     arr = F.moveaxis(arr, axis, -1)

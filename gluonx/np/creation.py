@@ -175,6 +175,13 @@ def asarray(
     ------
     ValueError
         If `copy` is False and a copy cannot be avoided.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.ones(2)
+    >>> np.asarray(x) is x, np.asarray([1, 2]).tolist()
+    (True, [1.0, 2.0])
     """
     if isinstance(obj, ndarray) and not copy and (dtype is None or obj.dtype == canonical(dtype)):
         return placed(obj, device, ctx)
@@ -187,12 +194,27 @@ asanyarray = asarray
 
 
 def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
-    """Return `a` as an ndarray, which is always contiguous."""
+    """Return `a` as an ndarray, which is always contiguous.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.ascontiguousarray([1.0, 2.0]).tolist()
+    [1.0, 2.0]
+    """
     return asarray(a, dtype)
 
 
 def from_dlpack(x: ArrayLike) -> ndarray:
-    """Return an ndarray that shares another library's memory: of any object with ``__dlpack__``, or a capsule."""
+    """Return an ndarray that shares another library's memory: of any object with ``__dlpack__``, or a capsule.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import np
+    >>> np.from_dlpack(numpy.ones(2, "float32")).tolist()
+    [1.0, 1.0]
+    """
     with keeping_64_bits():
         return new_handle(jnp.from_dlpack(x if hasattr(x, "__dlpack__") else _Capsule(x)))
 
@@ -260,21 +282,42 @@ kernels.numpy_kernel("full", _elements)(kernels.full)
 def zeros(
     shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Return zeros of a shape, float32 by default."""
+    """Return zeros of a shape, float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.zeros((2, 3)).tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
     return placed(invoke(_zeros.bind(shape=_shape(shape), dtype=standard(dtype)), ()), device, ctx)
 
 
 def ones(
     shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Return ones of a shape, float32 by default."""
+    """Return ones of a shape, float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.ones(3, dtype="int32").tolist()
+    [1, 1, 1]
+    """
     return placed(invoke(_ones.bind(shape=_shape(shape), dtype=standard(dtype)), ()), device, ctx)
 
 
 def empty(
     shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Return an array of a shape with any contents (zeros)."""
+    """Return an array of a shape with any contents (zeros).
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.empty((2, 3)).shape
+    (2, 3)
+    """
     return zeros(shape, dtype, order, device, ctx=ctx)
 
 
@@ -322,7 +365,14 @@ def full_like(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return an array of the shape and dtype of `a`, filled with `fill_value`."""
+    """Return an array of the shape and dtype of `a`, filled with `fill_value`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.full_like(np.ones(2), 7).tolist()
+    [7.0, 7.0]
+    """
     bound = get("full_like").bind(dtype=as_static("dtype", dtype))
     result = placed(invoke(bound, (as_leaf(a), as_leaf(fill_value))), device, ctx)
     return result if out is None else write_out("np.full_like", out, result)
@@ -337,7 +387,14 @@ def zeros_like(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return zeros of the shape and dtype of `a`."""
+    """Return zeros of the shape and dtype of `a`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.zeros_like(np.array([1.0, 2.0])).tolist()
+    [0.0, 0.0]
+    """
     result = placed(invoke(get("zeros_like").bind(dtype=as_static("dtype", dtype)), (as_leaf(a),)), device, ctx)
     return result if out is None else write_out("np.zeros_like", out, result)
 
@@ -351,7 +408,14 @@ def ones_like(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return ones of the shape and dtype of `a`."""
+    """Return ones of the shape and dtype of `a`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.ones_like(np.array([1.0, 2.0])).tolist()
+    [1.0, 1.0]
+    """
     result = placed(invoke(get("ones_like").bind(dtype=as_static("dtype", dtype)), (as_leaf(a),)), device, ctx)
     return result if out is None else write_out("np.ones_like", out, result)
 
@@ -366,7 +430,14 @@ def empty_like(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return an array of the dtype and shape of `prototype` (or of `shape`) with any contents."""
+    """Return an array of the dtype and shape of `prototype` (or of `shape`) with any contents.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.empty_like(np.ones((2, 3))).shape
+    (2, 3)
+    """
     if shape is not None:
         return zeros(shape, _dtype_of(prototype) if dtype is None else dtype, order, device, ctx=ctx)
     return zeros_like(prototype, dtype, order, device, ctx=ctx)
@@ -517,7 +588,14 @@ def logspace(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return `num` numbers from ``base**start`` to ``base**stop`` whose logarithms are evenly spaced."""
+    """Return `num` numbers from ``base**start`` to ``base**stop`` whose logarithms are evenly spaced.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
     return _space(_logspace, (start, stop, base), num, endpoint, dtype, axis, device, ctx)
 
 
@@ -532,7 +610,14 @@ def geomspace(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before."""
+    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.geomspace(1, 4, 3).round(3).tolist()
+    [1.0, 2.0, 4.0]
+    """
     return _space(_geomspace, (start, stop), num, endpoint, dtype, axis, device, ctx)
 
 
@@ -569,13 +654,27 @@ def eye(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
+    """Return ones on the k-th diagonal of an N by M matrix, zeros elsewhere.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.eye(2, 3, k=1).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
     bound = _eye.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)
 
 
 def identity(n: int, dtype: DTypeLike = None, device: DeviceLike = None, *, ctx: DeviceLike = None) -> ndarray:
-    """Return the n by n identity matrix."""
+    """Return the n by n identity matrix.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.identity(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     return eye(n, dtype=dtype, device=device, ctx=ctx)
 
 
@@ -588,7 +687,14 @@ def tri(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return ones on and below the k-th diagonal, zeros above."""
+    """Return ones on and below the k-th diagonal, zeros above.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.tri(2, 3).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    """
     bound = _tri.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)
 
@@ -605,7 +711,14 @@ def indices(
     ctx: DeviceLike = None,
     sparse: bool = False,
 ) -> Any:
-    """Return the indices of a grid, an array for each axis. With `sparse` it is a tuple of broadcastable arrays."""
+    """Return the indices of a grid, an array for each axis. With `sparse` it is a tuple of broadcastable arrays.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.indices((2, 2))[1].tolist()
+    [[0, 1], [0, 1]]
+    """
     dtype = onp.int64 if dtype is None else dtype
     found = onp.indices(_shape(dimensions), sparse=sparse)
     if sparse:
@@ -614,24 +727,52 @@ def indices(
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
-    """Return the indices of the diagonal of an n by n (by n ...) array."""
+    """Return the indices of the diagonal of an n by n (by n ...) array.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.diag_indices(2)]
+    [[0, 1], [0, 1]]
+    """
     return _index_arrays(onp.diag_indices(int(n), int(ndim)))
 
 
 def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
-    """Return the indices of the diagonal of `arr`, whose axes are all of one length."""
+    """Return the indices of the diagonal of `arr`, whose axes are all of one length.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.diag_indices_from(np.ones((2, 2)))]
+    [[0, 1], [0, 1]]
+    """
     if arr.ndim < 2 or len(set(arr.shape)) != 1:
         raise ValueError(f"np.diag_indices_from: two or more axes of one length were expected, got shape {arr.shape}.")
     return diag_indices(arr.shape[0], arr.ndim)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
-    """Return the indices of the lower triangle of an n by m matrix."""
+    """Return the indices of the lower triangle of an n by m matrix.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.tril_indices(2)]
+    [[0, 1, 1], [0, 0, 1]]
+    """
     return _index_arrays(onp.tril_indices(n, k, m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None, device: DeviceLike = None) -> tuple[ndarray, ...]:
-    """Return the indices of the upper triangle of an n by m matrix."""
+    """Return the indices of the upper triangle of an n by m matrix.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.triu_indices(2)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
     return _index_arrays(onp.triu_indices(n, k, m), device)
 
 
@@ -677,7 +818,14 @@ def kaiser(
 def fromfunction(
     function: Callable[..., Any], shape: Sequence[int], *, dtype: DTypeLike = None, **kwargs: object
 ) -> Any:
-    """Call `function` with the coordinates of a grid, one array for each axis."""
+    """Call `function` with the coordinates of a grid, one array for each axis.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.fromfunction(lambda i, j: i + j, (2, 2)).tolist()
+    [[0.0, 1.0], [1.0, 2.0]]
+    """
     grid = indices(shape, dtype=canonical(dtype))
     return function(*[grid[i] for i in range(len(_shape(shape)))], **kwargs)
 

@@ -115,12 +115,8 @@ def _sized_op(name: str, arrays: tuple[str, ...], options: tuple[tuple[str, Any]
     compute, known = getattr(jnp, name), dict(options)
 
     def run(*values: ArrayLike) -> Any:
-        if name in (
-            "unique_all",
-            "unique_counts",
-            "unique_inverse",
-            "unique_values",
-        ):  # their parameters are positional-only
+        # The parameters of these are positional-only.
+        if name in ("unique_all", "unique_counts", "unique_inverse", "unique_values"):
             found = compute(*values, **known)
         else:
             found = compute(**dict(zip(arrays, values, strict=True)), **known)
@@ -174,8 +170,8 @@ def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None, fits: bo
 
 _SIZED = """
 
-With ``size=`` nothing is read: the result has so many positions, also in a hybridized block. Those that are left over get
-``fill_value=`` (as in ``jax.numpy``, which says what it is by default), and what there is no position for is left out.
+With ``size=`` nothing is read: the result has so many elements, also in a hybridized block. Unused ones are
+``fill_value=`` (with the default of ``jax.numpy``), and elements beyond the size are dropped.
 """
 
 

@@ -155,27 +155,62 @@ issubdtype, isdtype = jnp.issubdtype, jnp.isdtype
 
 
 def finfo(dtype: DTypeLike) -> Any:
-    """Return the limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``."""
+    """Return the limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.finfo("float16").bits
+    16
+    """
     return jnp.finfo(_typed(dtype))
 
 
 def iinfo(dtype: DTypeLike) -> Any:
-    """Return the limits of an integer dtype: ``max``, ``min``, ``bits``."""
+    """Return the limits of an integer dtype: ``max``, ``min``, ``bits``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.iinfo("int8").max
+    127
+    """
     return jnp.iinfo(_typed(dtype))
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Return the shape of an array, number or nested sequence; nothing is computed."""
+    """Return the shape of an array, number or nested sequence; nothing is computed.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.shape([[1, 2, 3]])
+    (1, 3)
+    """
     return tuple(a.shape) if hasattr(a, "shape") else onp.shape(a)
 
 
 def ndim(a: ArrayLike) -> int:
-    """Return the number of axes; nothing is computed."""
+    """Return the number of axes; nothing is computed.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.ndim([[1, 2, 3]])
+    2
+    """
     return len(shape(a))
 
 
 def size(a: ArrayLike, axis: int | None = None) -> int:
-    """Return the number of elements, of all axes or of one; nothing is computed."""
+    """Return the number of elements, of all axes or of one; nothing is computed.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.size([[1, 2, 3]])
+    3
+    """
     lengths = shape(a)
     return int(onp.prod(lengths, dtype=onp.int64)) if axis is None else lengths[axis]
 
@@ -185,7 +220,14 @@ def _typed(value: object) -> Any:
 
 
 def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
-    """Return the dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion."""
+    """Return the dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.result_type(np.ones(2), 1)
+    dtype('float32')
+    """
     given = [_typed(a) for a in arrays_and_dtypes]
     if all(isinstance(a, numbers.Number) and not isinstance(a, onp.generic) for a in given):
         return onp.dtype(jnp.result_type(*given))  # numbers alone have JAX's default types
@@ -194,7 +236,14 @@ def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
 
 
 def promote_types(type1: Any, type2: Any) -> onp.dtype:
-    """Return the smallest dtype to which both can be promoted, by JAX's rules: integer and float32 give float32."""
+    """Return the smallest dtype to which both can be promoted, by JAX's rules: integer and float32 give float32.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.promote_types("int32", "float32")
+    dtype('float32')
+    """
     with keeping_64_bits():
         return onp.dtype(jnp.promote_types(type1, type2))
 
@@ -211,7 +260,14 @@ def astype(x: Any, dtype: DTypeLike, /, *, copy: Any = True, device: DeviceLike 
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """Return the shape that these shapes broadcast to."""
+    """Return the shape that these shapes broadcast to.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
     return onp.broadcast_shapes(*shapes)
 
 
@@ -231,12 +287,28 @@ def isrealobj(x: ArrayLike) -> Any:
 
 
 def shares_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
-    """Return whether two arrays have an element in common: they are the same array, or overlapping slices of one."""
+    """Return whether two arrays have an element in common: they are the same array, or overlapping slices of one.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.ones(4)
+    >>> np.shares_memory(x[:3], x[2:])
+    True
+    """
     return _meet(onp.shares_memory, a, b, max_work)
 
 
 def may_share_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
-    """Return whether the memory ranges of two slices of one array overlap."""
+    """Return whether the memory ranges of two slices of one array overlap.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.ones(4)
+    >>> np.may_share_memory(x[:2], x[2:])
+    False
+    """
     return _meet(onp.may_share_memory, a, b, max_work)
 
 
@@ -287,13 +359,32 @@ def save(file: Any, arr: ArrayLike) -> None:
     """Write one array to a ``.npy`` file (see ``npx.savez`` for several).
 
     An existing file is replaced when the new one is complete, and is unchanged if that fails.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np
+    >>> path = tempfile.mkdtemp() + "/x.npy"
+    >>> np.save(path, np.ones(2))
+    >>> np.load(path).tolist()
+    [1.0, 1.0]
     """
     with files.atomic_write(_complete(file, ".npy")) as whole:
         onp.save(whole, onp.asarray(arr), allow_pickle=False)
 
 
 def savez(file: Any, *args: object, **kwds: object) -> None:
-    """Write arrays to an ``.npz`` file; an existing file is replaced when the new one is complete."""
+    """Write arrays to an ``.npz`` file; an existing file is replaced when the new one is complete.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np
+    >>> path = tempfile.mkdtemp() + "/x.npz"
+    >>> np.savez(path, a=np.ones(2))
+    >>> np.load(path)["a"].tolist()
+    [1.0, 1.0]
+    """
     named = {name: onp.asarray(array) for name, array in kwds.items()}
     with files.atomic_write(_complete(file, ".npz")) as whole:
         onp.savez(whole, *[onp.asarray(array) for array in args], allow_pickle=False, **named)
@@ -310,6 +401,15 @@ def load(file: str | os.PathLike[str] | Any) -> Any:
         If the file is damaged, or none of these.
     OSError
         If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np
+    >>> path = tempfile.mkdtemp() + "/x.npy"
+    >>> np.save(path, np.zeros(2))
+    >>> np.load(path).tolist()
+    [0.0, 0.0]
     """
     is_path = isinstance(file, str | os.PathLike)
     with open(file, "rb") if is_path else contextlib.nullcontext(file) as source:

@@ -82,8 +82,8 @@ def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int]
     Parameters
     ----------
     x : array
-        For ``'affine'`` of shape (batch, 6), the rows of a matrix that takes (x, y, 1) of the result to positions in the
-        image; for ``'warp'`` of shape (batch, 2, h, w), a shift of each pixel in pixels.
+        For ``'affine'`` of shape (batch, 6), the rows of a matrix that maps (x, y, 1) of the result to positions in
+        the image; for ``'warp'`` of shape (batch, 2, h, w), a shift of each pixel in pixels.
     transform_type : {'affine', 'warp'}
     target_shape : tuple of int
         For ``'affine'``, the height and width of the result.

@@ -202,6 +202,15 @@ class Conv1DRNNCell(_Cell1D):
     """A convolutional plain recurrent net in one dimension.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv1DRNNCell((3, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8)
     """
 
 
@@ -209,6 +218,15 @@ class Conv1DLSTMCell(_Cell1D, _ConvLSTMCell):
     """A convolutional LSTM in one dimension.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv1DLSTMCell((3, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8)
     """
 
 
@@ -216,6 +234,15 @@ class Conv1DGRUCell(_Cell1D, _ConvGRUCell):
     """A convolutional GRU in one dimension.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv1DGRUCell((3, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8)
     """
 
 
@@ -223,6 +250,15 @@ class Conv2DRNNCell(_Cell2D):
     """A convolutional plain recurrent net in two dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv2DRNNCell((3, 8, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8, 8)
     """
 
 
@@ -265,6 +301,15 @@ class Conv2DGRUCell(_Cell2D, _ConvGRUCell):
     """A convolutional GRU in two dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv2DGRUCell((3, 8, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8, 8)
     """
 
 
@@ -272,6 +317,15 @@ class Conv3DRNNCell(_Cell3D):
     """A convolutional plain recurrent net in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv3DRNNCell((3, 4, 4, 4), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 4, 4, 4))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 4, 4, 4)
     """
 
 
@@ -279,6 +333,15 @@ class Conv3DLSTMCell(_Cell3D, _ConvLSTMCell):
     """A convolutional LSTM in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv3DLSTMCell((3, 4, 4, 4), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 4, 4, 4))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 4, 4, 4)
     """
 
 
@@ -286,4 +349,13 @@ class Conv3DGRUCell(_Cell3D, _ConvGRUCell):
     """A convolutional GRU in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv3DGRUCell((3, 4, 4, 4), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 4, 4, 4))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 4, 4, 4)
     """

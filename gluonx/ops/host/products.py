@@ -110,7 +110,7 @@ def _conv_general_dilated(call: Call) -> Fn:
     per_batch, per_group = batch // batch_groups, filters // total
     positions = math.prod(outs)
     zero = np.zeros((), worker)
-    # The product has (group, filter, batch, position); the result (batch, group, filter, position) in the order asked for.
+    # The product has (group, filter, batch, position), the result (batch, group, filter, position) in any order.
     back = [0] * len(out_order)
     for position, axis in enumerate(out_order):
         back[axis] = position
