@@ -65,7 +65,7 @@ class LoadedBlock(HybridBlock):
         """The signature of the artifact: its inputs and outputs."""
         return self.artifact.signature
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: object) -> Any:
         """Run the program.
 
         Parameters

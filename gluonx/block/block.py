@@ -408,7 +408,9 @@ class Block(Checked):
         """
         return HookHandle(self, self.__dict__.setdefault("_back_hooks", {}), (hook, True))
 
-    def intermediates(self, *inputs: Any, names: str | Iterable[str], **kwargs: object) -> tuple[Any, dict[str, Any]]:
+    def intermediates(
+        self, *inputs: object, names: str | Iterable[str], **kwargs: object
+    ) -> tuple[Any, dict[str, Any]]:
         """Run the block, and return also the outputs of blocks below it; they are recorded like the output.
 
         Parameters
@@ -1063,7 +1065,7 @@ class Block(Checked):
         checkpoint.load_model(self, prefix)
 
     @door
-    def summary(self, *inputs: Any) -> None:
+    def summary(self, *inputs: object) -> None:
         """Run the block on `inputs`, without training anything, and print a table of its layers.
 
         The table shows for each layer the shape of its output, the number of parameters, their bytes, and the
@@ -1301,13 +1303,13 @@ class HybridBlock(Block):
         *,
         inputs: Sequence[Any] | None = None,
         dynamic_batch: bool = True,
-        platforms: Any = None,
+        platforms: Sequence[str] | None = None,
         vjp_order: int = 0,
         format: str | None = None,
-        constraints: Any = (),
+        constraints: Sequence[str] = (),
         layout: str | None = None,
         debug_info: bool = False,
-        buckets: Any = (),
+        buckets: Sequence[int] = (),
     ) -> Any:
         """Write the net as a StableHLO artifact, a folder that serves without gluonx, or for ONNX or MXNet.
 

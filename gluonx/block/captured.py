@@ -124,7 +124,7 @@ class Captured:
         parts = (value.func, value.args, value.keywords)
         keys, builds = zip(*[self.look(v, depth if v is value.func else depth + 1) for v in parts], strict=True)
 
-        def build(*found: Any) -> Any:
+        def build(*found: object) -> Any:
             func, args, keywords = [b(*found) for b in builds]
             return functools.partial(func, *args, **keywords)
 
@@ -207,7 +207,7 @@ def _names(code: CodeType) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _is_library(what: Any) -> bool:
+def _is_library(what: object) -> bool:
     return (getattr(what, "__module__", None) or "").partition(".")[0] in _LIBRARIES
 
 

@@ -315,7 +315,7 @@ def _read_description(path: str) -> dict[str, Any]:
     return content["block"]
 
 
-def _compare(block: Block, described: Any, prefix: str, origin: dict[str, str]) -> list[str]:
+def _compare(block: Block, described: object, prefix: str, origin: dict[str, str]) -> list[str]:
     """List the differences of a block and a description; fill `origin` with the first name of each parameter."""
     here = prefix[:-1] or "the block itself"
     described = described if isinstance(described, dict) else {}

@@ -176,7 +176,7 @@ def _specs(block: HybridBlock, inputs: Sequence[Any] | None, dynamic_batch: bool
     return [x if _is_spec(x) else _all_specs(name, x, dynamic_batch) for name, x in zip(names, inputs, strict=True)]
 
 
-def _all_specs(name: str, value: Any, dynamic_batch: bool) -> Any:
+def _all_specs(name: str, value: object, dynamic_batch: bool) -> Any:
     """Return descriptions instead of arrays, also in lists and tuples of them, such as begin states."""
     if isinstance(value, list | tuple) and not hasattr(value, "shape"):
         return [_all_specs(f"{name}_{i}", x, dynamic_batch) for i, x in enumerate(value)]

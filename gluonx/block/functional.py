@@ -157,7 +157,7 @@ class Functional:
                 kind[name] = jnp.copy(handle._read())
         self._forward = PureForward(net, handles, reached)
 
-    def __call__(self, *inputs: Any, key: object = None, train: bool = False) -> tuple[Any, Any]:
+    def __call__(self, *inputs: object, key: object = None, train: bool = False) -> tuple[Any, Any]:
         """Call :meth:`apply` with the arrays of this object: return the outputs, and the new state."""
         return self.apply(self.params, self.state, key, *inputs, train=train)
 
@@ -186,7 +186,7 @@ class Functional:
         return f"Functional({type(self._forward.net).__name__}, {len(self.params)} params, {len(self.state)} state)"
 
     def apply(
-        self, params: dict[str, Any], state: dict[str, Any], key: object, *inputs: Any, train: bool = False
+        self, params: dict[str, Any], state: dict[str, Any], key: object, *inputs: object, train: bool = False
     ) -> tuple[Any, Any]:
         """Return the forward pass, pure and traceable.
 
@@ -361,7 +361,7 @@ class _JaxOp:
         statics, named = fixed
         count = tree.num_leaves
 
-        def flat(*leaves: Any) -> tuple[Any, ...]:
+        def flat(*leaves: object) -> tuple[Any, ...]:
             args, kwargs = jax.tree.unflatten(tree, leaves[:count])
             args = list(args)
             for i, value in statics:

@@ -36,7 +36,7 @@ class Watched:
         border = self.inputs = _Border(args, self._at_inputs)
         return border.passed()
 
-    def leave(self, out: Any) -> Any:
+    def leave(self, out: object) -> Any:
         """Return the outputs as the caller gets them."""
         return _Border(out, self._at_outputs).passed()
 
@@ -66,7 +66,7 @@ class Watched:
 class _Border:
     """The arrays in a tree of values, passed through an identity; `seen` is called with the tree of their gradients."""
 
-    def __init__(self, values: Any, seen: Callable[[_Border, Any], Any]) -> None:
+    def __init__(self, values: object, seen: Callable[[_Border, Any], Any]) -> None:
         leaves, self.tree = jax.tree.flatten(values, is_leaf=is_handle)
         self.leaves, self.seen = leaves, seen
         self.at = [i for i, x in enumerate(leaves) if isinstance(x, Handle)]
@@ -125,7 +125,7 @@ class _Identity(autograd.Function):
         return [None if g is None else as_handle(g) for g in self.border.flat(found)]
 
 
-def _checked(found: Any, before: tuple[Any, ...], block: Block, what: str) -> tuple[Any, ...]:
+def _checked(found: object, before: tuple[Any, ...], block: Block, what: str) -> tuple[Any, ...]:
     """Return the gradients that a hook returned to replace `before`."""
     given = found if isinstance(found, tuple) else tuple(found) if isinstance(found, list) else (found,)
     if len(given) != len(before):

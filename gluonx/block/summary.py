@@ -72,7 +72,7 @@ def show(table: Summary) -> bool:
     return True
 
 
-def summarize(block: Block, *inputs: Any) -> Summary:
+def summarize(block: Block, *inputs: object) -> Summary:
     """Return a table of the layers of `block`, in the order in which they finish on these inputs.
 
     Parameters

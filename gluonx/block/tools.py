@@ -246,7 +246,9 @@ class LineByLine:
 
 
 @contextlib.contextmanager
-def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) -> Iterator[None]:
+def watch_operators(
+    callbacks: Iterable[tuple[Any, bool]], calls: Callable[..., object] | None = None
+) -> Iterator[None]:
     """Within, call ``callback(name, operator, array)`` for every operator that runs.
 
     Parameters
@@ -268,7 +270,9 @@ def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) ->
 class _Watch(Interceptor):
     """Passes operators on and shows them to callbacks."""
 
-    def __init__(self, outer: State, callbacks: tuple[tuple[Any, bool], ...], calls: Any = None) -> None:
+    def __init__(
+        self, outer: State, callbacks: tuple[tuple[Any, bool], ...], calls: Callable[..., object] | None = None
+    ) -> None:
         super().__init__(outer)
         self.callbacks, self.calls, self.count = callbacks, calls, 0
 

@@ -98,7 +98,7 @@ def _raised(x: Any, exponent: int) -> Any:
     return ops.integer_power(x, exponent=exponent) if whole else jnp.power(x, exponent)
 
 
-def _power(self: Any, exponent: Any) -> Any:
+def _power(self: Any, exponent: object) -> Any:
     try:
         if type(exponent) is int and abs(exponent) <= 64:
             op = _POWERS.get(exponent)
@@ -145,7 +145,7 @@ class Arithmetic:
     __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
     __neg__, __abs__, __invert__ = _unary("negative"), _unary("abs"), _unary("bitwise_not")
 
-    def __ipow__(self, exponent: Any) -> Any:
+    def __ipow__(self, exponent: object) -> Any:
         return self._become(self**exponent)  # type: ignore[attr-defined]
 
     def __pos__(self) -> Any:

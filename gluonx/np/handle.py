@@ -172,7 +172,7 @@ class ndarray(Arithmetic, Handle, Methods):
     def __array_function__(self, func: Callable[..., Any], types: Sequence[type], args: object, kwargs: object) -> Any:
         return _methods().array_function(func, args, kwargs)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: object) -> Any:
+    def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: object, **kwargs: object) -> Any:
         return _methods().array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
@@ -488,7 +488,7 @@ class ndarray(Arithmetic, Handle, Methods):
             sharding = settle(self).sharding
         return sharding == placement or (sharding.device_set == {placement} and not _device.is_folded(sharding))
 
-    def as_in_context(self, context: Any) -> ndarray:
+    def as_in_context(self, context: DeviceLike) -> ndarray:
         """Call `to_device`; this is its older name."""
         return self.to_device(context)
 
@@ -539,7 +539,7 @@ class ndarray(Arithmetic, Handle, Methods):
 
     # -- gradients -------------------------------------------------------------------------------------------------
 
-    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make this array the end point of gradients.
 
         Parameters
@@ -609,7 +609,9 @@ class ndarray(Arithmetic, Handle, Methods):
         """
         return stripped(self) if current_state().trace is not None else _detached(self)  # type: ignore[return-value]
 
-    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+    def backward(
+        self, out_grad: ndarray | Sequence[ndarray] | None = None, retain_graph: bool = False, train_mode: bool = True
+    ) -> None:
         """Compute the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
         try:
             backward(self, out_grad, retain_graph)
@@ -843,7 +845,7 @@ class _View(ndarray):
     def _put(self, new: Handle) -> None:
         self.base._write(self.region, new, checked=True)
 
-    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make this slice an independent array, and the end point of gradients."""
         own = invoke(_COPY, (self,))
         own = own if self.plain_class in (None, type(own)) else twin_of(own, self.plain_class)

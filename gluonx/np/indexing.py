@@ -101,7 +101,7 @@ def basic(key: object, shape: tuple[int, ...]) -> Region | None:
     return Region(tuple(dims), tuple(starts), tuple(newaxes), shape)
 
 
-def _check_count(items: Any, count: int, shape: tuple[int, ...]) -> None:
+def _check_count(items: Sequence[object], count: int, shape: tuple[int, ...]) -> None:
     if count > len(shape):
         raise BadIndexError(f"too many indices: the array has {len(shape)} dimensions, but {count} were indexed")
     if sum(1 for i in items if i is Ellipsis) > 1:
@@ -125,26 +125,32 @@ def _one(item: Any, size: int, axis: int, dims: list[Any], starts: list[Index]) 
     starts.append(Index(position % size if size else 0))
 
 
-def _spans(dims: Any) -> tuple[list[int], list[bool]]:
+def _spans(dims: Sequence[tuple[int | None, int]]) -> tuple[list[int], list[bool]]:
     """Return the number of elements that each dimension's slice spans, and which slices run backwards."""
     spans = [1 if n is None else (abs(step) * (n - 1) + 1 if n else 0) for n, step in dims]
     return spans, [n is not None and step < 0 for n, step in dims]
 
 
-def _window(x: Any, starts: Sequence[int], dims: Any) -> tuple[Any, list[Any]]:
+def _window(x: Any, starts: Sequence[int], dims: Sequence[tuple[int | None, int]]) -> tuple[Any, list[Any]]:
     spans, backwards = _spans(dims)
     begins = [s - (span - 1) if back else s for s, span, back in zip(starts, spans, backwards, strict=True)]
     return jax.lax.dynamic_slice(x, begins, spans), begins
 
 
-def _strides(dims: Any) -> tuple[slice, ...]:
+def _strides(dims: Sequence[tuple[int | None, int]]) -> tuple[slice, ...]:
     return tuple([slice(None, None, step) for _, step in dims])
 
 
 _ops: dict[Any, DerivedOp] = program_cache.memo()
 
 
-def _interned(key: object, name: str, fn: Callable[..., Any], numpy_kernel: Any, work: Any = None) -> DerivedOp:
+def _interned(
+    key: object,
+    name: str,
+    fn: Callable[..., Any],
+    numpy_kernel: Callable[..., object] | None,
+    work: Callable[..., int] | None = None,
+) -> DerivedOp:
     found = _ops.get(key)
     if found is None:
         # Exporters read the index from `extra`.
@@ -158,7 +164,7 @@ def region_read(region: Region) -> DerivedOp:
     """Return the operator (x, starts...) -> x[region]."""
     dims, shape = region.dims, region.shape
 
-    def read(x: Any, *starts: Any) -> Any:
+    def read(x: Any, *starts: int) -> Any:
         if 0 in shape:
             return jnp.zeros(shape, x.dtype)
         window, _ = _window(x, starts, dims)
@@ -196,7 +202,7 @@ def region_write(region: Region) -> DerivedOp:
     return _interned(("write", dims, shape), "slice_assign", write, write_on_host, lambda x, *_: x.size)
 
 
-def _items(dims: Any, starts: Sequence[int]) -> tuple[Any, ...]:
+def _items(dims: Sequence[tuple[int | None, int]], starts: Sequence[int]) -> tuple[Any, ...]:
     """Return the integers and slices for NumPy of a region's dimensions."""
     items: list[Any] = []
     for (n, step), start in zip(dims, starts, strict=True):

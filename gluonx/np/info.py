@@ -6,6 +6,7 @@ import contextlib
 import numbers
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -219,7 +220,7 @@ def _typed(value: object) -> Any:
     return value.dtype if isinstance(value, ndarray) else value
 
 
-def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
+def result_type(*arrays_and_dtypes: object) -> onp.dtype:
     """Return the dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion.
 
     Examples
@@ -259,7 +260,7 @@ def astype(x: Any, dtype: DTypeLike, /, *, copy: Any = True, device: DeviceLike 
     return result if device is None else result.to_device(device)
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape that these shapes broadcast to.
 
     Examples
@@ -271,7 +272,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     return onp.broadcast_shapes(*shapes)
 
 
-def isscalar(element: Any) -> Any:
+def isscalar(element: object) -> Any:
     """Return whether `element` is a number rather than an array."""
     return onp.isscalar(element)
 
@@ -286,7 +287,7 @@ def isrealobj(x: ArrayLike) -> Any:
     return not iscomplexobj(x)
 
 
-def shares_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
+def shares_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
     """Return whether two arrays have an element in common: they are the same array, or overlapping slices of one.
 
     Examples
@@ -299,7 +300,7 @@ def shares_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
     return _meet(onp.shares_memory, a, b, max_work)
 
 
-def may_share_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
+def may_share_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
     """Return whether the memory ranges of two slices of one array overlap.
 
     Examples
@@ -349,13 +350,13 @@ def array_str(
     return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
 
 
-def _complete(file: Any, ending: str) -> Any:
+def _complete(file: object, ending: str) -> Any:
     """Append the ending to a path, as NumPy does; return an open file unchanged."""
     name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
     return name if not isinstance(name, str) or name.endswith(ending) else name + ending
 
 
-def save(file: Any, arr: ArrayLike) -> None:
+def save(file: object, arr: ArrayLike) -> None:
     """Write one array to a ``.npy`` file (see ``npx.savez`` for several).
 
     An existing file is replaced when the new one is complete, and is unchanged if that fails.
@@ -373,7 +374,7 @@ def save(file: Any, arr: ArrayLike) -> None:
         onp.save(whole, onp.asarray(arr), allow_pickle=False)
 
 
-def savez(file: Any, *args: object, **kwds: object) -> None:
+def savez(file: object, *args: object, **kwds: object) -> None:
     """Write arrays to an ``.npz`` file; an existing file is replaced when the new one is complete.
 
     Examples

@@ -118,7 +118,7 @@ def check_old(owner: str, law: str, values: Sequence[Any]) -> None:
         raise ShapeError(f"{owner}: high must be larger than low, got low={values[0]}, high={values[1]}.")
 
 
-def check_probabilities(owner: str, values: Any) -> None:
+def check_probabilities(owner: str, values: object) -> None:
     """Raise if the probabilities in the last axis sum to more than 1, apart from rounding.
 
     Raises

@@ -36,7 +36,7 @@ def _bound_signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.Signature([first.replace(name="self", default=first.empty), *rest])
 
 
-def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Any = None, **kwargs: object) -> Any:
+def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Size | None = None, **kwargs: object) -> Any:
     """Return the same elements in another shape; one dimension may be -1."""
     try:
         if newshape is not None:
@@ -47,7 +47,7 @@ def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Any = None
         raise
 
 
-def _transpose(self: ndarray, *axes: Any) -> Any:
+def _transpose(self: ndarray, *axes: int | Sequence[int] | None) -> Any:
     """Return the array with its axes permuted (reversed, if none are given)."""
     try:
         if not axes or axes[0] is None:
@@ -65,7 +65,7 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
 
 
 @door
-def _clip(self: ndarray, min: Any = None, max: Any = None, out: ndarray | None = None, **bounds: Any) -> Any:
+def _clip(self: ndarray, min: object = None, max: object = None, out: ndarray | None = None, **bounds: Any) -> Any:
     """Return the array with its elements kept between `min` and `max`."""
     return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
 
@@ -75,13 +75,15 @@ def _ranges(begin: Sequence[int], end: Sequence[int], step: Any) -> tuple[slice,
     return tuple([slice(*ends) for ends in zip(begin, end, steps, strict=True)])
 
 
-def _slice_assign(self: ndarray, rhs: Any, begin: Sequence[int], end: Sequence[int], step: Any) -> ndarray:
+def _slice_assign(self: ndarray, rhs: object, begin: Sequence[int], end: Sequence[int], step: object) -> ndarray:
     """Return the array, after the part from `begin` to `end` was overwritten with `rhs`."""
     self[_ranges(begin, end, step)] = rhs
     return self
 
 
-def _slice_assign_scalar(self: ndarray, value: object, begin: Sequence[int], end: Sequence[int], step: Any) -> ndarray:
+def _slice_assign_scalar(
+    self: ndarray, value: object, begin: Sequence[int], end: Sequence[int], step: object
+) -> ndarray:
     """Return the array, after the part from `begin` to `end` was filled with a number."""
     self[_ranges(begin, end, step)] = value
     return self
@@ -100,7 +102,7 @@ def array_function(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 @door
-def array_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+def array_ufunc(ufunc: Callable[..., object], method: str, inputs: Any, kwargs: Any) -> Any:
     """Return the result of the gluonx function of the same name, for NumPy's ``__array_ufunc__``."""
     ours = _counterpart(ufunc) if method == "__call__" else None
     if ours is None:

@@ -5,13 +5,14 @@ All nine are one cell, `_ConvCell`, with one of three kinds of gates and one of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import InitVar
 from typing import Any
 
 from gluonx.block.declared import declared
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
-from gluonx.common.arguments import as_tuple
+from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.initializer import InitLike
@@ -46,17 +47,17 @@ class _ConvCell(HybridRecurrentCell):
         self,
         input_shape: tuple[int, ...],
         hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any,
-        i2h_dilate: Any,
-        h2h_dilate: Any,
+        i2h_kernel: Size,
+        h2h_kernel: Size,
+        i2h_pad: Size,
+        i2h_dilate: Size,
+        h2h_dilate: Size,
         i2h_weight_initializer: InitLike,
         h2h_weight_initializer: InitLike,
         i2h_bias_initializer: InitLike,
         h2h_bias_initializer: InitLike,
         conv_layout: str,
-        activation: Any,
+        activation: str | Callable[..., object],
     ) -> None:
         super().__init__()
         name, n = type(self).__name__, self._dims
@@ -126,7 +127,7 @@ class _ConvCell(HybridRecurrentCell):
         new = self._gated(i2h, h2h, states, self._conv_layout.index("C"))
         return new[0], new
 
-    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
         return [activated(self._activation, i2h + h2h)]
 
 
@@ -136,7 +137,7 @@ class _ConvLSTMCell(_ConvCell):
     _gates = 4
     _states = 2
 
-    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
         return list(lstm_step(i2h + h2h, states[1], axis, self._activation, "sigmoid"))
 
 
@@ -145,7 +146,7 @@ class _ConvGRUCell(_ConvCell):
 
     _gates = 3
 
-    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
         return [gru_step(i2h, h2h, states[0], axis, self._activation, "sigmoid")]
 
 

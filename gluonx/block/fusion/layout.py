@@ -268,15 +268,15 @@ class FunctionLayout(Layout):
         """Fuse all pieces into one array."""
         return self._join([jnp.asarray(a) for a in arrays])
 
-    def part(self, joined: Any, i: int) -> Any:
+    def part(self, joined: object, i: int) -> Any:
         """Return piece number `i`."""
         return self.split(joined)[i]
 
-    def split(self, joined: Any) -> list[Any]:
+    def split(self, joined: object) -> list[Any]:
         """Return all pieces."""
         return list(self._cut(jnp.asarray(joined)))
 
-    def replace(self, joined: Any, i: int, piece: Any) -> Any:
+    def replace(self, joined: object, i: int, piece: object) -> Any:
         """Return the fused array with another piece number `i`."""
         return self.join([piece if k == i else part for k, part in enumerate(self.split(joined))])
 

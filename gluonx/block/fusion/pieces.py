@@ -72,7 +72,7 @@ class _Link:
 
     __slots__ = ("base", "cached", "layout", "number", "owner", "seen", "seen_in")
 
-    def __init__(self, base: Any, layout: Any, number: int, owner: FusedParameter | None) -> None:
+    def __init__(self, base: object, layout: Any, number: int, owner: FusedParameter | None) -> None:
         self.base, self.layout, self.number, self.owner = base, layout, number, owner
         self.cached: Any = None
         self.seen: Any = None  # weak: a reference to a buffer would keep a step from reusing it
@@ -151,7 +151,7 @@ class Piece(ndarray):
         if grad is not None and not isinstance(_get(grad).base.value, Zeros):
             grad[...] = 0
 
-    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Raise: the gradient of a piece is the fused array's."""
         raise GraphError(
             "a fused parameter's piece has its gradient from the fused array; set the Parameter's grad_req"
