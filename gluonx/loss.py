@@ -326,8 +326,8 @@ class LogisticLoss(_PairLoss):
     Examples
     --------
     >>> from gluonx import loss, np
-    >>> loss.LogisticLoss()(np.array([[0.5, 2.0]]), np.array([[1.0, -1.0]])).round(3).tolist()
-    [1.3009999990463257]
+    >>> loss.LogisticLoss()(np.array([[0.5, 2.0]]), np.array([[1.0, -1.0]])).asnumpy().round(3)
+    array([1.301], dtype=float32)
     """
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, label_format: str = "signed") -> None:
