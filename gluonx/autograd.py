@@ -137,32 +137,87 @@ def record(train_mode: bool = True) -> _Scope:
 
 
 def pause(train_mode: bool = False) -> _Scope:
-    """Stop recording inside ``record()``: what is computed here is a constant to the gradient."""
+    """Stop recording inside ``record()``: what is computed here is a constant to the gradient.
+
+    Examples
+    --------
+    >>> from gluonx import autograd
+    >>> with autograd.record():
+    ...     with autograd.pause():
+    ...         recording = autograd.is_recording()
+    >>> recording
+    False
+    """
     return _Scope(False, train_mode)
 
 
 def train_mode() -> _Scope:
-    """Layers behave as in training; recording stays as it is."""
+    """Layers behave as in training; recording stays as it is.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np, npx
+    >>> with autograd.train_mode():
+    ...     dropped = npx.dropout(np.ones(1000), p=0.5)
+    >>> bool((dropped == 0).any())
+    True
+    """
     return _Scope(None, True)
 
 
 def predict_mode() -> _Scope:
-    """Layers behave as in prediction; recording stays as it is."""
+    """Layers behave as in prediction; recording stays as it is.
+
+    Examples
+    --------
+    >>> from gluonx import autograd
+    >>> with autograd.record():
+    ...     with autograd.predict_mode():
+    ...         training = autograd.is_training()
+    >>> training
+    False
+    """
     return _Scope(None, False)
 
 
 def is_recording() -> bool:
-    """Return whether operations are being recorded."""
+    """Return whether operations are being recorded.
+
+    Examples
+    --------
+    >>> from gluonx import autograd
+    >>> with autograd.record():
+    ...     recording = autograd.is_recording()
+    >>> recording, autograd.is_recording()
+    (True, False)
+    """
     return current_state().recording
 
 
 def is_training() -> bool:
-    """Return whether layers behave as in training."""
+    """Return whether layers behave as in training.
+
+    Examples
+    --------
+    >>> from gluonx import autograd
+    >>> with autograd.train_mode():
+    ...     training = autograd.is_training()
+    >>> training
+    True
+    """
     return current_state().training
 
 
 def set_recording(is_recording: bool) -> bool:
-    """Switch recording on or off; return what it was. Prefer :func:`record`."""
+    """Switch recording on or off; return what it was. Prefer :func:`record`.
+
+    Examples
+    --------
+    >>> from gluonx import autograd
+    >>> before = autograd.set_recording(True)
+    >>> autograd.set_recording(before)
+    True
+    """
     before = current_state()
     if is_recording and not before.recording and before.trace is None:
         engine.on_record_entry()
@@ -171,7 +226,15 @@ def set_recording(is_recording: bool) -> bool:
 
 
 def set_training(train_mode: bool) -> bool:
-    """Switch training mode on or off; return what it was. Prefer :func:`train_mode`."""
+    """Switch training mode on or off; return what it was. Prefer :func:`train_mode`.
+
+    Examples
+    --------
+    >>> from gluonx import autograd
+    >>> before = autograd.set_training(True)
+    >>> autograd.set_training(before)
+    True
+    """
     before = current_state().training
     set_state(state_with(training=bool(train_mode)))
     return before
@@ -196,6 +259,17 @@ def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, tra
     ------
     GraphError
         When a head was not recorded, or its graph was freed by an earlier backward.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> x = np.array([3.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = x * x
+    >>> autograd.backward([y])
+    >>> x.grad.tolist()
+    [6.0]
     """
     tape.backward(heads, head_grads, retain_graph)
 
@@ -282,6 +356,17 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     variables, gradients : ndarray or list of ndarray
     grad_reqs : str or list of str
         'write', 'add' or 'null' for each.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, np
+    >>> x, grad = np.array([3.0]), np.zeros(1)
+    >>> autograd.mark_variables([x], [grad])
+    >>> with autograd.record():
+    ...     y = x * x
+    >>> y.backward()
+    >>> grad.tolist()
+    [6.0]
     """
     if isinstance(variables, Handle):
         variables, gradients = [variables], [gradients]

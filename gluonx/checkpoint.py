@@ -222,7 +222,7 @@ class Checkpoints:
             self.trainer._fits_checkpoint(rest["trainer"], f"{self.folder}: the checkpoint of step {step}")
         wanted = {
             "params": {
-                _key(name): _struct(params[name], own[name]._place(own[name]._device, tuple(params[name].shape)))
+                _key(name): _struct(params[name], own[name]._sharding(own[name]._device, tuple(params[name].shape)))
                 for name in own
             },
             "states": {
@@ -248,7 +248,7 @@ class Checkpoints:
         shape = tuple(meta.shape)
         known = param.shape if -1 not in (param.shape or (-1,)) else None
         weight = tuple(params[name.rpartition("/")[0]].shape) if known is None else known
-        return param._place(param._device, shape) if shape == weight else None
+        return param._sharding(param._device, shape) if shape == weight else None
 
     def _take(self, values: dict[str, dict[str, Any]], rest: Mapping[str, Any]) -> None:
         own = _parameters(self.net, computed=False)

@@ -172,7 +172,15 @@ Context = Device
 
 
 def cpu(device_id: int = 0) -> Device:
-    """Return the `device_id`-th host device."""
+    """Return the `device_id`-th host device.
+
+    Examples
+    --------
+    >>> import gluonx
+    >>> from gluonx import np
+    >>> np.ones(2, device=gluonx.cpu()).device
+    cpu(0)
+    """
     return Device("cpu", device_id)
 
 
@@ -182,12 +190,26 @@ def cpu_pinned(device_id: int = 0) -> Device:
 
 
 def gpu(device_id: int = 0) -> Device:
-    """Return the `device_id`-th GPU."""
+    """Return the `device_id`-th GPU.
+
+    Examples
+    --------
+    >>> import gluonx
+    >>> gluonx.gpu(0)
+    gpu(0)
+    """
     return Device("gpu", device_id)
 
 
 def tpu(device_id: int = 0) -> Device:
-    """Return the `device_id`-th TPU core."""
+    """Return the `device_id`-th TPU core.
+
+    Examples
+    --------
+    >>> import gluonx
+    >>> gluonx.tpu(0)
+    tpu(0)
+    """
     return Device("tpu", device_id)
 
 
@@ -205,7 +227,14 @@ def _count(kind: str) -> int:
 
 
 def num_gpus() -> int:
-    """Return the number of GPUs that this process sees."""
+    """Return the number of GPUs that this process sees.
+
+    Examples
+    --------
+    >>> import gluonx
+    >>> gluonx.num_gpus() >= 0
+    True
+    """
     return _count("gpu")
 
 

@@ -98,7 +98,14 @@ def set_mode(name: str) -> None:
 
 
 def waitall() -> None:
-    """Compute all that is pending in this thread and wait until every array that exists is there."""
+    """Compute all that is pending in this thread and wait until every array that exists is there.
+
+    Examples
+    --------
+    >>> from gluonx import engine, np
+    >>> x = np.ones(2) + 1
+    >>> engine.waitall()
+    """
     _engine.flush("waitall")
     jax.block_until_ready(jax.live_arrays())
 

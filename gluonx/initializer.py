@@ -355,7 +355,16 @@ InitLike: TypeAlias = "Initializer | str | Mapping[str, Any] | Callable[..., Any
 @alias("zeros")
 @register
 class Zero(Initializer):
-    """All zeros."""
+    """All zeros.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(1, in_units=2)
+    >>> net.initialize(initializer.Zero())
+    >>> net.weight.data().tolist()
+    [[0.0, 0.0]]
+    """
 
     def _values(self, name: str, shape: tuple[int, ...]) -> Any:
         return 0.0
@@ -364,7 +373,16 @@ class Zero(Initializer):
 @alias("ones")
 @register
 class One(Initializer):
-    """All ones."""
+    """All ones.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(1, in_units=2)
+    >>> net.initialize(initializer.One())
+    >>> net.weight.data().tolist()
+    [[1.0, 1.0]]
+    """
 
     def _values(self, name: str, shape: tuple[int, ...]) -> Any:
         return 1.0
@@ -378,6 +396,14 @@ class Constant(Initializer):
     ----------
     value : float or array
         An array must have the parameter's shape, or one that broadcasts to it.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(1, in_units=2)
+    >>> net.initialize(initializer.Constant(3.0))
+    >>> net.weight.data().tolist()
+    [[3.0, 3.0]]
     """
 
     def __init__(self, value: Any) -> None:
@@ -390,7 +416,16 @@ class Constant(Initializer):
 
 @register
 class Bilinear(Initializer):
-    """Weights of a transposed convolution that enlarges images by bilinear interpolation (4 dimensions)."""
+    """Weights of a transposed convolution that enlarges images by bilinear interpolation (4 dimensions).
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Conv2DTranspose(1, 4, strides=2, in_channels=1)
+    >>> net.weight.initialize(initializer.Bilinear())
+    >>> net.weight.data()[0, 0, 1].tolist()
+    [0.1875, 0.5625, 0.5625, 0.1875]
+    """
 
     _axes = 2
 
@@ -431,7 +466,16 @@ def _normal(sigma: float, shape: tuple[int, ...]) -> np.ndarray:
 
 @register
 class Uniform(Initializer):
-    """Uniform between ``-scale`` and ``scale``."""
+    """Uniform between ``-scale`` and ``scale``.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize(initializer.Uniform(0.1))
+    >>> bool(abs(net.weight.data()).max() <= 0.1)
+    True
+    """
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
@@ -443,7 +487,16 @@ class Uniform(Initializer):
 
 @register
 class Normal(Initializer):
-    """Normal with mean 0 and standard deviation ``sigma``."""
+    """Normal with mean 0 and standard deviation ``sigma``.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize(initializer.Normal(0.02))
+    >>> net.weight.data().shape
+    (2, 3)
+    """
 
     def __init__(self, sigma: float = 0.01) -> None:
         super().__init__(sigma=sigma)
@@ -463,6 +516,14 @@ class TruncNorm(Initializer):
         Mean.
     stdev : float
         Standard deviation before truncation.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize(initializer.TruncNorm(stdev=0.1))
+    >>> bool(abs(net.weight.data()).max() <= 0.2)
+    True
     """
 
     def __init__(self, mean: float = 0.0, stdev: float = 0.01) -> None:
@@ -488,6 +549,15 @@ class Orthogonal(Initializer):
         Factor.
     rand_type : {'uniform', 'normal'}
         Law of the matrix that is orthonormalized; its first axis is the rows, all others together the columns.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(2, in_units=2)
+    >>> net.initialize(initializer.Orthogonal(scale=1.0))
+    >>> w = net.weight.data()
+    >>> bool(abs(w @ w.T).round(4)[0, 0] == 1)
+    True
     """
 
     _axes = 2
@@ -519,6 +589,14 @@ class Xavier(Initializer):
         Divide by the inputs, the outputs, or their mean; each counts the positions of a convolution kernel.
     magnitude : float
         Numerator.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize(initializer.Xavier())
+    >>> bool(abs(net.weight.data()).max() <= (3 / 2.5) ** 0.5)
+    True
     """
 
     _axes = 2
@@ -556,6 +634,14 @@ class MSRAPrelu(Xavier):
         See `Xavier`.
     slope : float
         Initial slope of the PReLU.
+
+    Examples
+    --------
+    >>> from gluonx import initializer, nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize(initializer.MSRAPrelu())
+    >>> net.weight.data().shape
+    (2, 3)
     """
 
     def __init__(self, factor_type: str = "avg", slope: float = 0.25) -> None:

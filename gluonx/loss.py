@@ -244,6 +244,12 @@ class KLDivLoss(_PairLoss):
         The axis of the classes.
     weight, batch_axis
         As in `Loss`.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.KLDivLoss(from_logits=False)(np.zeros((1, 2)), np.array([[0.5, 0.5]])).round(3).tolist()
+    [0.0]
     """
 
     def __init__(
@@ -271,7 +277,14 @@ class HuberLoss(_PairLoss):
 
 
 class HingeLoss(_PairLoss):
-    """``max(0, margin - pred * label)``, for labels of -1 and 1."""
+    """``max(0, margin - pred * label)``, for labels of -1 and 1.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.HingeLoss()(np.array([[0.5, 2.0]]), np.array([[1.0, -1.0]])).round(3).tolist()
+    [1.75]
+    """
 
     def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0) -> None:
         super().__init__(weight, batch_axis)
@@ -280,7 +293,14 @@ class HingeLoss(_PairLoss):
 
 
 class SquaredHingeLoss(_PairLoss):
-    """The square of the hinge loss."""
+    """The square of the hinge loss.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.SquaredHingeLoss()(np.array([[0.5, 2.0]]), np.array([[1.0, -1.0]])).round(3).tolist()
+    [4.625]
+    """
 
     def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0) -> None:
         super().__init__(weight, batch_axis)
@@ -302,6 +322,12 @@ class LogisticLoss(_PairLoss):
     ------
     ValueError
         If the format is neither.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.LogisticLoss()(np.array([[0.5, 2.0]]), np.array([[1.0, -1.0]])).asnumpy().round(3)
+    array([1.301], dtype=float32)
     """
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, label_format: str = "signed") -> None:
@@ -313,7 +339,14 @@ class LogisticLoss(_PairLoss):
 
 
 class TripletLoss(Loss):
-    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``."""
+    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.TripletLoss()(np.zeros((1, 2)), np.zeros((1, 2)), np.ones((1, 2))).tolist()
+    [0.0]
+    """
 
     def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0) -> None:
         super().__init__(weight, batch_axis)
@@ -338,6 +371,12 @@ class PoissonNLLLoss(Loss):
         Whether the prediction is the logarithm of the rate.
     compute_full : bool
         Whether the term that depends on the target alone is added, by Stirling's formula.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.PoissonNLLLoss()(np.array([[1.0]]), np.array([[1.0]])).shape
+    (1,)
     """
 
     def __init__(
@@ -362,7 +401,14 @@ class PoissonNLLLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """``1 - cos`` for pairs with label 1; what the cosine exceeds ``margin`` by for pairs with label -1."""
+    """``1 - cos`` for pairs with label 1; what the cosine exceeds ``margin`` by for pairs with label -1.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.CosineEmbeddingLoss()(np.ones((1, 2)), np.ones((1, 2)), np.array([1.0])).round(3).tolist()
+    [-0.0]
+    """
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, margin: float = 0) -> None:
         super().__init__(weight, batch_axis)
@@ -401,6 +447,12 @@ class SDMLLoss(Loss):
         The probability that is spread over the rows that do not belong together.
     weight, batch_axis
         Accepted as in MXNet, which uses neither.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.SDMLLoss()(np.ones((2, 3)), np.ones((2, 3))).shape
+    (2,)
     """
 
     def __init__(self, smoothing_parameter: float = 0.3, weight: float = 1.0, batch_axis: int = 0) -> None:
@@ -452,6 +504,12 @@ class CTCLoss(Loss):
     ------
     ValueError
         If a layout is none of these.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> loss.CTCLoss()(np.zeros((1, 4, 3)), np.array([[1, 2]])).shape
+    (1,)
     """
 
     def __init__(self, layout: str = "NTC", label_layout: str = "NT", weight: float | None = None) -> None:

@@ -154,6 +154,13 @@ class MultiFactorScheduler(LRScheduler):
         At most 1.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         See `LRScheduler`.
+
+    Examples
+    --------
+    >>> from gluonx import lr_scheduler
+    >>> schedule = lr_scheduler.MultiFactorScheduler([2, 4], factor=0.5, base_lr=1.0)
+    >>> [schedule(step) for step in (1, 3, 5)]
+    [1.0, 0.5, 0.25]
     """
 
     def __init__(
@@ -224,6 +231,13 @@ class PolyScheduler(_Descent):
         The rate at the end.
     warmup_steps, warmup_begin_lr, warmup_mode
         See `LRScheduler`.
+
+    Examples
+    --------
+    >>> from gluonx import lr_scheduler
+    >>> schedule = lr_scheduler.PolyScheduler(max_update=10, base_lr=1.0, pwr=1)
+    >>> [round(schedule(step), 2) for step in (0, 5, 10)]
+    [1.0, 0.5, 0.0]
     """
 
     def __init__(
@@ -256,6 +270,13 @@ class CosineScheduler(_Descent):
         The rate at the end.
     warmup_steps, warmup_begin_lr, warmup_mode
         See `LRScheduler`.
+
+    Examples
+    --------
+    >>> from gluonx import lr_scheduler
+    >>> schedule = lr_scheduler.CosineScheduler(max_update=10, base_lr=1.0)
+    >>> [round(schedule(step), 2) for step in (0, 5, 10)]
+    [1.0, 0.5, 0.0]
     """
 
     def __init__(

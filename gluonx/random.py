@@ -131,12 +131,26 @@ def uniform(
 def normal(
     loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Sample from the normal distribution of mean `loc` and standard deviation `scale`."""
+    """Sample from the normal distribution of mean `loc` and standard deviation `scale`.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.normal(0, 1, shape=(2, 3)).shape
+    (2, 3)
+    """
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, further)
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
-    """Sample from the normal distribution, of the shape given as arguments."""
+    """Sample from the normal distribution, of the shape given as arguments.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.randn(2, 3).shape
+    (2, 3)
+    """
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, {})
 
 
@@ -144,42 +158,84 @@ def gamma(
     alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None,
     **further: Any,
 ) -> ndarray:  # fmt: skip
-    """Sample from the gamma distribution of shape `alpha` and scale `beta`."""
+    """Sample from the gamma distribution of shape `alpha` and scale `beta`.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.gamma(2.0, 1.0, shape=(2,)).shape
+    (2,)
+    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, further)
 
 
 def exponential(
     scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Sample from the exponential distribution of mean `scale`."""
+    """Sample from the exponential distribution of mean `scale`.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.exponential(1.0, shape=(2,)).shape
+    (2,)
+    """
     return _draw("exponential", {"scale": scale}, shape, dtype, ctx, out, further)
 
 
 def poisson(
     lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Sample from the Poisson distribution of mean `lam`."""
+    """Sample from the Poisson distribution of mean `lam`.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.poisson(2.0, shape=(2,)).shape
+    (2,)
+    """
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, further)
 
 
 def binomial(
     n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Sample the number of successes in `n` trials of probability `p`."""
+    """Sample the number of successes in `n` trials of probability `p`.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.binomial(4, 0.5, shape=(2,)).shape
+    (2,)
+    """
     return _draw("binomial", {"n": n, "p": p}, shape, dtype, ctx, out, further)
 
 
 def negative_binomial(
     k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Sample the number of failures before the `k`-th success, in trials of probability `p`."""
+    """Sample the number of failures before the `k`-th success, in trials of probability `p`.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.negative_binomial(2, 0.5, shape=(2,)).shape
+    (2,)
+    """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, further)
 
 
 def generalized_negative_binomial(
     mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Draw counts of mean `mu` and variance ``mu + alpha * mu**2``: a Poisson whose mean is drawn from a gamma."""
+    """Draw counts of mean `mu` and variance ``mu + alpha * mu**2``: a Poisson whose mean is drawn from a gamma.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.generalized_negative_binomial(2.0, 0.5, shape=(2,)).shape
+    (2,)
+    """
     further_known = ["mu", "alpha", "shape", "dtype", "ctx", "out"]
     refuse("random.generalized_negative_binomial", further, further_known, IGNORED | HINTS)
     shape = out.shape if shape is None and out is not None else shape
@@ -192,7 +248,14 @@ def generalized_negative_binomial(
 def randint(
     low: Any, high: Any, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Whole numbers from `low` up to, and not with, `high`; int32 by default."""
+    """Whole numbers from `low` up to, and not with, `high`; int32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.randint(0, 3, shape=(2,)).shape
+    (2,)
+    """
     refuse("random.randint", further, ["low", "high", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
     size = (1,) if as_size(shape) is None else as_size(shape)
     return np.random.randint(low, high, size, dtype or "int32", None, out, ctx=ctx)

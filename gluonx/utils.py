@@ -217,7 +217,17 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
 
 
 def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
-    """Return whether a file has the SHA-1 hash `sha1_hash` (hexadecimal)."""
+    """Return whether a file has the SHA-1 hash `sha1_hash` (hexadecimal).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import utils
+    >>> path = tempfile.mkdtemp() + "/empty"
+    >>> open(path, "w").close()
+    >>> utils.check_sha1(path, "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+    True
+    """
     with open(filename, "rb") as file:
         return hashlib.file_digest(file, "sha1").hexdigest() == sha1_hash.lower()
 

@@ -1,12 +1,12 @@
 """Blocks without values: the structure of a net apart from its arrays.
 
-A net that becomes a module of another library lives on there as a *abstract* copy: the same blocks, of the same classes
-and with the same attributes, whose parameters know shape and dtype and hold no memory. Nothing that is done to the net
-afterwards (casting it, adding layers, training it) reaches the copy, and the other library's arrays take the
-parameters' places at each call (:class:`~gluonx.block.functional.PureForward`). :func:`filled` makes a net of it again.
+A net that becomes a module of another library is stored there as an *abstract* copy: the same blocks, of the same
+classes and with the same attributes, whose parameters have shape and dtype but no arrays. Changes to the net afterwards
+(casting, adding layers, training) do not reach the copy. In each call the other library's arrays are used as the
+parameters' values (:class:`~gluonx.block.functional.PureForward`). :func:`filled` makes a net of it again.
 
-The copy is not fused: its parameters are the pieces, under the names that they have in files. What is made of it again
-is fused where the net was, for which its pieces are joined.
+The copy is not fused: its parameters are the pieces, under the names that they have in files. A net made from it is
+fused again like the original.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ def abstract(block: Block, *inputs: object) -> Block:
     ----------
     block : Block
     *inputs : object with shape and dtype
-        What the forward takes, for a block of which some parameters have no value yet: their shapes are found by it.
+        Inputs of the forward, needed if some parameters have no value yet: their shapes are inferred from them.
 
     Raises
     ------
     UninitializedError, DeferredInitializationError
-        Without `inputs`, if a parameter has no value; with them, if they do not tell its shape.
+        Without `inputs`, if a parameter has no value; with them, if they do not determine its shape.
     """
     params = list((block._params_apart() if inputs else ready_params(block)).values())
     memo: dict[int, Any] = {id(param): _bare(param) for param in params}
     twins = [memo[id(param)] for param in params]
-    if not inputs:  # what a block computes as it is copied may look at them
+    if not inputs:  # code of the block that runs while it is copied may read the arrays
         for twin in twins:
             _empty(twin)
     new = copy.deepcopy(block, memo)
     new.__dict__["_was_fused"] = block.is_fused or getattr(block, "_was_fused", False)
-    new.unfuse()  # a copy is fused again as the block was; the pieces are what has names everywhere
+    new.unfuse()  # a copy is fused like the block; only the pieces have the same names everywhere
     if inputs:
         new.infer_shape(*inputs)  # type: ignore[attr-defined] - a block that is given inputs is a HybridBlock
     for twin in twins:
@@ -100,7 +100,7 @@ def filled(template: Block, values: dict[str, Any]) -> Block:
     Parameters
     ----------
     template : Block
-        Of :func:`abstract`.
+        A result of :func:`abstract`.
     values : dict of str to array
         By structured name; each parameter once.
     """
@@ -114,9 +114,9 @@ def filled(template: Block, values: dict[str, Any]) -> Block:
 
 
 def put(param: Parameter, value: Any) -> None:
-    """Make `value` the parameter's array without copying it, where it is one of JAX.
+    """Make `value` the parameter's array, without copying it if it is a JAX array.
 
-    Whoever else holds the array keeps it: a training step donates no buffer that others have.
+    Other holders of the array keep it: a training step donates no buffer that others hold.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def put(param: Parameter, value: Any) -> None:
     if not param._admits(value.shape):
         raise ShapeError(f"parameter '{param._path}' has shape {param.shape}, the given array {tuple(value.shape)}")
     array: jax.Array = to_jax(value)
-    before = current_state()  # perhaps that of a trace, for shapes; the value is there at once
+    before = current_state()  # perhaps the state of a trace for shapes; here the value is needed at once
     set_state(at_once())
     try:
         param._adopt(new_handle(array), [device_of(next(iter(array.devices())))])

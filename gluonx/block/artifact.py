@@ -1,7 +1,7 @@
-"""An artifact as a block.
+"""Exported artifacts as blocks.
 
-:func:`load` (``gluonx.load``) gives an exported net back as a :class:`LoadedBlock`: called, hybridized, recorded, put
-into other blocks and, where it was exported with ``vjp_order=1``, fine-tuned like any block.
+:func:`load` (``gluonx.load``) returns an exported net as a :class:`LoadedBlock`, which can be called, hybridized,
+recorded, used in other blocks and, if it was exported with ``vjp_order=1``, fine-tuned like any block.
 :meth:`LoadedBlock.predictor` makes a :class:`gluonx.export.predictor.Predictor`, the function for servers.
 """
 
@@ -33,9 +33,9 @@ class LoadedBlock(HybridBlock):
     Attributes
     ----------
     artifact : Artifact
-        What it came from.
+        The artifact that it was loaded from.
     signature : Signature
-        What it takes and gives.
+        Its inputs and outputs.
     """
 
     def __init__(self, artifact: Artifact) -> None:
@@ -65,7 +65,7 @@ class LoadedBlock(HybridBlock):
         """The signature of the artifact: its inputs and outputs."""
         return self.artifact.signature
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: object) -> Any:
         """Run the program.
 
         Parameters
@@ -90,9 +90,9 @@ class LoadedBlock(HybridBlock):
         return serve.tree(self.artifact.model["output_tree"], own["_program"](values, handles))
 
     def predictor(self, buckets: Sequence[int] | None = None, warm_up: bool = False) -> Predictor:
-        """Return a function of NumPy arrays for servers, with the parameters as they are now; see :class:`Predictor`.
+        """Return a function of NumPy arrays for servers, with the current parameters; see :class:`Predictor`.
 
-        Without `buckets` it takes those that the net was exported with, or 1, 2, 4 and so on up to 32.
+        The default of `buckets` is those of the export, or 1, 2, 4 and so on up to 32.
         """
         own: Sequence[int] = self.artifact.model.get("buckets") or BUCKETS
         params = {name: self._reg_params[name].data()._read() for name in self.__dict__["_names"]}
@@ -113,7 +113,9 @@ class _Call:
 
     def __init__(self, artifact: Artifact, names: Sequence[str]) -> None:
         self.exported, self.names = artifact.exported, names
-        self.wide: bool = artifact.model["x64"]  # what `from_jax` asks of functions that make 64-bit types of others
+        self.wide: bool = artifact.model[
+            "x64"
+        ]  # `from_jax` reads it: whether the function makes 64-bit types of others
         self.__name__ = str(artifact.model["metadata"].get("block", "artifact"))
 
     def __call__(self, values: Sequence[Any], leaves: Sequence[Any]) -> Any:

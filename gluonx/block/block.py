@@ -7,11 +7,11 @@ with them in ``forward``. The operations on it are few: call it, walk it (``coll
 A :class:`HybridBlock` may be hybridized: its forward is then traced once for each kind of input and becomes one node of
 the pending graph. What it computes is the same.
 
-A layer is called some thousand times a second, so a call is nearly nothing: ``_plain`` says that there is nothing to
-do but to run ``forward``. It is False while the block has hooks, is hybridized, or has parameters of unknown shape.
+A layer is called some thousand times a second, so a call must do little: ``_plain`` says that only ``forward`` has to
+run. It is False while the block has hooks, is hybridized, or has parameters of unknown shape.
 
-The walk is by structured names, ``'features.0.weight'``: the attribute names from the outermost block inwards. They
-name parameters in files, and in messages with the class of the outermost block in front, ``'LeNet.features.0.weight'``.
+Walks give structured names, such as ``'features.0.weight'``: the attribute names from the outermost block inwards.
+Files use these names; messages put the class of the outermost block in front, ``'LeNet.features.0.weight'``.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _Gives = TypeVar("_Gives", covariant=True)
 
 
 class _Forwards(Protocol[_Given, _Gives]):
-    """An object with a `forward`, from which type checkers read what a block takes and gives."""
+    """An object with a `forward`, from which type checkers infer what a block takes and returns."""
 
     def forward(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Gives: ...
 
@@ -111,9 +111,9 @@ class Block(Checked):
 
     _block_names = Names()
     _plain = False
-    _direct = False  # whether a call is nothing but its traced forward
-    _whole = False  # the same as `_plain`, of a block with children
-    _fusions: fusion.Fusions | None = None  # what it has to do with fused parameters, if anything
+    _direct = False  # whether a call only runs the traced forward
+    _whole = False  # as `_plain`, for a block with children
+    _fusions: fusion.Fusions | None = None  # its fused parameters, if any
     _fuses_by_functions = False  # whether its class overrides fuse_parameters
     _ready: bool
     _structure: Structure
@@ -141,7 +141,7 @@ class Block(Checked):
         self._block_names.begin(self, prefix, params)
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
-        """Make a bare instance, once the keywords are known to be right."""
+        """Make a bare instance, after checking the keywords."""
         for key in kwargs:
             if key in BLOCK_KEYWORDS:
                 BLOCK_KEYWORDS[key](cls)
@@ -174,7 +174,7 @@ class Block(Checked):
             shorten(error)
             raise
         object.__setattr__(self, name, value)
-        if name in BLOCK_METHODS and name != "forward":  # another way to compute, for this one block
+        if name in BLOCK_METHODS and name != "forward":  # replaces the method for this one block
             object.__setattr__(self, "forward", partial(BLOCK_METHODS["forward"], self))
 
     def __delattr__(self, name: str) -> None:
@@ -194,7 +194,7 @@ class Block(Checked):
         Raises
         ------
         TypeError
-            If `block` is no Block.
+            If `block` is not a Block.
         """
         if not isinstance(block, Block):
             raise ArgumentError(f"A child of {type(self).__name__} must be a Block, got {block!r}.")
@@ -221,19 +221,19 @@ class Block(Checked):
         return "\n".join([f"{type(self).__name__}(", *lines, ")"]) if lines else f"{type(self).__name__}()"
 
     def _repr_html_(self) -> str:
-        """Show the blocks and parameters as a tree that folds, without computing anything; for notebooks."""
+        """Show the blocks and parameters in a notebook as a tree that folds, without computing anything."""
         from gluonx.block.display import block_html  # when a notebook asks
 
         return block_html(self)
 
     def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
-        """Do the same as a part of what treescope renders."""
+        """Show the same where treescope renders it."""
         from gluonx.block.display import block_part
 
         return block_part(self, path, subtree_renderer)
 
-    if TYPE_CHECKING:  # a checker that saw __getattr__ would take any misspelt name for an attribute
-        name: Any  # these are of BLOCK_ATTRIBUTES
+    if TYPE_CHECKING:  # with __getattr__ in sight, a type checker would accept every misspelt attribute
+        name: Any  # in BLOCK_ATTRIBUTES
         prefix: Any
         name_scope: Any
     else:
@@ -241,11 +241,11 @@ class Block(Checked):
         def __getattr__(self, name: str) -> Any:
             if name in BLOCK_ATTRIBUTES:
                 return BLOCK_ATTRIBUTES[name](self, name)
-            return object.__getattribute__(self, name)  # raises, also what a property of that name has raised
+            return object.__getattribute__(self, name)  # raises; also repeats the error of a property with that name
 
     # ---------------------------------------------------------------- the call
 
-    if TYPE_CHECKING:  # a call takes what `forward` takes, and gives what it gives
+    if TYPE_CHECKING:  # a call has the parameters and the result of `forward`
 
         def __call__(self: _Forwards[_Given, _Gives], *args: _Given.args, **kwargs: _Given.kwargs) -> _Gives: ...  # noqa: D102
 
@@ -265,7 +265,7 @@ class Block(Checked):
                     state = current_state()
                     if state.deferring or state.trace is not None or state.naive:
                         return self.forward(*args, **kwargs)
-                    return self._calls.run(self.forward, args, kwargs, state)  # it may become one program
+                    return self._calls.run(self.forward, args, kwargs, state)  # may become one program
                 return self._call_guarded(args, kwargs)
             except Exception as error:
                 call = foreign_call(args, kwargs)
@@ -282,7 +282,7 @@ class Block(Checked):
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
     def _call_guarded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the call of a block that has hooks, is hybridized, or was never called before."""
+        """Call a block that has hooks, is hybridized, or was never called before."""
         hooked = (self._pre_hooks or self._post_hooks or self._back_hooks) and hooks_run(self)
         for hook in tuple(self._pre_hooks.values()) if hooked else ():
             hook(self, args)
@@ -295,8 +295,8 @@ class Block(Checked):
         return out if watched is None else watched.leave(out)
 
     def _watched(self) -> Any:
-        """Return the passage of one call's gradients by the backward hooks."""
-        from gluonx.block.hooks import Watched  # few programs have such hooks
+        """Return the object that passes one call's gradients through the backward hooks."""
+        from gluonx.block.hooks import Watched  # imported here because few programs have such hooks
 
         hooks = self._back_hooks.values()
         return Watched(self, [hook for hook, before in hooks if before], [hook for hook, before in hooks if not before])
@@ -308,11 +308,11 @@ class Block(Checked):
             return self.forward(*args, **kwargs)
 
     def _run_forward(self, *args: object, **kwargs: object) -> Any:
-        """Run the forward without the hooks, which run around it: the part that a trace runs."""
+        """Run the forward without the hooks; a trace runs only this part."""
         return self.forward(*args, **kwargs)
 
     def _settle(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Have the block tell the unknown shapes of its own parameters; what it cannot tell, its operators will."""
+        """Let the block infer the unknown shapes of its own parameters; operators infer the rest."""
         fusions = self._fusions
         own = [*self._reg_params.values(), *(fusions.pieces() if fusions is not None else ())]
         of_shapes = finds_shapes()
@@ -324,11 +324,11 @@ class Block(Checked):
         self._refresh()
 
     def _deferred_infer_shape(self, *args: object, **kwargs: object) -> None:
-        """Have the block tell the shapes of its parameters, by its inputs; MXNet's name for the moment of it."""
+        """Infer the shapes of the block's parameters from its inputs; MXNet's name."""
         self.infer_shape(*args, **kwargs)  # type: ignore[attr-defined]
 
     def _finish_deferred_init(self) -> None:
-        """Make the arrays of parameters that know their shape by now."""
+        """Make the arrays of parameters whose shapes are known by now."""
         for param in self._unique_params():
             param._finish_deferred_init()
 
@@ -340,7 +340,7 @@ class Block(Checked):
         return bool(self._pre_hooks or self._post_hooks or self._op_hooks or self._back_hooks)
 
     def _refresh(self) -> None:
-        """Find out again whether a call is nothing but its forward."""
+        """Compute again whether a call only runs the forward."""
         own = self.__dict__
         simple = self._ready and not self._is_hooked
         own["_plain"], own["_whole"] = simple and not self._children, simple and bool(self._children)
@@ -348,29 +348,28 @@ class Block(Checked):
     # ---------------------------------------------------------------- hooks
 
     def register_forward_pre_hook(self, hook: Callable[[Block, tuple[Any, ...]], None]) -> HookHandle:
-        """Have ``hook(block, inputs)`` called before each forward; what it returns is ignored.
+        """Call ``hook(block, inputs)`` before each forward; its result is ignored.
 
-        It runs at each call, also inside hybridized blocks: while it is there, the blocks around this one run as if
-        they were not hybridized, and say so once. In ``npx.foreach``, ``while_loop`` and ``cond`` no hook runs.
+        It runs at each call, also inside hybridized blocks: while it is registered, the outer blocks run as if they
+        were not hybridized, and say so once. In ``npx.foreach``, ``while_loop`` and ``cond`` no hook runs.
         """
         return HookHandle(self, self._pre_hooks, hook)
 
     def register_forward_hook(self, hook: Callable[[Block, tuple[Any, ...], Any], None]) -> HookHandle:
-        """Have ``hook(block, inputs, outputs)`` called after each forward; what it returns is ignored.
+        """Call ``hook(block, inputs, outputs)`` after each forward; its result is ignored.
 
-        Inside hybridized blocks it runs at each call too; see :meth:`register_forward_pre_hook`.
+        It runs at each call, also inside hybridized blocks; see :meth:`register_forward_pre_hook`.
         """
         return HookHandle(self, self._post_hooks, hook)
 
     def register_full_backward_hook(self, hook: Callable[[Block, tuple[Any, ...], tuple[Any, ...]], Any]) -> HookHandle:
-        """Have ``hook(block, grad_inputs, grad_outputs)`` called in each backward that passes this block.
+        """Call ``hook(block, grad_inputs, grad_outputs)`` in each backward that passes this block.
 
         Parameters
         ----------
         hook : callable
-            Takes the gradients with respect to the positional inputs (None for what is no array, or has no gradient)
-            and those with respect to the outputs, one for each. What it returns, if not None, goes on in place of the
-            inputs' gradients.
+            Takes the gradients with respect to the positional inputs (None for an input that is not an array, or has no
+            gradient) and those with respect to the outputs. Its result, if not None, replaces the inputs' gradients.
 
         Returns
         -------
@@ -379,9 +378,9 @@ class Block(Checked):
 
         Notes
         -----
-        The gradients are arrays of which values may be read at any time. A hook that reads none leaves the recorded
-        step one program. The blocks around this one run as if they were not hybridized, and say so once.
-        PyTorch has the name and the rules; MXNet has none.
+        The gradients are arrays whose values may be read at any time. If a hook reads none, the recorded step remains
+        one program. The outer blocks run as if they were not hybridized, and say so once. Name and rules are
+        PyTorch's; MXNet has no such hooks.
 
         Examples
         --------
@@ -403,15 +402,16 @@ class Block(Checked):
     register_backward_hook = register_full_backward_hook
 
     def register_full_backward_pre_hook(self, hook: Callable[[Block, tuple[Any, ...]], Any]) -> HookHandle:
-        """Have ``hook(block, grad_outputs)`` called before each backward through this block.
+        """Call ``hook(block, grad_outputs)`` before each backward through this block.
 
-        What it returns, if not None, goes into the block in place of the outputs' gradients; see
-        :meth:`register_full_backward_hook`.
+        Its result, if not None, replaces the outputs' gradients; see :meth:`register_full_backward_hook`.
         """
         return HookHandle(self, self.__dict__.setdefault("_back_hooks", {}), (hook, True))
 
-    def intermediates(self, *inputs: Any, names: str | Iterable[str], **kwargs: object) -> tuple[Any, dict[str, Any]]:
-        """Run the block, and return also what blocks below it gave; they are recorded like the output.
+    def intermediates(
+        self, *inputs: object, names: str | Iterable[str], **kwargs: object
+    ) -> tuple[Any, dict[str, Any]]:
+        """Run the block, and return also the outputs of blocks below it; they are recorded like the output.
 
         Parameters
         ----------
@@ -426,7 +426,7 @@ class Block(Checked):
         output
             As of a call.
         dict of str to output
-            By name, in the order of the blocks; a list in the order of the calls where a block was called again.
+            By name, in the order of the blocks; if a block was called several times, a list in the order of the calls.
 
         Raises
         ------
@@ -448,7 +448,7 @@ class Block(Checked):
         hooks, told = [], [(block, block.__dict__.get("_told_of_hooks", False)) for block in wanted.values()]
         try:
             for name, block in wanted.items():
-                block.__dict__["_told_of_hooks"] = True  # that it runs line by line is what was asked for
+                block.__dict__["_told_of_hooks"] = True  # no warning: the caller has asked for it
                 hooks.append(block.register_forward_hook(lambda _, __, out, name=name: found[name].append(out)))
             output = self(*inputs, **kwargs)
         finally:
@@ -462,12 +462,12 @@ class Block(Checked):
         return output, {name: outs[0] if len(outs) == 1 else outs for name, outs in found.items()}
 
     def _named_blocks(self, names: str | Iterable[str]) -> dict[str, Block]:
-        """Return the blocks below this one by structured name: those named, or those whose name matches."""
+        """Return the blocks below this one by structured name: the named ones, or those that a pattern matches."""
         blocks = {prefix[:-1]: block for prefix, block in self._walk() if prefix}
         return chosen(blocks, names, type(self).__name__, "block")
 
     def register_op_hook(self, callback: Callable[[str, str, Any], None], monitor_all: bool = False) -> HookHandle:
-        """Have ``callback(name, operator, array)`` called for the output of every operator that the forward runs.
+        """Call ``callback(name, operator, array)`` for the output of every operator that the forward runs.
 
         Parameters
         ----------
@@ -475,7 +475,7 @@ class Block(Checked):
             ``name`` is ``'node_3_output'`` for the third operator of this forward. While a block has such a hook,
             the blocks around it and below it run as if they were not hybridized.
         monitor_all : bool
-            Whether the inputs are to be shown too (``'node_3_input0'``).
+            Whether to pass the inputs too (``'node_3_input0'``).
         """
         return HookHandle(self, self._op_hooks, (callback, monitor_all))
 
@@ -483,25 +483,25 @@ class Block(Checked):
 
     @property
     def params(self) -> Any:
-        """The block's own parameters, those of its children left out. Most code wants :meth:`collect_params`."""
+        """The block's own parameters, without those of its children. Most code wants :meth:`collect_params`."""
         return self._block_names.own(self)
 
     def collect_params(self, select: str | None = None, fused: bool = True) -> dict[str, Parameter]:
-        """All parameters by structured name.
+        """Return all parameters by structured name.
 
         Parameters
         ----------
         select : str, optional
-            A regular expression. Names are kept that it matches from their beginning on, as in
-            ``net.collect_params('.*weight|.*bias')``. A pattern that matches names of pieces but not of the fused
-            parameter they are in gives the pieces.
+            A regular expression that must match from the beginning of a name, as in
+            ``net.collect_params('.*weight|.*bias')``. If it matches names of pieces but not the name of their fused
+            parameter, the result has the pieces.
         fused : bool
-            Whether fused parameters stand for their pieces; see :meth:`fuse`.
+            Whether fused parameters are returned instead of their pieces; see :meth:`fuse`.
 
         Returns
         -------
         dict of str to Parameter
-            A shared parameter stands there once under each of its names.
+            A shared parameter appears under each of its names.
 
         Examples
         --------
@@ -512,13 +512,13 @@ class Block(Checked):
         return self._structured_params(select, fused) if found is None else found
 
     def _params_apart(self) -> dict[str, Parameter]:
-        """Return ``collect_params(fused=False)``, also of a class whose own `collect_params` takes MXNet's `select`."""
+        """Return ``collect_params(fused=False)``, also for a class with MXNet's signature of `collect_params`."""
         if type(self).collect_params is Block.collect_params:
             return self._structured_params(None, fused=False)
         return apart(self.collect_params())
 
     def _structured_params(self, select: str | None, fused: bool) -> dict[str, Parameter]:
-        """Return the dict of :meth:`collect_params`, by structured names."""
+        """Return the dict of :meth:`collect_params`, always by structured names."""
         snapshot = self._collection
         apart, found = snapshot.content if snapshot.version == self._structure.version else self._collected()
         if not fused:
@@ -534,7 +534,7 @@ class Block(Checked):
         return chosen
 
     def _collected(self) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
-        """All parameters by structured name, apart and fused; also tells each one where it is, for messages."""
+        """All parameters by structured name, with pieces and fused; also tells each parameter its path for messages."""
         walk = list(self._walk())
         warn_of_loose_items([block for _, block in walk])
         found: dict[str, Parameter] = {}
@@ -542,25 +542,27 @@ class Block(Checked):
             for name, param in block._reg_params.items():
                 found[prefix + name] = param
                 path = f"{type(self).__name__}.{prefix}{name}"
-                if param._path.count(".") <= path.count("."):  # the outermost walk gives the most telling path
+                if param._path.count(".") <= path.count(
+                    "."
+                ):  # the walk from the outermost block gives the longest path
                     param._path = path
         both = found, fusion.fused_view(type(self).__name__, walk, found)
         self.__dict__["_collection"] = Snapshot(both, self._version())
         return both
 
     def _version(self) -> int:
-        """Return the version of the parts, for what is derived from them to remember."""
+        """Return the version of the parts, which values derived from them remember."""
         self.__dict__["_structure"] = whole = self._structure.whole()
         return whole.version
 
     def _walk(self, prefix: str = "") -> Iterator[tuple[str, Block]]:
-        """Yield this block and all below with the prefix of their names, parents first."""
+        """Yield this block and all below it with the prefixes of their names, parents first."""
         yield prefix, self
         for name, child in self._children.items():
             yield from child._walk(f"{prefix}{name}.")
 
     def _unique_params(self) -> list[Parameter]:
-        """Return the parameters that have arrays, or will: fused ones only where they are fused."""
+        """Return the parameters that have, or will have, arrays: a fused one instead of its pieces."""
         return list(dict.fromkeys(self._array_params().values()))
 
     def _array_params(self) -> dict[str, Parameter]:
@@ -568,13 +570,13 @@ class Block(Checked):
         return planned_apart(self.collect_params())
 
     def apply(self, fn: Callable[[Block], Any], select: str | None = None) -> Block:
-        """Call `fn` with every block below this one, children first, and with this one; return the block itself.
+        """Call `fn` with every block below this one, children first, then with this one; return this block.
 
         Parameters
         ----------
         fn : callable
         select : str, optional
-            A regular expression: only blocks whose whole path (``'layers.0.ffn'``; ``''`` is this block) it matches.
+            A regular expression that must match the whole path of a block (``'layers.0.ffn'``; ``''`` is this block).
         """
         if select is not None:
             wanted = re.compile(select)
@@ -590,12 +592,12 @@ class Block(Checked):
     def freeze(self, select: str | None = None) -> list[str]:
         """Stop training parameters (``grad_req = 'null'``), and return their names.
 
-        Moving averages of a batch normalization still move in training, as those of a net that is trained.
+        The moving averages of a batch normalization still change in training.
 
         Parameters
         ----------
         select : str, optional
-            As of :meth:`collect_params`, a regular expression; all parameters by default.
+            A regular expression, as for :meth:`collect_params`; all parameters by default.
 
         Raises
         ------
@@ -627,7 +629,7 @@ class Block(Checked):
         ctx: DevicesLike = None,
         override: bool = False,
     ) -> None:
-        """Initialize all parameters, or prepare it where a shape is not known yet.
+        """Initialize all parameters; one whose shape is unknown is initialized when the shape is known.
 
         Parameters
         ----------
@@ -640,22 +642,22 @@ class Block(Checked):
         force_reinit : bool
             Whether to initialize parameters again that have a value. They keep it, with a warning, otherwise.
         override : bool
-            Whether `init` goes before the initializers that parameters have of their own, as biases have, and the
-            scales of normalizations. What is for weights of two axes at least (``Xavier``) leaves vectors alone. By
-            default they keep their own, with one warning where `init` names them: by a pattern of ``Mixed``, or by a
-            method such as ``_init_bias`` of a class of yours.
+            Whether `init` takes precedence over the parameters' own initializers, which biases and the scales of
+            normalizations have. An initializer for weights of at least two axes (``Xavier``) does not touch vectors.
+            By default parameters keep their own, with one warning if `init` mentions them: by a pattern of ``Mixed``,
+            or by a method such as ``_init_bias`` of your own class.
 
         Notes
         -----
-        What waits to be fused (see :meth:`fuse`) and has all its shapes is fused here, so that lists made of
-        ``collect_params()`` afterwards hold the arrays that are trained.
+        Parameters that are to be fused (see :meth:`fuse`) and whose shapes are known are fused here, so that later
+        results of ``collect_params()`` hold the arrays that are trained.
 
         Raises
         ------
         ShapeError
             If a parameter's shape is unknown and must not be. Whatever the error, no parameter is half initialized.
         """
-        self._collection.version = -1  # to warn of loose blocks once more, where it matters
+        self._collection.version = -1  # warns of loose blocks once more, since it matters here
         default = initializer.create(initializer.Uniform() if init is None else init)
         params = list(dict.fromkeys(self._params_apart().values()))
         todo = [p for p in params if force_reinit or not p._is_ready]
@@ -697,17 +699,17 @@ class Block(Checked):
             param.zero_grad()
 
     def reset_device(self, device: DevicesLike) -> None:
-        """Move all parameters to another device, or have a replica of each on several."""
+        """Move all parameters to another device, or make a replica of each on several."""
         self._unfuse_for(device)
         for param in self._unique_params():
             param.reset_device(device)
 
     def reset_ctx(self, ctx: DevicesLike) -> None:
-        """Do :meth:`reset_device`, by its older name."""
+        """Call :meth:`reset_device`; this is its older name."""
         self.reset_device(ctx)
 
     def _unfuse_for(self, device: DevicesLike) -> None:
-        """Take apart what is fused, or is to be, where the parameters get several devices."""
+        """Undo fusion, also future fusion, if the parameters get several devices."""
         if isinstance(device, (list, tuple)) and len(set(device)) > 1:
             for _, block in self._walk():
                 if any(fusion.pieces_of_block(block)):
@@ -715,29 +717,29 @@ class Block(Checked):
 
     @door
     def shard(self, *rules: sharding.Strategy | Mapping[str, Spec]) -> sharding.Report:
-        """Lay the parameters out on the mesh in use; see :mod:`gluonx.parallel`.
+        """Lay out the parameters on the mesh in use; see :mod:`gluonx.parallel`.
 
         Parameters
         ----------
         *rules : Strategy or dict of str to spec
-            A strategy, such as ``parallel.fsdp()``, or several; each splits what those before it left whole.
-            A dict says it for all parameters whose structured name a regular expression matches in full; it goes before
-            strategies. A name of a fused parameter stands for its pieces, which are kept apart where they are split.
-            Without rules every parameter is whole on every device.
+            One or several strategies, such as ``parallel.fsdp()``; each splits parameters that the ones before it left
+            whole. A dict maps regular expressions, which must match a whole structured name, to specs; it takes
+            precedence over strategies. The name of a fused parameter means its pieces, which are unfused if they are
+            split. Without rules every device holds every parameter.
 
         Returns
         -------
         Report
-            Its text tells how each parameter lies.
+            Its text shows the sharding of each parameter.
 
         Raises
         ------
         DeviceError
-            If no mesh is in use, a pattern matches nothing, two that match the same parameter differ, or the mesh has
-            no such axis. Nothing has changed then.
+            If no mesh is in use, if a pattern matches nothing, if two patterns differ for one parameter, or if the mesh
+            has no such axis. Then nothing has changed.
         ShapeError
-            If an axis of a parameter cannot be split as a dict says. Where the shape is unknown yet, as soon as it is
-            known.
+            If an axis of a parameter cannot be split as a dict says. If the shape is not known yet, this is raised when
+            it is.
 
         Examples
         --------
@@ -753,14 +755,14 @@ class Block(Checked):
         return sharding.shard(self, rules)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of all parameters. A block that wants otherwise (BatchNorm) overrides this method."""
+        """Change the dtype of all parameters. A block that keeps another dtype (BatchNorm) overrides this method."""
         for child in self._children.values():
             child.cast(dtype)
         for param in self._reg_params.values():
             param.cast(dtype)
 
     def hybridize(self, active: bool = True, **kwargs: object) -> None:
-        """Hybridize all :class:`HybridBlock` below this one; see there for the options."""
+        """Hybridize every :class:`HybridBlock` below this one; see there for the options."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
@@ -770,8 +772,8 @@ class Block(Checked):
         Parameters
         ----------
         shared : dict of str to Parameter
-            By structured name, as from ``other.collect_params()``. A name that this block does not have is left out,
-            with a warning.
+            By structured name, as from ``other.collect_params()``. A name that this block lacks is ignored, with a
+            warning.
 
         Returns
         -------
@@ -781,7 +783,7 @@ class Block(Checked):
         Raises
         ------
         ValueError
-            If `shared` is no dict of parameters, or a shape contradicts the block's. The block has not changed then.
+            If `shared` is not a dict of parameters, or if a shape contradicts the block's. Then the block is unchanged.
 
         Examples
         --------
@@ -797,13 +799,13 @@ class Block(Checked):
     # ---------------------------------------------------------------- fused parameters
 
     def _own_fusions(self) -> fusion.Fusions:
-        """Return the block's part in fusion, made when it is first needed."""
+        """Return the block's fusions; make them when they are first needed."""
         if self._fusions is None:
             self.__dict__["_fusions"] = fusion.Fusions(self)
         return self._fusions  # type: ignore[return-value]
 
     def declare_fusion(self, *declarations: Fused) -> None:
-        """Say how parameters of this block, or of its children, are kept when fused. Fuses nothing yet.
+        """Declare how parameters of this block, or of its children, are stored when fused. It fuses nothing yet.
 
         Parameters
         ----------
@@ -835,22 +837,24 @@ class Block(Checked):
     def declare_file_form(
         self, format: str, fused: Fused, complete: Callable[[int], dict[str, tuple[int, ...]]] | None = None
     ) -> None:
-        """Say that files of another library keep some parameters of this block as one array.
+        """Declare that files of another library store some parameters of this block as one array.
 
         Parameters
         ----------
         format : str
             The format's name in ``save_parameters``.
         fused : Fused
-            How the array in the file is made of the parameters.
+            How the file's array is made of the parameters.
         complete : callable, optional
-            ``complete(size)`` gives the shapes by name of parameters whose shape is not known when a file is loaded
-            whose array has `size` elements.
+            ``complete(size)`` returns by name the shapes of parameters that are not known when a file is loaded whose
+            array has `size` elements.
         """
         self._own_fusions().declare_form(format, fused, complete)
 
     def fuse_parameters(self, tree: dict[str, Any]) -> dict[str, Any]:
-        """Put fused arrays in the place of their pieces; pure. By default as declared. Override both or none.
+        """Replace pieces by their fused arrays, by default as declared; a pure function.
+
+        Override both this method and :meth:`unfuse_parameters`, or neither.
 
         Parameters
         ----------
@@ -860,12 +864,12 @@ class Block(Checked):
         Returns
         -------
         dict of str to array
-            Every element of every piece stands in one place of one fused array, and nothing else does.
+            Each element of each piece is at exactly one position of one fused array, and there are no other elements.
         """
         return self._own_fusions().fuse_tree(tree)
 
     def unfuse_parameters(self, tree: dict[str, Any]) -> dict[str, Any]:
-        """Undo :meth:`fuse_parameters`, bit for bit; pure."""
+        """Undo :meth:`fuse_parameters`, bit for bit; a pure function."""
         return self._own_fusions().unfuse_tree(tree)
 
     @property
@@ -875,27 +879,27 @@ class Block(Checked):
 
     @door
     def fuse(self) -> fusion.FusionReport:
-        """Fuse all that this block and those below it declare.
+        """Fuse the parameters as this block and those below it declare.
 
-        Before ``initialize``, and while shapes are unknown, that is remembered and done later, before the first
-        program is compiled. Files, and ``collect_params(fused=False)``, keep the names of the pieces; each piece can be
-        read and written as before.
+        Before ``initialize``, and while shapes are unknown, this is remembered and done later, before the first program
+        is compiled. Files, and ``collect_params(fused=False)``, keep the names of the pieces; each piece can be read
+        and written as before.
 
         Returns
         -------
         FusionReport
-            Its text tells what was fused.
+            Its text shows what was fused.
 
         Raises
         ------
         FusionError
-            If a declaration is wrong; nothing has changed then.
+            If a declaration is wrong. Then nothing has changed.
         """
         return fusion.fuse(self)
 
     @door
     def unfuse(self) -> fusion.FusionReport:
-        """Give every piece an array of its own again, and forget fusions that wait."""
+        """Give every piece its own array again, and forget fusions that are still to be done."""
         return fusion.unfuse(self)
 
     def weights_of(self, name: str) -> Any:
@@ -904,12 +908,12 @@ class Block(Checked):
         Parameters
         ----------
         name : str
-            Of a declaration, or an array that ``fuse_parameters`` makes.
+            The name in a declaration, or of an array that ``fuse_parameters`` makes.
 
         Returns
         -------
         gluonx.np.ndarray
-            The fused parameter's own array where it is fused, else its pieces put together by a recorded operator.
+            The fused parameter's own array if it is fused, else its pieces joined by a recorded operator.
         """
         fusions = self._fusions
         if fusions is not None and fusions.version == self._structure.version and name in fusions.homes:
@@ -919,14 +923,14 @@ class Block(Checked):
     # ---------------------------------------------------------------- copies
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything, with the pieces of fused parameters apart; which of them are fused is remembered."""
+        """Return everything, with the pieces of fused parameters apart, and which of them are fused."""
         state = dict(self.__dict__)
         state.pop("_structure", None)
         fusions = state.pop("_fusions", None)
         return state if fusions is None else {**state, **fusions.kept()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over everything, and fuse again what was fused."""
+        """Restore everything, and fuse again what was fused."""
         structure = belonging(self)
         self.__dict__.update(state, _structure=structure)
         for registry in (self._children, self._reg_params):
@@ -937,20 +941,20 @@ class Block(Checked):
 
     @door
     def save_parameters(self, filename: Place, deduplicate: bool | None = None, format: str | None = None) -> None:
-        """Write all parameters to a file. The file is whole or not there, also if the process dies.
+        """Write all parameters to a file. The file is complete or absent, even if the process dies.
 
         Parameters
         ----------
         filename : str, path or file object
-            A text may be an address that fsspec knows, such as ``'s3://bucket/net.params'``. A file object, open for
-            bytes, gets the content at once when it is complete.
+            A text may be an address that fsspec knows, such as ``'s3://bucket/net.params'``. To a file object, opened
+            for bytes, the content is written in one piece when it is complete.
         deduplicate : bool, optional
-            Whether to write a shared parameter under one of its names only. By default it is, but for ``'mxnet'``, of
-            which MXNet's first readers want every name. MXNet 2 writes every name by default, and reads both.
+            Whether to write a shared parameter only under one of its names. The default is True, except for
+            ``'mxnet'``, because readers of MXNet 1 want every name. MXNet 2 writes every name by default, reads both.
         format : {'npz', 'safetensors', 'mxnet'}, optional
-            By default safetensors where the name ends so, and else npz, which MXNet 2 reads; ``'mxnet'`` is the
-            NDArray list, which both MXNets read, and the default of a program that runs as MXNet 1. For MXNet 2
-            recurrent layers are kept as there, in one ``rnn_param``; for MXNet 1 and in safetensors weight by weight.
+            By default safetensors if the name ends with that, else npz, which MXNet 2 reads. ``'mxnet'`` is the NDArray
+            list, which MXNet 1 and 2 read, and the default in a program that runs as MXNet 1. Files for MXNet 2 store
+            a recurrent layer as MXNet does, in one ``rnn_param``; the others store weight by weight.
         """
         checkpoint.save_parameters(self, filename, deduplicate, format)
 
@@ -973,32 +977,32 @@ class Block(Checked):
         Parameters
         ----------
         filename : str, path or file object
-            Written by :meth:`save_parameters`, or by MXNet 1 or 2 (also an exported ``-0000.params``). What it is, the
-            contents tell: npz, safetensors, an NDArray list, or what ``torch.save`` wrote of a state dict. Names may
-            begin with ``arg:`` or ``aux:``.
+            Written by :meth:`save_parameters`, or by MXNet 1 or 2 (also an exported ``-0000.params``). The format is
+            recognized by the contents: npz, safetensors, an NDArray list, or a state dict that ``torch.save`` wrote.
+            Names may begin with ``arg:`` or ``aux:``.
         device : Device, optional
             Where to put parameters that are not initialized yet. ``ctx`` is its older name.
         allow_missing : bool
-            Whether parameters may keep their values that are not in the file.
+            Whether parameters that are not in the file may keep their values.
         ignore_extra : bool
             Whether the file may hold more than the block.
         cast_dtype : bool
             Whether dtypes may differ.
         dtype_source : {'current', 'saved'}
-            Which dtype holds if they differ: the block's or the file's.
+            Which dtype is used if they differ: the block's or the file's.
         ignore_mismatch : bool or str
-            Whether parameters keep what they have whose shape in the file is another, as those of a last layer for
-            other classes. One warning lists them with both shapes. A regular expression allows it for the names that
-            it matches from their beginning on.
+            Whether a parameter whose shape in the file differs keeps its value, such as that of a last layer for other
+            classes. One warning lists them with both shapes. A regular expression, which must match from the beginning
+            of a name, allows it only for these names.
         names : mapping or list of rules, optional
-            From the file's names to the block's, where another library wrote it; see :mod:`gluonx.weights`. ``()`` is
-            PyTorch's words for ours: ``weight`` for ``gamma``, ``bias`` for ``beta``.
+            How to map the file's names to the block's, if another library wrote it; see :mod:`gluonx.weights`. ``()``
+            maps PyTorch's words: ``weight`` for ``gamma``, ``bias`` for ``beta``.
 
         Raises
         ------
         FormatError
-            If the file is damaged or no parameter file, or does not fit this block. The message lists all that is
-            missing, unexpected, or of another shape or dtype, and the block has not changed.
+            If the file is damaged, is no parameter file, or does not fit this block. The message lists everything that
+            is missing, unexpected, or of another shape or dtype; the block is unchanged.
         """
         device = ctx if device is None else device
         options = checkpoint.Options(device, allow_missing, ignore_extra, cast_dtype, dtype_source, ignore_mismatch)
@@ -1008,11 +1012,11 @@ class Block(Checked):
             return self.load_dict(renamed, *how, ignore_mismatch=ignore_mismatch)
         if type(self).load_dict is Block.load_dict:
             return checkpoint.load_parameters(self, filename, options)
-        found = {"params": checkpoint.read(filename), "filename": name_of(filename)}  # as MXNet gives it on
+        found = {"params": checkpoint.read(filename), "filename": name_of(filename)}  # as MXNet passes it on
         self.load_dict(found, device, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def save_params(self, filename: str | PathLike[str]) -> None:
-        """Do :meth:`save_parameters` by its older name; where all parameters have the block's prefix, without it."""
+        """Call :meth:`save_parameters`, by its older name; names have no prefix if all begin with the block's."""
         named: Any = self.collect_params()
         if hasattr(named, "save") and all(name.startswith(self.prefix) for name in named):
             named.save(filename, strip_prefix=self.prefix)
@@ -1020,7 +1024,7 @@ class Block(Checked):
             self.save_parameters(filename)
 
     def load_params(self, filename: str | PathLike[str], ctx: Any = None, **kwargs: Any) -> None:
-        """Do :meth:`load_parameters`, by its older name."""
+        """Call :meth:`load_parameters`; this is its older name."""
         self.load_parameters(filename, ctx, **kwargs)
 
     def load_dict(
@@ -1036,7 +1040,7 @@ class Block(Checked):
         *,
         names: naming.Map | None = None,
     ) -> None:
-        """Set the parameters from a dict of arrays by structured name; the rest is as in :meth:`load_parameters`."""
+        """Set the parameters from a dict of arrays by structured name; otherwise as :meth:`load_parameters`."""
         device = ctx if device is None else device
         if names is not None:
             param_dict = dict[str, Any](naming.arranged(param_dict, self.collect_params(), names))
@@ -1051,21 +1055,21 @@ class Block(Checked):
         checkpoint.save_model(self, prefix)
 
     def load(self, prefix: str | PathLike[str]) -> None:
-        """Read what :meth:`save` wrote into a block of the same structure.
+        """Read what :meth:`save` wrote, into a block of the same structure.
 
         Raises
         ------
         FormatError
-            If the files are damaged or of a block with another structure. The block has not changed then.
+            If the files are damaged or belong to a block with another structure. Then the block is unchanged.
         """
         checkpoint.load_model(self, prefix)
 
     @door
-    def summary(self, *inputs: Any) -> None:
+    def summary(self, *inputs: object) -> None:
         """Run the block on `inputs`, without training anything, and print a table of its layers.
 
-        For each layer: the shape of what comes out, the number of parameters, the bytes these take, and the
-        floating-point operations on these inputs.
+        The table shows for each layer the shape of its output, the number of parameters, their bytes, and the
+        floating-point operations for these inputs.
         """
         table = summarize(self, *inputs)
         if not show(table):
@@ -1080,7 +1084,7 @@ _NOT_HYBRID = (
 
 
 class HybridBlock(Block):
-    """A :class:`Block` whose forward can become one compiled node of the program; all children are HybridBlocks too.
+    """A :class:`Block` whose forward can be compiled as one node of the program; its children are HybridBlocks too.
 
     Examples
     --------
@@ -1104,10 +1108,10 @@ class HybridBlock(Block):
         own = self.__dict__
         own["_active"] = False
         own["_traced"] = None
-        own["_traced_of"] = Snapshot(None)  # the parts that the trace was made of
+        own["_traced_of"] = Snapshot(None)  # the parts of which the trace was made
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make `block` a child; see :meth:`Block.register_child`. ValueError if it is no HybridBlock."""
+        """Make `block` a child; see :meth:`Block.register_child`. Raises ValueError if it is not a HybridBlock."""
         if isinstance(block, Block) and not isinstance(block, HybridBlock):
             shown = name if name is not None else str(len(self._children))
             raise ValueError(_NOT_HYBRID.format(cls=type(self).__name__, name=shown, child=type(block).__name__))
@@ -1133,7 +1137,7 @@ class HybridBlock(Block):
         return super()._run(args, kwargs)
 
     def _call_cached_op(self, *args: object, **kwargs: object) -> Any:
-        """Run the traced forward; what a class of the user's may override, as in MXNet."""
+        """Run the traced forward; a user's class may override it, as in MXNet."""
         return self._call_active(args, kwargs)
 
     def _call_active(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -1141,7 +1145,7 @@ class HybridBlock(Block):
             return super()._run(args, kwargs)
         traced = self._traced
         if traced is None or self._traced_of.version != self._structure.version:
-            with contextlib.suppress(DynamicShapeError):  # what waits is fused by its own call
+            with contextlib.suppress(DynamicShapeError):  # blocks with open shapes fuse in their own calls
                 self._fuse_below(args, kwargs)
             traced = self._renewed_trace()
         try:
@@ -1152,7 +1156,7 @@ class HybridBlock(Block):
         return super()._run(args, kwargs)
 
     def _fuse_below(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Fuse what waits for values in this block or below it, before anything is traced."""
+        """Fuse what waits for shapes in this block or below it, before anything is traced."""
         if not fusion.is_waiting(self):
             return
         if not kwargs and any(p._awaiting is not None for p in self._unique_params()):
@@ -1160,14 +1164,14 @@ class HybridBlock(Block):
         fusion.fuse_waiting(self, report=True)
 
     def _renewed_trace(self) -> Any:
-        """Keep the trace if what changed somewhere was not in this block; begin a new one otherwise."""
+        """Keep the trace if the change was outside of this block; else begin a new one."""
         blocks = [block for _, block in self._walk()]
         params = [p for block in blocks for p in block._reg_params.values()]
         homes = [p._home for p in params]
         parts, dtypes = [*blocks[1:], *params, *homes], [p.dtype for p in params]
         traced = self._traced
         if traced is not None:
-            old, old_dtypes = self._traced_of.content or ([], None)  # none yet: another thread has just made the trace
+            old, old_dtypes = self._traced_of.content or ([], None)  # None if another thread has just made the trace
             same = dtypes == old_dtypes and len(parts) == len(old) and all(a is b for a, b in zip(parts, old))
             traced = (traced.traced if isinstance(traced, LineByLine) else traced) if same else None
         hooked = [b for b in blocks[1:] if b._is_hooked]
@@ -1179,7 +1183,7 @@ class HybridBlock(Block):
         return self._traced
 
     def _tell_of_hooks(self, hooked: list[Block]) -> None:
-        """Say once that this block runs line by line while the blocks `hooked` below it have hooks."""
+        """Say once that this block runs line by line while `hooked` blocks below it have hooks."""
         told = [block.__dict__.get("_told_of_hooks", False) for block in hooked]
         if all(told):
             return
@@ -1191,7 +1195,7 @@ class HybridBlock(Block):
         )
 
     def _clear_cached_op(self) -> None:
-        """Forget the trace. The next call traces again."""
+        """Drop the trace. The next call traces again."""
         self.__dict__["_traced"] = None
 
     @door
@@ -1210,29 +1214,29 @@ class HybridBlock(Block):
         """Trace the forward of this block, and of all blocks below it, instead of running it line by line.
 
         A block whose forward has an operator that cannot be traced (``x[mask]``, ``np.unique``: the result's shape
-        depends on values, or the host computes it) runs line by line all the same, with one warning; blocks below it
-        without such an operator stay traced.
+        depends on values, or the host computes it) runs line by line anyway, with one warning; blocks below it without
+        such an operator stay traced.
 
         Parameters
         ----------
         active : bool
-            False takes it back.
+            False undoes it.
         partition_if_dynamic, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
-            Accepted for ported code. XLA plans memory and bulks operators by itself.
+            Accepted for ported code and ignored: XLA plans memory and joins operators by itself.
         scan : bool
-            Whether layers of a :class:`~gluonx.nn.HybridSequential` (or of another block that uses :meth:`chained`)
-            which follow one another and do the same become one loop over their stacked parameters. A deep net then
-            compiles about as fast as a shallow one; a step costs one copy of those parameters more.
+            Whether successive equal layers of a :class:`~gluonx.nn.HybridSequential` (or of another block that uses
+            :meth:`chained`) become one loop over their stacked parameters. A deep net then compiles about as fast as a
+            shallow one; a step makes one more copy of those parameters.
         remat : str, optional
-            What a backward computes again in place of keeping it. ``'layer'``: all of each such layer but its inputs,
-            so that a step needs the memory of one layer beside those, for about a third more time. The name of a policy
-            of ``jax.checkpoint_policies``, such as ``'dots_saveable'``: all but what that saves. Where such
-            layers hold others, the outer ones count; hybridize the inner ones alone for smaller steps.
+            What a backward recomputes instead of keeping it. ``'layer'``: everything in each such layer except its
+            inputs, so that a step needs the memory of these and of one layer, and about a third more time. The name of
+            a policy of ``jax.checkpoint_policies``, such as ``'dots_saveable'``: everything except what that policy
+            saves. If such layers contain others, the outer ones count; hybridize only inner ones for smaller parts.
 
         Raises
         ------
         ArgumentError
-            If `remat` is no policy.
+            If `remat` is not a policy.
         """
         remat = None if remat == "none" else remat
         policy_of(remat)
@@ -1240,22 +1244,22 @@ class HybridBlock(Block):
         super().hybridize(active, **({"scan": True} if scan else {}), **({"remat": remat} if remat else {}))
 
     def chained(self, blocks: Iterable[Block], x: ArrayLike, *args: object) -> Any:
-        """Give `x` to the first block, its output to the next, and so on; every block gets `args` too.
+        """Call the first block with `x`, the next with its output, and so on; every block gets `args` too.
 
-        For the forward of a net of many equal layers: under ``hybridize(scan=True)`` those are one loop, and
-        ``hybridize(remat=...)`` computes each again in the backward.
+        It is meant for the forward of a net of many equal layers: ``hybridize(scan=True)`` makes them one loop, and
+        ``hybridize(remat=...)`` recomputes each in the backward.
 
         Parameters
         ----------
         blocks : iterable of Block
         x : ndarray
         *args
-            Arrays, None, or what else the blocks take.
+            Arrays, None, or whatever else the blocks take.
         """
         trace = current_state().trace
         again = self._scan or self._remat
         if again and trace is not None and not trace.of_shapes:
-            from gluonx.npx.control_flow import chain  # brings all of npx
+            from gluonx.npx.control_flow import chain  # imports all of npx
 
             layers = [(block, [p._handle for p in block._unique_params() if p._is_ready]) for block in blocks]
             return chain(layers, x, args, self._scan, self._remat)
@@ -1279,7 +1283,7 @@ class HybridBlock(Block):
         x, *args
             Inputs of the forward.
         backend : str, optional
-            Accepted for ported code, with a note: XLA is the one compiler there is.
+            Accepted for ported code, with a note: XLA is the only compiler.
         clear : bool
             Accepted for ported code.
         **kwargs
@@ -1299,65 +1303,64 @@ class HybridBlock(Block):
         *,
         inputs: Sequence[Any] | None = None,
         dynamic_batch: bool = True,
-        platforms: Any = None,
+        platforms: Sequence[str] | None = None,
         vjp_order: int = 0,
         format: str | None = None,
-        constraints: Any = (),
+        constraints: Sequence[str] = (),
         layout: str | None = None,
         debug_info: bool = False,
-        buckets: Any = (),
+        buckets: Sequence[int] = (),
     ) -> Any:
         """Write the net as a StableHLO artifact, a folder that serves without gluonx, or for ONNX or MXNet.
 
         Parameters
         ----------
         path : str, path or file object
-            The folder; see docs/export.md for what it holds. For ONNX the file, ``PATH.onnx``. For MXNet the beginning
+            The folder; docs/export.md describes its contents. For ONNX the file, ``PATH.onnx``. For MXNet the beginning
             of the files' names: ``PATH-symbol.json`` and ``PATH-0000.params``.
-            A file object, open for bytes, gets the one file of ONNX, and anything else as a zip archive, which
-            ``gluonx.load`` reads; so it does an address that fsspec knows, such as ``'s3://bucket/net'``.
+            With a file object, opened for bytes, or an address that fsspec knows, such as ``'s3://bucket/net'``, ONNX
+            is one file, and the others are a zip archive, which ``gluonx.load`` reads.
         epoch : int
             The number in the name of MXNet's file of parameters.
         remove_amp_cast
             Accepted for ported code.
         inputs : list of arrays or InputSpec, optional
-            What goes in; by default what the hybridized net was last called with.
+            The net's inputs; by default the inputs of the hybridized net's last call.
         dynamic_batch : bool
             Whether the first dimension of the inputs may have any size when served.
         platforms : sequence of {'cpu', 'cuda', 'rocm', 'tpu'}, optional
             What to compile for; this machine's platform and the CPU by default.
         vjp_order : int
-            How often the loaded net can be differentiated.
+            How many times the loaded net can be differentiated.
         format : {'stablehlo', 'onnx', 'mxnet'}, optional
             ``'stablehlo'`` by default, and ``'mxnet'`` in a program that runs on `gluonx.compat`. ``'onnx'`` writes one
-            file for ONNX runtimes, and heeds `inputs`, `dynamic_batch` and `constraints`. ``'mxnet'`` writes what
-            ``SymbolBlock.imports`` of MXNet 2 reads (MXNet 1 too, in a program that runs as MXNet 1), and heeds
-            `inputs`. Lists among the inputs are flattened to ``data0``, ``data1`` ...
+            file for ONNX runtimes, and uses `inputs`, `dynamic_batch` and `constraints`. ``'mxnet'`` writes files for
+            ``SymbolBlock.imports`` of MXNet 2 (or MXNet 1, in a program that runs as MXNet 1), and uses `inputs`.
+            Lists among the inputs are flattened to ``data0``, ``data1`` ...
         constraints : sequence of str
             Bounds of symbolic dimensions, such as ``'b <= 64'`` (the batch is called ``b``), checked before each call.
         layout : {'NHWC'}, optional
-            Have a net of images, written with the channels first, take, compute and give images with the channels last.
+            Let a net written for images with the channels first take, compute and return images with the channels last.
         debug_info : bool
             Keep the source locations in a StableHLO program, which are absolute paths of this machine, and the time of
-            the export. Without, the same net gives the same bytes.
+            the export. By default the same net gives the same bytes.
         buckets : sequence of int
-            Batch sizes that get a StableHLO program of their own beside the open one: what a CPU serves fastest, and
-            what compilers for fixed sizes take.
+            Batch sizes for which the artifact has separate StableHLO programs, besides the one for any size. A CPU
+            serves them fastest, and compilers for fixed sizes need them.
 
         Returns
         -------
         pathlib.Path or tuple of str
-            The folder; for ONNX the file. For MXNet, as there, the names of the two files. What was given where that is
-            no path.
+            The folder; for ONNX the file; for MXNet the names of the two files. If `path` is not a path, `path` itself.
 
         Raises
         ------
         UninitializedError
-            If parameters have no value yet, or nothing tells what goes in.
+            If parameters have no value yet, or if the inputs are not known.
         GraphError
-            If ONNX or MXNet has no operator for something that the net does; the message names it.
+            If ONNX or MXNet lacks an operator that the net uses; the message names it.
         """
-        from gluonx.block.exporting import export_block  # it builds on this module
+        from gluonx.block.exporting import export_block  # exporting imports this module
 
         return export_block(
             self,
@@ -1375,21 +1378,21 @@ class HybridBlock(Block):
         )
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of all parameters; a hybridized block stays so and is traced again."""
+        """Change the dtype of all parameters; a hybridized block stays hybridized and is traced again."""
         super().cast(dtype)
         self._clear_cached_op()
 
     @door
     def infer_shape(self, *args: object) -> None:
-        """Find the unknown shapes of all parameters below from example inputs, without computing anything.
+        """Infer the unknown shapes of all parameters below from example inputs, without computing anything.
 
-        A layer that knows its parameters' shapes overrides this method and assigns them, as in
-        ``self.weight.shape = (self.units, x.shape[1])``.
+        A layer that knows its parameters' shapes overrides this method and assigns them, as in ``self.weight.shape =
+        (self.units, x.shape[1])``.
 
         Parameters
         ----------
         *args
-            What the forward takes; only shapes and dtypes are looked at.
+            Inputs of the forward; only shapes and dtypes are used.
         """
         leaves, tree = jax.tree.flatten(args, is_leaf=tracing.is_handle)
         arrays = [i for i, leaf in enumerate(leaves) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
@@ -1415,7 +1418,7 @@ class HybridBlock(Block):
         return own or cls.infer_shape is not HybridBlock.infer_shape
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the trace, which belongs to this very object."""
+        """Return everything except the trace, which belongs to this object alone."""
         return {**super().__getstate__(), "_traced": None}
 
 
@@ -1423,7 +1426,7 @@ class HybridBlock(Block):
 
 
 def name_blocks_by(names: Names) -> None:
-    """Have all blocks ask `names` from now on."""
+    """Let all blocks ask `names` from now on."""
     Block._block_names = names
 
 
@@ -1431,15 +1434,15 @@ _CALL = Block.__call__
 
 
 class _Wrapped:
-    """The wrapper that stands around the calls of all blocks now."""
+    """The current wrapper around the calls of all blocks."""
 
     by: Callable[[Any], Any] | None = None
 
 
 def wrap_calls(wrap: Callable[[Any], Any] | None) -> None:
-    """Put ``wrap(call)`` in the place of ``Block.__call__``, or with None the call itself again.
+    """Replace ``Block.__call__`` by ``wrap(call)``, or with None restore it.
 
-    Replaced, and not asked at each call, for that would cost every call of every block.
+    It is replaced, instead of checked at each call, which would cost every call of every block.
     """
     if wrap is not _Wrapped.by:
         _Wrapped.by = wrap

@@ -1,12 +1,12 @@
-"""Calls of a net that is not hybridized, outside of ``record()``.
+"""Joining the operators of a call outside of ``record()``, for nets that are not hybridized.
 
 Such a call runs operator by operator. That costs a dispatch and a pass over memory for each operator, where one program
-fuses most of them: a ResNet-50 that predicts takes 1.3 times as long. So a call of the outermost block that has come
-some times with inputs of the same kind is *gathered*: its operators are recorded, and run as one program when it
-returns. Nothing else changes. What is read in the middle is computed then, and splits the program there.
+fuses most of them: a ResNet-50 that predicts takes 1.3 times as long. So after some calls of the outermost block with
+the same kinds of inputs, its calls are *gathered*: the operators are recorded, and run as one program when the call
+returns. Nothing else changes. A value that is read in between is computed then, and splits the program there.
 
-A program is compiled for that. Before it is, the call must have come `often`, and a block gives it up where it does not
-pay: for inputs of more than a few kinds, or where each call is another program, since the forward samples in Python.
+This needs a compilation. So the call must have come `often` before, and a block stops gathering if it does not pay: for
+inputs of more than a few kinds, or if each call is another program because the forward samples in Python.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _AT_MOST = LIMIT_NODES // 2  # operations in one program
 
 
 class _Local(threading.local):
-    inside = False  # whether a call of an outer block counts itself already
+    inside = False  # whether an outer block's call is being counted already
 
 
 _local = _Local()
 
 
 class Calls:
-    """Counts of a block's calls with inputs of each kind, and of the programs compiled for them then."""
+    """Counts a block's calls for each kind of inputs, and the programs that were compiled for them."""
 
     __slots__ = ("kinds",)
 
@@ -51,7 +51,7 @@ class Calls:
         return Calls, ()
 
     def run(self, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
-        """``forward(*args, **kwargs)``, operator by operator or gathered."""
+        """Run ``forward(*args, **kwargs)``, operator by operator or gathered."""
         if _local.inside:
             return forward(*args, **kwargs)
         kind = _kind_of(args, kwargs, state)
@@ -74,7 +74,7 @@ class Calls:
 
 
 def _kind_of(args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
-    """Return a key shared by calls that are likely to be one program; None if this one cannot be gathered."""
+    """Return a key shared by calls that are likely to be one program; None if this call cannot be gathered."""
     kind: list[Any] = [state.training, *kwargs]
     for a in (*args, *kwargs.values()):
         if isinstance(a, Handle):
@@ -94,7 +94,7 @@ def _gathered(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     try:
         out = forward(*args, **kwargs)
     except BaseException:
-        leave_graph()  # what is held of it is computed if it is read
+        leave_graph()  # values that users hold are computed when they are read
         raise
     finally:
         set_state(state)

@@ -1,15 +1,14 @@
-"""The values a function sees beside its arguments, as far as it can be told: the operands and the key of its trace.
+"""The values that a function sees besides its arguments: operands, and the key of its trace.
 
-A trace keeps what the function read when it was traced: ``lambda x: x * k`` has the `k` of that moment in it. So
-:func:`captured` looks, before each call, at everything that a plain Python function refers to: the variables of its
+A trace keeps the values that the function read when it was traced: ``lambda x: x * k`` keeps the `k` of that moment. So
+before each call, :func:`captured` looks at everything that a plain Python function refers to: the variables of its
 closure, its defaults, the globals that it names, what a ``functools.partial`` holds, the attributes of a method's
-object, and functions of its own module that are among these. Arrays of JAX and gluonx become operands. Everything else
-is a constant, and part of the key, so that another value is another trace: numbers, texts, NumPy arrays (by their
-contents), and lists, tuples, dicts and sets of them. What is left, such as modules and other objects, is known by its
-identity alone.
+object, and functions of its own module among these. Arrays of JAX and gluonx become operands. Numbers, texts, NumPy
+arrays (by their contents), and lists, tuples, dicts and sets of them are constants and part of the key, so that another
+value gives another trace. Everything else, such as modules and other objects, is identified only by its identity.
 
-The function that is traced is a copy with those values in place. A trace may be made later than the call, and what a
-variable has become by then does not matter to it.
+The function that is traced is a copy that contains those values. A trace may be made later than the call; later values
+of the variables do not affect it.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ class Captured:
     Attributes
     ----------
     key : hashable
-        Tells traces apart.
+        Equal for calls that can share a trace.
     arrays : list
         The operands.
     held : list
-        Objects that are known by their identity, which they must keep.
+        Objects that the key identifies by identity, and that must therefore stay alive.
     """
 
     __slots__ = ("arrays", "build", "fixed", "held", "key", "module", "seen")
@@ -58,11 +57,11 @@ class Captured:
         self.key, self.build = self.look(fn, 0)
 
     def function(self, arrays: Sequence[Any]) -> Any:
-        """Return the function with these arrays in the place of those that were found."""
+        """Return the function with these arrays instead of those that were found."""
         return self.build(arrays, {})
 
     def look(self, value: object, depth: int) -> tuple[Any, Build]:
-        """Return the key of a value, and how it is built again."""
+        """Return the key of a value, and a function that builds it again."""
         kind: Any = type(value)
         if kind in _PLAIN:
             return (kind, value), lambda *_: value
@@ -93,7 +92,7 @@ class Captured:
         return (id(value), *self._plain_attributes(value)), lambda *_: value
 
     def _plain_attributes(self, value: object) -> list[Any]:
-        """Return the numbers among the attributes of an object that is known by its identity, such as settings."""
+        """Return the numbers among the attributes of an object that is identified by identity, such as settings."""
         if isinstance(value, (*_SKIPPED, FunctionType)) or _is_library(type(value)):
             return []
         attributes = getattr(value, "__dict__", None) or {}
@@ -125,7 +124,7 @@ class Captured:
         parts = (value.func, value.args, value.keywords)
         keys, builds = zip(*[self.look(v, depth if v is value.func else depth + 1) for v in parts], strict=True)
 
-        def build(*found: Any) -> Any:
+        def build(*found: object) -> Any:
             func, args, keywords = [b(*found) for b in builds]
             return functools.partial(func, *args, **keywords)
 
@@ -138,7 +137,7 @@ class Captured:
         return ("method", key, own), lambda *found: MethodType(build(*found), begin(*found))
 
     def _object(self, value: object, depth: int) -> tuple[Any, Build]:
-        """Return an object by its identity and its attributes; what is built is a shallow copy."""
+        """Return the key of an object, by identity and attributes; it is rebuilt as a shallow copy."""
         self.held.append(value)
         attributes = getattr(value, "__dict__", None)
         if not attributes or isinstance(value, _SKIPPED) or _is_library(type(value)):
@@ -154,7 +153,7 @@ class Captured:
 
     def _function(self, fn: FunctionType, depth: int) -> tuple[Any, Build]:
         number = self.seen.get(id(fn))
-        if number is not None:  # it calls itself, or is met twice
+        if number is not None:  # it refers to itself, or was found before
             return ("again", number), lambda arrays, built: built[id(fn)]
         self.seen[id(fn)] = len(self.seen)
         self.held.append(fn)
@@ -164,7 +163,7 @@ class Captured:
         named = [(name, around[name]) for name in _names(fn.__code__) if name in around] if own else []
         named = [(name, value) for name, value in named if not isinstance(value, _SKIPPED)]
         parts = [*cells, fn.__defaults__, fn.__kwdefaults__, *[value for _, value in named]]
-        # Functions in cells are part of this one, such as what jax.grad was given; others only in its own module.
+        # Functions in closure cells belong to this one, such as jax.grad's argument; others only if in its own module.
         looks = [
             self._function(v, depth + 1) if i < len(cells) and type(v) is FunctionType and depth < _DEPTH
             else self.look(v, depth + 1)
@@ -200,7 +199,7 @@ def _contents(cell: CellType) -> Any:
 
 @functools.cache
 def _names(code: CodeType) -> tuple[str, ...]:
-    """Return the names that some code, and what is defined in it, may look up among the globals."""
+    """Return the global names that some code, and code defined in it, may look up."""
     names = dict.fromkeys(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -208,7 +207,7 @@ def _names(code: CodeType) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _is_library(what: Any) -> bool:
+def _is_library(what: object) -> bool:
     return (getattr(what, "__module__", None) or "").partition(".")[0] in _LIBRARIES
 
 
@@ -219,7 +218,7 @@ def _innermost(fn: Callable[..., Any]) -> Any:
 
 
 def captured(fn: Callable[..., Any], fixed: bool = False) -> Captured | None:
-    """Look at what `fn` sees beside its arguments; None for functions of libraries, and what is no Python function.
+    """Look at what `fn` sees besides its arguments; None for functions of libraries, and for non-Python functions.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Parameters on their way: from a block to a file, from a file or dict to a block, from block to block.
+"""Moving parameters: from a block to a file, from a file or dict to a block, and between blocks.
 
-Every way in has two halves. The first looks at everything, changes nothing, and raises one error that lists all that
-does not fit. The second only assigns. So what fails leaves the block as it was.
+Every way in has two halves. The first checks everything, changes nothing, and raises one error that lists all that does
+not fit. The second only assigns. So a failure leaves the block unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FORMAT = "gluonx-block-1"
 def save_parameters(
     block: Block, filename: serialize.Place, deduplicate: bool | None = None, format: str | None = None
 ) -> None:
-    """Write the parameters of `block` by structured name, as MXNet keeps them; see ``Block.save_parameters``."""
+    """Write the parameters of `block` by structured name, in MXNet's order; see ``Block.save_parameters``."""
     params = block._params_apart()
     usual = block._block_names.file_format()
     if format is None:
@@ -57,7 +57,7 @@ def save_parameters(
 
 
 def _at_one_moment(params: Mapping[str, Parameter]) -> dict[str, np.ndarray]:
-    """Return the values of all parameters between two steps, though another thread may be training them."""
+    """Return the values of all parameters between two steps, even while another thread trains them."""
     handles = [h for param in params.values() for h in param._every()]
     wholes = [h.whole() if isinstance(h, Piece) else h for h in handles]
     twins = dict(zip(map(id, wholes), at_one_moment(wholes), strict=True))
@@ -96,21 +96,21 @@ class Options:
             raise ArgumentError(f"dtype_source must be 'current' or 'saved', got {self.dtype_source!r}")
 
     def may_skip(self, name: str) -> bool:
-        """Return whether a parameter of another shape in the file keeps what it has."""
+        """Return whether a parameter whose shape differs from the file's keeps its value."""
         wanted = self.ignore_mismatch
         return wanted if isinstance(wanted, bool) else re.match(wanted, name) is not None
 
 
 def load_parameters(block: Block, filename: serialize.Place, options: Options) -> None:
     """Read the parameters of `block` from a file; see ``Block.load_parameters``."""
-    # Views of the file, which _staged copies: the only copy in memory is the one that computes.
-    # Their checksums are compared meanwhile.
+    # The arrays are views of the file, and _staged copies them, so there is only one copy in memory.
+    # Checksums are compared while they are copied.
     with serialize.arriving(filename) as (arrays, checks):
         load_dict(block, arrays, f"file '{serialize.name_of(filename)}'", options, checks.settle)
 
 
 def read(filename: serialize.Place) -> dict[str, Any]:
-    """Return the arrays of a file as ndarrays, for a ``load_dict`` of the user's."""
+    """Return the arrays of a file as ndarrays, for a user's own ``load_dict``."""
     return {name: new_handle(on_device(value)) for name, value in serialize.load_arrays(filename).items()}
 
 
@@ -124,8 +124,9 @@ def load_dict(
 ) -> None:
     """Set the parameters of `block` from arrays by structured name, all or none; see ``Block.load_parameters``.
 
-    `settle` is called when copies have been made, before any of them is taken; what it raises ends the loading. Where
-    the arrays are `of_numpy`, a float64 that nobody asked for fits a float32.
+    `settle` is called after copies have been made and before any of them is used; an error that it raises ends the
+    loading. If the arrays are `of_numpy`, a float64 array that has this dtype only by NumPy's default fits a float32
+    parameter.
 
     Raises
     ------
@@ -168,13 +169,13 @@ def load_dict(
     dtypes = {param: canonical(host.dtype) if saved else param.dtype for param, host in hosts.items()}
     check_dtypes(params, dtypes, source)
     hosts, dtypes = joined(hosts, dtypes)
-    places = {param: param._place_for(options.device) for param in hosts}
-    staged = {param: param._staged(host, dtypes[param], places[param]) for param, host in hosts.items()}
+    devices = {param: param._devices_for(options.device) for param in hosts}
+    staged = {param: param._staged(host, dtypes[param], devices[param]) for param, host in hosts.items()}
     settle()
     before = [_remembered(param) for param in dict.fromkeys(param._whole for param in staged)]
     try:
         for param, fresh in staged.items():
-            param._load_as(fresh, places[param], options)
+            param._load_as(fresh, devices[param], options)
     except BaseException:  # an interrupt
         for param, own, handle, inner in before:
             param.__dict__.update(own)
@@ -187,7 +188,7 @@ def load_dict(
 
 
 def _remembered(param: Parameter) -> tuple[Parameter, dict[str, Any], Any, Any]:
-    """All that loading changes of a parameter."""
+    """Return all that loading changes of a parameter."""
     handle = param._handle
     inner = None if handle is None else (handle.value, handle.aval, handle.tape, handle.variable)
     return param, dict(param.__dict__), handle, inner
@@ -206,7 +207,7 @@ def _first_names(params: Mapping[str, Parameter]) -> dict[Parameter, str]:
 
 
 def _unasked(value: Any, param: Parameter | None) -> Any:
-    """Return an array for a parameter, float64 of NumPy's own choosing as float32 where the parameter is."""
+    """Return an array for a parameter; float64 by NumPy's default becomes float32 if the parameter is that."""
     is_double = isinstance(value, np.ndarray) and value.dtype == np.float64
     return cast(value, np.float32) if is_double and param is not None and param.dtype == np.float32 else value
 
@@ -224,7 +225,7 @@ def _misfit(param: Parameter, name: str, array: np.ndarray, cast_dtype: bool) ->
 
 
 def _warn_of_torn_ties(params: Mapping[str, Parameter], arrays: Mapping[str, Any]) -> None:
-    """Warn if names that share one parameter here have different values there: the last of them is taken."""
+    """Warn if names that share one parameter have different values in the file: the last one is taken."""
     seen: dict[Parameter, str] = {}
     for name in arrays:
         param = params.get(name)
@@ -234,7 +235,7 @@ def _warn_of_torn_ties(params: Mapping[str, Parameter], arrays: Mapping[str, Any
 
 
 def share(block: Block, shared: Mapping[str, Parameter]) -> None:
-    """Put given parameters in the place of those of `block`; see ``Block.share_parameters``."""
+    """Replace parameters of `block` by the given ones; see ``Block.share_parameters``."""
     if not isinstance(shared, Mapping) or not all(isinstance(p, Parameter) for p in shared.values()):
         raise ValueError(f"share_parameters takes a dict of parameters, as from collect_params(), got {shared!r}")
     homes: dict[str, tuple[Any, str]] = {}
@@ -314,7 +315,7 @@ def _read_description(path: str) -> dict[str, Any]:
     return content["block"]
 
 
-def _compare(block: Block, described: Any, prefix: str, origin: dict[str, str]) -> list[str]:
+def _compare(block: Block, described: object, prefix: str, origin: dict[str, str]) -> list[str]:
     """List the differences of a block and a description; fill `origin` with the first name of each parameter."""
     here = prefix[:-1] or "the block itself"
     described = described if isinstance(described, dict) else {}

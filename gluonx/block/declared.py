@@ -1,7 +1,7 @@
-"""Constructors that only pass their arguments on, declared by their parameters; `declared` makes them.
+"""Constructors that only pass their arguments on: `declared` makes them from a list of parameters.
 
-A family of layers has one base that does the work, and members that differ in names and defaults of what they take. A
-member lists these as a dataclass does, and has no ``__init__`` to write::
+A family of layers has one base class that does the work, and members that differ in the names and defaults of their
+parameters. A member lists these as a dataclass does, and needs no ``__init__``::
 
     @declared
     class Conv2D(_Plain):
@@ -21,11 +21,13 @@ Class = TypeVar("Class", bound=type[Block])
 
 @dataclass_transform(eq_default=False)
 def declared(cls: Class) -> Class:
-    """Make the annotated names of a class what its constructor takes and hands to the base's; a decorator.
+    """Make the annotated names of a class the parameters of its constructor, which passes them to the base.
 
-    They come in the order of the class, behind those of a declared base; a name that the base has keeps its place there
-    and takes the default of the class. What stands behind ``_: KW_ONLY`` is taken by name only. The first base with a
-    written constructor gets all of them by name. They are annotated ``InitVar[...]``, because an instance has no
+    A decorator.
+
+    They are in the order of the class, after those of a declared base class. A name that the base has too keeps its
+    position there and takes the default of the class. Names after ``_: KW_ONLY`` are keyword-only. The first base with
+    a written constructor gets all arguments by name. They are annotated ``InitVar[...]``, because an instance has no
     attributes of these names: editors see the constructor as that of a dataclass.
 
     Examples
@@ -52,16 +54,16 @@ def declared(cls: Class) -> Class:
     """
     of_base = list(inspect.signature(cls.__init__).parameters.values()) if hasattr(cls.__init__, "declared") else []
     rows = {p.name: p for p in of_base[1:]}
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameter_kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for name, annotation in inspect.get_annotations(cls).items():
         if annotation == "KW_ONLY":
-            place = inspect.Parameter.KEYWORD_ONLY
+            parameter_kind = inspect.Parameter.KEYWORD_ONLY
             continue
         default = vars(cls).get(name, inspect.Parameter.empty)
         if default is not inspect.Parameter.empty:
-            delattr(cls, name)  # it would look like the value of every instance
+            delattr(cls, name)  # as a class attribute it would look like a value of every instance
         kind = annotation.removeprefix("InitVar[").removesuffix("]")
-        rows[name] = inspect.Parameter(name, place, default=default, annotation=kind)
+        rows[name] = inspect.Parameter(name, parameter_kind, default=default, annotation=kind)
     cls.__init__ = _constructor(cls, list(rows.values()))
     cls._block_names.defined(cls)
     return cls

@@ -1,9 +1,9 @@
 """Nets, layers and parameters in notebooks.
 
-A net is shown as a tree that folds: for each block its class, how many parameters it and all below it have and how many
-bytes these take; for each parameter its shape, dtype, whether it is trained, and how its values are spread. treescope
-renders it where it is installed, else plain HTML, or where ``GLUONX_DISPLAY=plain`` asks for that. Nothing is computed
-for it: what is pending says so.
+A net is shown as a tree that folds. It shows for each block its class and the number and bytes of all parameters in it,
+and for each parameter its shape, dtype, whether it is trained, and how its values are spread. treescope renders it if
+it is installed, else plain HTML, also with ``GLUONX_DISPLAY=plain``. Nothing is computed for the display; pending
+values are shown as such.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 _COLUMNS = ("parameter", "shape", "dtype", "numbers", "bytes", "", "values")
-_RIGHT = (3, 4)  # columns of numbers
-_SMALL = 16  # parameters of a net that is shown unfolded
+_RIGHT = (3, 4)  # the columns with numbers
+_SMALL = 16  # a net with at most so many parameters is shown unfolded
 
 
 def _numbers(param: Parameter) -> int:
@@ -82,12 +82,12 @@ def _rendered(value: object) -> str | None:
     import treescope
     from treescope import handlers
 
-    renderer = treescope.active_renderer.get()  # without the part that would ask for this very display again
+    renderer = treescope.active_renderer.get()  # without the hook that would call this display again
     hooks = [hook for hook in renderer.wrapper_hooks if hook is not handlers.append_repr_html_when_present]
     try:
         with treescope.active_renderer.set_scoped(dataclasses.replace(renderer, wrapper_hooks=hooks)):
             return treescope.render_to_html(value)
-    except Exception:  # of treescope's own, which looks at all modules there are; plain HTML shows the same
+    except Exception:  # an error inside treescope, which inspects all modules; plain HTML shows the same
         return None
 
 
@@ -128,11 +128,11 @@ def block_part(block: Block, path: str | None, render: Callable[..., Any]) -> An
 
 
 def parameter_part(param: Parameter, path: str | None, render: Callable[..., Any]) -> Any:
-    """Return a parameter as treescope renders it, in one line."""
+    """Return a parameter as treescope renders it, on one line."""
     from treescope import rendering_parts as parts
 
     del render
-    _, shape, dtype, _, *cells = _row("", param, False)  # in one line the shape tells how many numbers there are
+    _, shape, dtype, _, *cells = _row("", param, False)  # on one line the count is left out, since the shape shows it
     told = [type(param).__name__, shape, dtype, *filter(None, cells)]
     return parts.build_one_line_tree_node(parts.text(" · ".join(told)), path=path)
 

@@ -38,7 +38,7 @@ _NOT_ANY_SIZE = (
 
 
 def export_block(block: HybridBlock, path: Place, *options: Any) -> Any:
-    """Write the artifact, wherever that is; see :meth:`gluonx.HybridBlock.export`."""
+    """Write the artifact, to any kind of path; see :meth:`gluonx.HybridBlock.export`."""
     if is_path(path):
         return _export(block, os.fspath(path), *options)
     with folder_written_elsewhere(path, last="model.json") as folder:
@@ -102,7 +102,7 @@ def _export(
             debug_info=debug_info,
             buckets=buckets,
         )
-    except Exception as error:  # what JAX makes of a symbolic size is a matter of the operation
+    except Exception as error:  # the type of error for a symbolic size depends on the operation
         if not _opened(specs) or (inputs is not None and all(map(_is_spec, inputs))):
             raise
         traced = any(note.startswith("while exporting") for note in getattr(error, "__notes__", ()))
@@ -121,7 +121,7 @@ def _export_onnx(
 ) -> Any:
     from jax.extend.core import InconclusiveDimensionOperation  # jax.errors of 0.10.0 lacks it
 
-    from gluonx.export.onnx.export import export_onnx  # brings all rules
+    from gluonx.export.onnx.export import export_onnx  # imports all rules
 
     specs = _specs(block, inputs, dynamic_batch)
     try:
@@ -138,18 +138,18 @@ def _not_any_size(block: HybridBlock, error: Exception) -> ShapeError:
 
 
 def _opened(specs: Any) -> bool:
-    """Return whether a dimension of an input may have any size."""
+    """Return whether an input has a dimension of any size."""
     leaves = jax.tree.leaves(specs, is_leaf=lambda v: isinstance(v, InputSpec))
     return any(isinstance(n, str) for spec in leaves for n in spec.shape)
 
 
 def _reached(block: HybridBlock, specs: Sequence[Any]) -> bool:
-    """Find the shapes of all parameters that the forward uses; those that have none then play no part."""
+    """Infer the shapes of all parameters that the forward uses; parameters that stay unknown are not exported."""
     if any(p._handle is not None and not p._is_ready for p in block._unique_params()):
         leaves, tree = jax.tree.flatten(list(specs), is_leaf=lambda v: isinstance(v, InputSpec))
         try:
             infer(lambda *arrays: block(*jax.tree.unflatten(tree, arrays)), [_of_some_size(spec) for spec in leaves])
-        except GluonxError:  # not of these sizes: the net is to be run before it is exported
+        except GluonxError:  # it fails for these sizes: the net must be run before it is exported
             return False
     return True
 
@@ -176,8 +176,8 @@ def _specs(block: HybridBlock, inputs: Sequence[Any] | None, dynamic_batch: bool
     return [x if _is_spec(x) else _all_specs(name, x, dynamic_batch) for name, x in zip(names, inputs, strict=True)]
 
 
-def _all_specs(name: str, value: Any, dynamic_batch: bool) -> Any:
-    """Descriptions in the place of arrays, also in lists and tuples of them, such as begin states."""
+def _all_specs(name: str, value: object, dynamic_batch: bool) -> Any:
+    """Return descriptions instead of arrays, also in lists and tuples of them, such as begin states."""
     if isinstance(value, list | tuple) and not hasattr(value, "shape"):
         return [_all_specs(f"{name}_{i}", x, dynamic_batch) for i, x in enumerate(value)]
     return _spec(name, value, dynamic_batch)

@@ -1,7 +1,7 @@
-"""The two doors between gluonx and JAX.
+"""The two bridges between gluonx and JAX.
 
-:func:`functional` gives a net as pure functions, for ``jax.jit``, ``grad``, ``vmap``, ``shard_map``, optax and export;
-:func:`from_jax` makes of any JAX function an operator that gluonx records.
+:func:`functional` turns a net into pure functions, for ``jax.jit``, ``grad``, ``vmap``, ``shard_map``, optax and
+export; :func:`from_jax` turns any JAX function into an operator that gluonx records.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Functional", "PureForward", "from_jax", "functional"]
 
-_MOST = 256  # traces of one function
+_MOST = 256  # cached traces of one function
 _NEEDS_VALUES = (
     jax.errors.ConcretizationTypeError,
     jax.errors.TracerArrayConversionError,
@@ -49,7 +49,7 @@ class PureForward:
     ----------
     net : Block
     handles : dict of str to Handle
-        The parameters' arrays by name; what they hold plays no part.
+        The parameters' arrays by name; their values do not matter.
     exports : bool
         Whether hooks are left out, since no values are computed.
     """
@@ -58,21 +58,21 @@ class PureForward:
         self.net, self.handles = net, handles
         self.trace: Any = Trace
         self._exports = exports
-        # Of fused parameters with frozen pieces, what is trained. Nobody differentiates an export.
+        # For fused parameters with frozen pieces, the operators that block gradients. Exports are not differentiated.
         variables = {} if exports else {name: handle.variable for name, handle in handles.items()}
         self._keeps = {name: v.keeps for name, v in variables.items() if v is not None and v.keeps is not None}
 
     def __reduce__(self) -> Any:
-        """For copies and pickles, whose handles are those of the copied net."""
+        """Support copies and pickles, whose handles are those of the copied net."""
         return _forward_of, (self.net, list(self.handles), self._exports)
 
     def __call__(
         self, values: dict[str, Any], key: object, args: tuple[Any, ...], kwargs: dict[str, Any], train: bool
     ) -> tuple[Any, dict[str, Any]]:
-        """Return what the forward gives for arguments in which arrays of JAX stand, and all values after it.
+        """Return the forward's outputs for arguments that hold JAX arrays, and all parameter values after it.
 
-        A parameter that the forward has not written to comes back as the very object that was given. In place of a key,
-        a function may be given that makes one; it is called once, when the forward draws for the first time.
+        A parameter that the forward has not written to is returned as the very object that was given. Instead of a key,
+        a function that makes one may be given; it is called when the forward first draws random numbers.
         """
         wrong = set(values) ^ set(self.handles)
         if wrong:
@@ -101,7 +101,7 @@ class PureForward:
 
 
 def _held(fused: Any, keeps: DerivedOp) -> Any:
-    """Return the same array, through which no gradient flows to pieces that are not trained."""
+    """Return the same array, through which no gradient flows to frozen pieces."""
     return jnp.where(keeps.fn(jnp.ones_like(fused)) != 0, fused, jax.lax.stop_gradient(fused))
 
 
@@ -111,7 +111,7 @@ def _forward_of(net: Block, names: list[str], exports: bool) -> PureForward:
 
 
 def _entering(value: object) -> Any:
-    """Return an input of a pure function: numbers are arrays without dimensions."""
+    """Return an input of a pure function; numbers become arrays without dimensions."""
     return to_jax(value) if isinstance(value, (bool, int, float, complex, np.generic)) else value
 
 
@@ -142,13 +142,13 @@ class Functional:
             if p._handle is None:
                 raise UninitializedError(f"Parameter '{p._path}' has not been initialized; call net.initialize() first")
             if isinstance(p._handle.value, Unknown) and reached:
-                continue  # the forward has been looked at, and does not use it
+                continue  # the forward was traced for shapes, and does not use it
             if isinstance(value := p._handle.value, Placeholder) and not value.known:
                 raise DeferredInitializationError(
                     f"Parameter '{p._path}' has no shape yet; run the net once on real input, or call "
                     "net.infer_shape(x), before gluonx.functional(net)"
                 )
-            p.data()  # raises where there is none
+            p.data()  # raises if there is none
             handles[name] = p._handle
             kinds[name] = self.state if p.grad_req == "null" else self.params
         moment: list[Any] = at_one_moment(list(handles.values()))  # another thread may be training them
@@ -157,12 +157,12 @@ class Functional:
                 kind[name] = jnp.copy(handle._read())
         self._forward = PureForward(net, handles, reached)
 
-    def __call__(self, *inputs: Any, key: object = None, train: bool = False) -> tuple[Any, Any]:
-        """Do :meth:`apply` with the arrays that this object holds: return the outputs, and the state afterwards."""
+    def __call__(self, *inputs: object, key: object = None, train: bool = False) -> tuple[Any, Any]:
+        """Call :meth:`apply` with the arrays of this object: return the outputs, and the new state."""
         return self.apply(self.params, self.state, key, *inputs, train=train)
 
     def replace(self, params: dict[str, Any] | None = None, state: dict[str, Any] | None = None) -> Functional:
-        """Return the same functions with other arrays; what is not given stays."""
+        """Return the same functions with other arrays; those that are not given stay."""
         params, state = self.params if params is None else params, self.state if state is None else state
         return _functional_of(self._forward, params, state)
 
@@ -179,23 +179,23 @@ class Functional:
             self.__dict__.update(jax.tree.map(lambda x: jnp.array(x) if isinstance(x, np.ndarray) else x, state))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Functional:
-        """Return a copy; each of its arrays lies where this one's does."""
+        """Return a copy; each of its arrays is on the device of the original."""
         return _functional_of(*copy.deepcopy((self._forward, self.params, self.state), memo))
 
     def __repr__(self) -> str:
         return f"Functional({type(self._forward.net).__name__}, {len(self.params)} params, {len(self.state)} state)"
 
     def apply(
-        self, params: dict[str, Any], state: dict[str, Any], key: object, *inputs: Any, train: bool = False
+        self, params: dict[str, Any], state: dict[str, Any], key: object, *inputs: object, train: bool = False
     ) -> tuple[Any, Any]:
         """Return the forward pass, pure and traceable.
 
         Parameters
         ----------
         params, state : dict of str to array
-            As the attributes.
+            Arrays like those of the attributes.
         key : jax.Array or None
-            A PRNG key; needed where the net draws random numbers (dropout in training).
+            A PRNG key; needed if the net draws random numbers (dropout in training).
         *inputs : arrays or pytrees of arrays
         train : bool
             Whether layers behave as in training.
@@ -203,8 +203,8 @@ class Functional:
         Returns
         -------
         outputs, state
-            JAX arrays; `state` with what the forward has written. Arrays that it stores as attributes of blocks
-            (``self.h = h``) are no part of either, and the blocks have their own attributes back afterwards.
+            JAX arrays; `state` contains what the forward has written. Arrays that it stores as attributes of blocks
+            (``self.h = h``) are in neither, and the blocks have their former attributes again afterwards.
         """
         out, new = self._forward(
             {**params, **state}, key, jax.tree.map(_entering, inputs, is_leaf=is_handle), {}, train
@@ -212,7 +212,7 @@ class Functional:
         return out, {n: new[n] for n in state}
 
     def update_from(self, params: dict[str, Any], state: dict[str, Any] | None = None) -> None:
-        """Write arrays back into the net's parameters: all of them, or none where a shape does not fit."""
+        """Write arrays back into the net's parameters: all of them, or none if a shape does not fit."""
         values = {**params, **(state or {})}
         handles = self._forward.handles
         for name, value in values.items():
@@ -248,21 +248,21 @@ jax.tree_util.register_pytree_with_keys(
 
 
 def _started(key: object) -> Any:
-    """Return the key of a trace, or what makes it, or None."""
+    """Return the key of a trace, or a function that makes it, or None."""
     if callable(key):
         return lambda: (_words(key()), np.int32(0))
     return None if key is None else (_words(key), np.int32(0))
 
 
 def _words(key: Any) -> Any:
-    """Two 32-bit words from any JAX key."""
+    """Return two 32-bit words of any JAX key."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return jax.random.bits(key, (2,), jnp.uint32)
     return jnp.asarray(key).astype(jnp.uint32).reshape(-1)[:2]
 
 
 def functional(net: Block) -> Functional:
-    """Return the pure view of `net`.
+    """Return `net` as pure functions of its parameters and state.
 
     Examples
     --------
@@ -293,16 +293,16 @@ def from_jax(
     fn : callable
         A pure function of arrays (and pytrees of arrays).
     static_argnums, static_argnames
-        Arguments that are no arrays, as for ``jax.jit``.
+        Arguments that are not arrays, as for ``jax.jit``.
 
     Notes
     -----
-    What a plain function refers to beside its arguments (variables around it, globals, defaults, what a
-    ``functools.partial`` or a method's object holds) counts as it is at each call. Arrays of gluonx and JAX are inputs,
-    to which gradients flow; numbers, texts, NumPy arrays, and lists, tuples, dicts and sets of them are constants, of
-    which another value recompiles: give what changes at every step as an argument. Not seen, and so kept from the
-    first call on, is what lies behind other objects (``net.weight.data()``, ``module.k``), and what a function sees
-    that JAX has wrapped (``jax.jit(f)``, ``jax.custom_vjp``).
+    A plain function may refer to values besides its arguments: outer variables, globals, defaults, what a
+    ``functools.partial`` or a method's object holds. They are read again at each call. Arrays of gluonx and JAX among
+    them are inputs, to which gradients flow. Numbers, texts, NumPy arrays, and lists, tuples, dicts and sets of them
+    are constants: a new value recompiles, so pass what changes at every step as an argument. Values that are reached
+    through other objects (``net.weight.data()``, ``module.k``), and those of a function that JAX has wrapped
+    (``jax.jit(f)``, ``jax.custom_vjp``), are not seen, and so keep their value of the first call.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def from_jax(
     nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
     cache: dict[Any, Any] = {}
-    constant: list[bool] = []  # not empty once arrays that the function sees turned out to be needed while it is traced
+    constant: list[bool] = []  # not empty once the function has needed the values of outer arrays while it was traced
     function = fn
 
     @functools.wraps(fn)
@@ -334,7 +334,7 @@ def from_jax(
             [(k, kwargs[k]) for k in sorted(kwargs) if k in names],
         )
         leaves, tree = jax.tree.flatten((moving, named), is_leaf=is_handle)
-        # Values that compare equal but trace apart, such as 1, 1.0 and True, have different types or texts.
+        # Values that are equal but give different traces, such as 1, 1.0 and True, have different types or texts.
         static = tuple([(k, type(v), repr(v) if isinstance(v, float) else v) for part in fixed for k, v in part])
         seen = captured(function, bool(constant))
         key = (tree, static, seen and seen.key)
@@ -353,15 +353,15 @@ def from_jax(
 
 
 class _JaxOp:
-    """One nesting of arguments of a function from JAX; behind them come the arrays that the function sees."""
+    """One nesting of arguments of a function from JAX; the outer arrays that the function uses follow them."""
 
     def __init__(self, fn: Callable[..., Any], tree: Any, fixed: Any, seen: Captured | None) -> None:
-        self.trees: dict[Any, Any] = {}  # the nesting of the result, by the inputs' shapes
-        self.seen = seen  # whose objects are known by their identity, which they must keep
+        self.trees: dict[Any, Any] = {}  # the pytree of the result, by the inputs' shapes
+        self.seen = seen  # its objects are identified by identity, so they are kept alive
         statics, named = fixed
         count = tree.num_leaves
 
-        def flat(*leaves: Any) -> tuple[Any, ...]:
+        def flat(*leaves: object) -> tuple[Any, ...]:
             args, kwargs = jax.tree.unflatten(tree, leaves[:count])
             args = list(args)
             for i, value in statics:
@@ -373,7 +373,7 @@ class _JaxOp:
         self.op = DerivedOp(getattr(fn, "__name__", "from_jax"), flat, wide=getattr(fn, "wide", False))
 
     def computes_with_arrays(self, leaves: list[Any]) -> bool:
-        """Return whether it needs the values of arrays that it sees while it is traced, as in ``x[: int(n)]``."""
+        """Return whether its trace needs the values of outer arrays, as in ``x[: int(n)]``."""
         assert self.seen is not None, "asked where there are such arrays"
         try:
             given = [jax.ShapeDtypeStruct(x.shape, x.dtype) if hasattr(x, "shape") else x for x in leaves]

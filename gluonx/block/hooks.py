@@ -1,9 +1,9 @@
 """Backward hooks: functions that see, and may change, the gradients at a block's inputs and outputs.
 
-The call of a block with such hooks goes through two identities, one around its inputs and one around its outputs
-(``autograd.Function``). Their gradients are where the hooks run, in Python, once in each backward; what they see are
-arrays like any other, pending until they are read. So a recorded step stays one program, whatever a hook computes, and
-one that reads a value has it computed up to there.
+The call of a block with such hooks passes two identities, one around its inputs and one around its outputs
+(``autograd.Function``). The hooks run, in Python, where the gradients pass these, once in each backward. They get
+arrays like any other, pending until they are read. So a recorded step remains one program, whatever a hook computes;
+only a hook that reads a value has the step computed up to there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Watched:
         border = self.inputs = _Border(args, self._at_inputs)
         return border.passed()
 
-    def leave(self, out: Any) -> Any:
+    def leave(self, out: object) -> Any:
         """Return the outputs as the caller gets them."""
         return _Border(out, self._at_outputs).passed()
 
@@ -64,9 +64,9 @@ class Watched:
 
 
 class _Border:
-    """The arrays in a tree of values, passed through an identity; `seen` is given the tree of their gradients."""
+    """The arrays in a tree of values, passed through an identity; `seen` is called with the tree of their gradients."""
 
-    def __init__(self, values: Any, seen: Callable[[_Border, Any], Any]) -> None:
+    def __init__(self, values: object, seen: Callable[[_Border, Any], Any]) -> None:
         leaves, self.tree = jax.tree.flatten(values, is_leaf=is_handle)
         self.leaves, self.seen = leaves, seen
         self.at = [i for i, x in enumerate(leaves) if isinstance(x, Handle)]
@@ -74,7 +74,7 @@ class _Border:
 
     @property
     def taped(self) -> bool:
-        """Return whether a gradient goes on from here."""
+        """Return whether a gradient continues from here."""
         return any(self.recorded)
 
     @property
@@ -94,12 +94,12 @@ class _Border:
         return self._tree([g if taped else None for g, taped in zip(flat, self.recorded, strict=True)])
 
     def flat(self, grads: Any) -> list[Any]:
-        """Return what stands in the tree of gradients where arrays are."""
+        """Return the items of the tree of gradients that belong to arrays."""
         flat = self.tree.flatten_up_to(grads)
         return [flat[i] for i in self.at]
 
     def passed(self) -> Any:
-        """Return the tree with the arrays behind the identity."""
+        """Return the tree with the arrays that the identity returned."""
         if not self.at:
             return jax.tree.unflatten(self.tree, self.leaves)
         identity = _Identity(self)
@@ -125,8 +125,8 @@ class _Identity(autograd.Function):
         return [None if g is None else as_handle(g) for g in self.border.flat(found)]
 
 
-def _checked(found: Any, before: tuple[Any, ...], block: Block, what: str) -> tuple[Any, ...]:
-    """Return the gradients that a hook gave in place of `before`."""
+def _checked(found: object, before: tuple[Any, ...], block: Block, what: str) -> tuple[Any, ...]:
+    """Return the gradients that a hook returned to replace `before`."""
     given = found if isinstance(found, tuple) else tuple(found) if isinstance(found, list) else (found,)
     if len(given) != len(before):
         raise ArgumentError(

@@ -1,9 +1,9 @@
 """Names of the parameters of blocks: the attributes that lead to them, ``'features.0.weight'``.
 
-A block asks its class's `Names` at the few points below, and by default they do nothing. MXNet 1 called parameters by
-prefixes and name scopes, and let blocks share them by name: `gluonx.compat.prefixes` derives from `Names` and takes the
-place of ``Block._block_names`` once a program uses any of it. What tells so is in `gluonx.common.extensions`: a class
-with a method of its own name (``hybrid_forward``), a keyword (``prefix=``), an attribute (``name_scope``).
+A block calls its class's `Names` at the points below; by default these methods do nothing. MXNet 1 named parameters by
+prefixes and name scopes, and let blocks share them by name. `gluonx.compat.prefixes` derives from `Names` and replaces
+``Block._block_names`` as soon as a program uses any of that. `gluonx.common.extensions` lists what counts as use: a
+class with a certain method (``hybrid_forward``), a keyword (``prefix=``), an attribute (``name_scope``).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Names by structure. Another way of naming derives from it and is put in ``Block._block_names``."""
+    """Names by structure. Another naming scheme derives from it and replaces ``Block._block_names``."""
 
     def defined(self, cls: type) -> None:
-        """Look at a class of blocks that was just defined."""
+        """Process a class of blocks that was just defined."""
         for name in BLOCK_MEMBERS:
             if name in vars(cls):
                 BLOCK_MEMBERS[name](cls)
 
     def begin(self, block: Block, prefix: str | None, params: Iterable[Parameter]) -> None:
-        """Name a block that is being made; `prefix` and `params` are what its constructor was given."""
+        """Name a block that is being made, given its constructor's `prefix` and `params`."""
         if prefix is not None or params is not None:
             BLOCK_KEYWORDS["prefix"](type(block))
             type(block)._block_names.begin(block, prefix, params)
 
     def adopt(self, block: Block, param: Parameter, name: str) -> Any:
-        """Return the parameter that the attribute `name` of `block` is to hold: `param`, or one that is shared."""
+        """Return the parameter for the attribute `name` of `block`: `param`, or a shared one."""
         del block, name
         return param
 
@@ -43,11 +43,11 @@ class Names:
         return block._reg_params
 
     def collected(self, block: Block, select: str | None) -> Any:
-        """Return the result of ``block.collect_params(select)``, or None (as here) if it has the structured names."""
+        """Return the result of ``block.collect_params(select)``; None, as here, for the structured names."""
         del block, select
 
     def shared(self, block: Block, params: Mapping[str, Parameter]) -> Mapping[str, Parameter]:
-        """Return by structured name what ``block.share_parameters`` was given."""
+        """Return by structured name the parameters that ``block.share_parameters`` was given."""
         del block
         return params
 
@@ -57,7 +57,7 @@ class Names:
         return arrays
 
     def saved(self, block: Block, arrays: dict[str, Any]) -> dict[str, Any]:
-        """Return arrays by structured name under the names that a file of :meth:`file_format` has for them."""
+        """Return arrays by structured name under the names that a file in :meth:`file_format` uses."""
         del block
         return arrays
 
@@ -66,9 +66,9 @@ class Names:
         return known
 
     def file_format(self) -> str:
-        """Return the format of a file of parameters whose name does not tell it."""
+        """Return the format of a parameter file whose name does not tell it."""
         return "npz"
 
     def export_format(self) -> str:
-        """Return the format that ``HybridBlock.export`` writes where it is not told."""
+        """Return the default format of ``HybridBlock.export``."""
         return "stablehlo"

@@ -1,12 +1,12 @@
-r"""Weights under the names of another library: maps of names, what they match, and what they might.
+r"""Weights under the names of another library: maps of names, and reports on what they match.
 
-A *map* says where an array of a file belongs. It is a mapping from their names to ours, or a list of rules, each a
-regular expression for the whole of their name and what it becomes (``\1`` as in `re`). What stands for our name may
-also say that the array comes in another form: `Turned`, `Split` or `Part`. Whatever no rule names keeps its name; and
-``weight`` and ``bias`` of a normalization are our ``gamma`` and ``beta`` without being told.
+A *map* says where an array of a file belongs. It is a mapping from their names to ours, or a list of rules; a rule is a
+regular expression for the whole of their name and its replacement (``\1`` as in `re`). The target may also say that the
+array is arranged differently: `Turned`, `Split` or `Part`. A name that no rule mentions is kept. ``weight`` and
+``bias`` of a normalization are our ``gamma`` and ``beta`` without a rule.
 
-Nothing is guessed while loading: only names decide. `match` tells what names decided, and beside it what shapes would;
-`suggest` proposes a whole map, for a person to read.
+Nothing is guessed while loading: only names decide. `match` reports what the names decide, and what the shapes would
+suggest for the rest; `suggest` proposes a whole map, for a person to read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COUNTERS = (".num_batches_tracked",)
 
 @dataclass(frozen=True)
 class Turned:
-    """A matrix that comes transposed, such as those of GPT-2.
+    """A matrix that is stored transposed, such as those of GPT-2.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Turned:
 
 @dataclass(frozen=True)
 class Split:
-    """Several parameters that come in one array, one behind the other, in equal parts, such as query, key and value.
+    """Several parameters that are stored in one array, end to end in equal parts, such as query, key and value.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ class Split:
 
 @dataclass(frozen=True)
 class Part:
-    """One of several arrays that are one parameter here.
+    """One of several stored arrays that together are one parameter here.
 
     Parameters
     ----------
     name : str
         Our name.
     index, count : int
-        Which part it is, from 0, and of how many.
+        The number of this part, from 0, and the number of parts.
     axis : int
     """
 
@@ -83,13 +83,13 @@ class Report:
     Attributes
     ----------
     by_name : dict of str to target
-        For each array of the file that has a place, the place; a map that `gluonx.weights.load` and `save` take.
+        For each array of the file that fits a parameter, its target; a map for `gluonx.weights.load` and `save`.
     by_shape : dict of str to str
-        Of the rest, which might be meant by the order and the shapes. Not loaded: read it, and add it to a map.
+        A guess for the rest, by order and shapes. It is not loaded: check it, and add it to a map.
     mismatched : dict of str to (tuple, tuple)
         Our names whose array has another shape: the file's and the block's.
     missing, extra : list of str
-        Ours that the file has nothing for, theirs that have no place.
+        Our names that the file lacks, and their names that fit no parameter.
     """
 
     by_name: dict[str, Target] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """True if each parameter has its array, and each array its place."""
+        """True if each parameter has an array, and each array a parameter."""
         return not (self.missing or self.extra or self.mismatched)
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class Report:
 
 
 def host(value: Any) -> np.ndarray:
-    """Return an array of any library as NumPy's; tensors of PyTorch that require gradients or are bfloat16 too.
+    """Return an array of any library as a NumPy array; also PyTorch tensors that require gradients or are bfloat16.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def host(value: Any) -> np.ndarray:
         if str(value.dtype) == "torch.bfloat16":
             import ml_dtypes
 
-            # Exactly: each bfloat16 is a float32.
+            # Exact, since float32 has every bfloat16 value.
             return value.float().numpy().astype(ml_dtypes.bfloat16)
         return value.numpy()
     return np.asarray(value)
@@ -147,7 +147,7 @@ def _target(name: str, rules: Any, exact: bool, ours: Mapping[str, Any]) -> Targ
 
 
 def _ours(target: Target, ours: Mapping[str, Any]) -> Target:
-    """Return our word for the last one: gamma for weight and beta for bias where there is no parameter of that name."""
+    """Return `target` with our last word: gamma for weight and beta for bias, if no parameter has the given name."""
     if isinstance(target, str) and target not in ours:
         stem, dot, leaf = target.rpartition(".")
         for mine, theirs in _LEAVES.items():
@@ -169,12 +169,12 @@ def _expanded(target: Target, hit: re.Match[str]) -> Target:
 
 
 def names_of(target: Target) -> Sequence[str]:
-    """Return our names that an array goes to."""
+    """Return our names to which an array goes."""
     return target.names if isinstance(target, Split) else [target if isinstance(target, str) else target.name]
 
 
 def targets(names: Iterable[str], ours: Mapping[str, Any], map: Map) -> dict[str, Target]:
-    """Return where each of their names goes; counters of PyTorch that nothing names are left out."""
+    """Return the target of each of their names; PyTorch's counters that no rule mentions are left out."""
     exact = isinstance(map, Mapping)
     rules: Any = map if exact else list(map)
     found = {name: _target(name, rules, exact, ours) for name in names}
@@ -182,21 +182,21 @@ def targets(names: Iterable[str], ours: Mapping[str, Any], map: Map) -> dict[str
 
 
 def arranged(arrays: Mapping[str, Any], ours: Mapping[str, Any], map: Map) -> dict[str, np.ndarray]:
-    """Return the arrays of a file under our names and in our form.
+    """Return the arrays of a file under our names and in our arrangement.
 
     Parameters
     ----------
     arrays : mapping of str to array
         By their names.
     ours : mapping
-        Whose keys are our names.
+        A mapping whose keys are our names.
     map
-        See the module's text.
+        See the module's docstring.
 
     Raises
     ------
     FormatError
-        If two arrays go to one parameter, a part is missing, or one cannot be transposed or split.
+        If two arrays go to one parameter, if a part is missing, or if an array cannot be transposed or split.
     """
     result: dict[str, np.ndarray] = {}
     origin: dict[str, str] = {}
@@ -250,12 +250,12 @@ def _whole(name: str, known: Mapping[int, tuple[Part, np.ndarray]]) -> np.ndarra
 
 
 def returned(arrays: Mapping[str, np.ndarray], map: Mapping[str, Target]) -> dict[str, np.ndarray]:
-    """Return our arrays under their names and in their form: the way back of `arranged`.
+    """Return our arrays under their names and in their arrangement; the inverse of `arranged`.
 
     Raises
     ------
     FormatError
-        If the map names a parameter that is not there, or leaves one out.
+        If the map names a parameter that does not exist, or leaves one out.
     """
     result: dict[str, np.ndarray] = {}
     used: set[str] = set()
@@ -282,7 +282,7 @@ def returned(arrays: Mapping[str, np.ndarray], map: Mapping[str, Target]) -> dic
 
 
 def _fits(ours: Sequence[int] | None, theirs: Sequence[int]) -> bool:
-    """Return whether a shape, perhaps with open sizes (-1 or 0), admits another."""
+    """Return whether a shape, perhaps with open sizes (-1 or 0), is compatible with another."""
     if ours is None:
         return True
     return len(ours) == len(theirs) and all(a == b or a <= 0 for a, b in zip(ours, theirs, strict=True))
@@ -294,11 +294,11 @@ def match(
     map: Map = (),
     made: Mapping[str, np.ndarray] | None = None,
 ) -> Report:
-    """Return what a map makes of the arrays of a file, see `Report`; `made` is the result of `arranged`, if known."""
+    """Return a `Report` on what a map makes of the arrays of a file; `made` is the result of `arranged`, if known."""
     to = targets(arrays, params, map)
     made = arranged(arrays, params, map) if made is None else made
     report = Report()
-    known = {id(params[name]) for name in made if name in params}  # a parameter may stand here under two names
+    known = {id(params[name]) for name in made if name in params}  # a parameter may have two names
     report.missing = [name for name, param in params.items() if id(param) not in known]
     for theirs, target in to.items():
         names = names_of(target)
@@ -316,7 +316,7 @@ def match(
 
 
 def suggest(params: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Target]:
-    """Return a map that gives each array of a file a place by its name, or else by its order and shape."""
+    """Return a map that assigns each array of a file by its name, or else by its order and shape."""
     report = match(params, arrays)
     return {**report.by_name, **report.by_shape}
 
@@ -327,10 +327,10 @@ def _kind(name: str) -> str:
 
 
 def aligned(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, str]:
-    """Return which of their names is which of ours, so that as many as can be are paired without changing the order.
+    """Return which of their names corresponds to which of ours, pairing as many as possible without changing the order.
 
-    Pairs have the same last word (gamma is weight, beta is bias) and shapes that agree; of equal alignments the one
-    whose names share more words.
+    Pairs have the same last word (gamma is weight, beta is bias) and compatible shapes; of equally long alignments the
+    one whose names have more words in common is chosen.
     """
     a, b = list(theirs), list(ours)
     words = {name: set(name.split(".")) for name in (*a, *b)}

@@ -4,18 +4,18 @@ A :class:`Parameter` is in one of three states.
 
 - *uninitialized*: nobody has called ``initialize``; there is no array.
 - *deferred*: ``initialize`` was called, but part of the shape is unknown. The handle exists and holds a placeholder.
-  The first of these to know the shape ends the state: a block's ``infer_shape``, the operator that meets the
+  The state ends as soon as one of these tells the shape: a block's ``infer_shape``, the first operator that uses the
   placeholder, an assignment to ``shape``, ``set_data``, or a file that is loaded.
 - *ready*: the handle holds a value.
 
 The invariant: a parameter has ONE array handle for each of its devices, made by the first ``initialize`` and never
-replaced; nearly always that is one. (Several, ``initialize(ctx=[gpu(0), gpu(1)])``, hold *replicas*: a Trainer sums
-their gradients and keeps them equal. Without an argument, ``data()`` is that of the current device.) Writing
-(``set_data``, ``cast``, ``load_parameters``, an optimizer's step) puts another value into that handle, so everybody who
-holds it (a layer, a trainer, a traced program) sees the write. ``data()`` is therefore one attribute look-up.
+replaced. Nearly always there is one device. (After ``initialize(ctx=[gpu(0), gpu(1)])`` the handles hold *replicas*: a
+Trainer sums their gradients and keeps them equal, and ``data()`` returns the one on the current device.) Writing
+(``set_data``, ``cast``, ``load_parameters``, an optimizer's step) puts another value into the same handle, so every
+holder of it (a layer, a trainer, a traced program) sees the write. So ``data()`` is only one attribute look-up.
 
-An array that comes from outside is always copied: what a parameter holds belongs to it alone, which is what allows a
-training step to donate it.
+A parameter always copies an array that a user gives it. It is then the only owner of its buffer, so that a training
+step may donate it.
 """
 
 from __future__ import annotations
@@ -84,24 +84,24 @@ class Parameter:
     Parameters
     ----------
     name : str
-        The name in its block. Blocks put it behind their own: ``'features.0.weight'``.
+        The name in its block. Outer blocks prepend the names of their children: ``'features.0.weight'``.
     grad_req : {'write', 'add', 'null'}
         Whether a backward pass overwrites the gradient, adds to it, or leaves it out.
     shape : int, tuple of int or None
-        0, -1 or None in a place means: unknown yet. None alone means that nothing is known.
+        A dimension of 0, -1 or None is not known yet. None alone means that nothing is known.
     dtype : dtype-like
         Float32 by default.
     lr_mult, wd_mult : float
         Factors on the trainer's learning rate and weight decay.
     init : Initializer, str or None
-        Goes before the ``init`` that a block's ``initialize`` is given.
+        Takes precedence over the ``init`` that a block's ``initialize`` is given.
     allow_deferred_init : bool
         Whether ``initialize`` may come before the shape is known.
     differentiable : bool
         If False, ``grad_req`` is always ``'null'``.
     stype, grad_stype : {'default', 'row_sparse', 'csr'}
-        A gradient of ``'row_sparse'`` is kept by the rows that look-ups took (see docs/sparse.md). The array itself
-        has all its rows; one of ``'row_sparse'`` gives single ones by `row_sparse_data`.
+        With `grad_stype` ``'row_sparse'`` the gradient holds only the rows that were looked up (see docs/sparse.md).
+        The array itself always has all rows; with `stype` ``'row_sparse'``, `row_sparse_data` returns some of them.
 
     Raises
     ------
@@ -118,14 +118,16 @@ class Parameter:
     Parameter (shape=(2, 3), dtype=float32)
     """
 
-    _layout: Layout | None = None  # from a shape to where on a mesh an array of it lies
-    _repeated: list[Device] | None = None  # the list of devices that names one twice; it has one handle all the same
-    _replicas: dict[Device, Any] | None = None  # the handles by device, where there are several; the first is _handle
-    _plan: Any = None  # the FusedParameter that waits to be made of this and others
+    _layout: Layout | None = None  # maps a shape to the sharding of an array of that shape on a mesh
+    _repeated: list[Device] | None = (
+        None  # the user's list of devices, if it names one twice; a device has one handle in any case
+    )
+    _replicas: dict[Device, Any] | None = None  # the handles by device, if there are several; the first is _handle
+    _plan: Any = None  # the FusedParameter that will be made of this and others
     _structure: Structure | None = None  # of the blocks that hold it
-    _stream = (0, 0)  # of random numbers, see gluonx.prng.next_stream
+    _stream = (0, 0)  # its stream of random numbers, see gluonx.prng.next_stream
 
-    _vector_init: str | None = None  # what begins a parameter of fewer axes than the initializer given needs
+    _vector_init: str | None = None  # the initializer for a parameter with fewer axes than the given initializer needs
 
     def __init__(
         self,
@@ -151,7 +153,7 @@ class Parameter:
         self._device: Device | None = None
         self._handle: Any = None
         self._awaiting: Any = None  # in the deferred state: the initializer to run once the shape is known
-        self._home: Any = None  # the FusedParameter that this is a piece of
+        self._home: Any = None  # the FusedParameter of which this is a piece
         self._prefixed = False  # whether its name is unique in a program
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
@@ -168,18 +170,18 @@ class Parameter:
         return f"{kind} (shape={self.shape}, dtype={self.dtype})"
 
     def _repr_html_(self) -> str:
-        """Show what the parameter is, and how its values are spread, without computing anything; for notebooks."""
-        from gluonx.block.display import parameter_html  # when a notebook asks
+        """Show the parameter and the spread of its values in a notebook, without computing anything."""
+        from gluonx.block.display import parameter_html  # imported only in notebooks
 
         return parameter_html(self)
 
     def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
-        """Do the same as a part of what treescope renders."""
+        """Show the same where treescope renders it."""
         from gluonx.block.display import parameter_part
 
         return parameter_part(self, path, subtree_renderer)
 
-    # ---------------------------------------------------------------- what it is
+    # ---------------------------------------------------------------- properties
 
     @property
     def name(self) -> str:
@@ -188,7 +190,7 @@ class Parameter:
 
     @property
     def dtype(self) -> np.dtype:
-        """The ``numpy.dtype``; assigning is :meth:`cast`."""
+        """The ``numpy.dtype``; assigning it is the same as :meth:`cast`."""
         return self._dtype
 
     @dtype.setter
@@ -224,7 +226,7 @@ class Parameter:
         if self._home is not None:
             self._home._admit(self, grad_req)
         self._grad_req = grad_req
-        Attached.changed()  # also of a parameter that waits
+        Attached.changed()  # also for a parameter in the deferred state
         if self._is_ready:
             self._attach()
 
@@ -234,7 +236,7 @@ class Parameter:
 
     @property
     def _whole(self) -> Parameter:
-        """The parameter whose array this one lies in: the fused parameter that it is a piece of, or itself."""
+        """The parameter that owns the array: the fused parameter of which this is a piece, or itself."""
         return self if self._home is None else self._home
 
     @property
@@ -252,18 +254,18 @@ class Parameter:
         force_reinit: bool = False,
         ctx: DevicesLike = None,
     ) -> None:
-        """Make the array, or, while the shape is unknown, have it made as soon as the shape is there.
+        """Make the array, or let it be made as soon as the shape is known.
 
         Parameters
         ----------
         init : Initializer or str, optional
-            Goes before the parameter's own ``init``.
+            Takes precedence over the parameter's own ``init``.
         device : Device or list of Device, optional
             Where the array lives, or a replica on each; the current device by default. ``ctx`` is its older name.
         default_init : Initializer or str, optional
-            What to take where neither `init` nor the parameter's own says anything: ``Uniform(0.07)`` if None.
+            The initializer if neither `init` nor the parameter's own is given: ``Uniform(0.07)`` if None.
         force_reinit : bool
-            Whether to initialize again where there is an array already. It is left alone, with a warning, otherwise.
+            Whether to initialize a parameter again that has an array already; otherwise it keeps it, with a warning.
 
         Raises
         ------
@@ -276,36 +278,36 @@ class Parameter:
             warn(Text.KEPT.format(path=self._path))
             return
         self._check_initializable()
-        places = self._checked_devices(ctx if device is None else device)
-        place = places[0]
+        devices = self._checked_devices(ctx if device is None else device)
+        first = devices[0]
         chosen = init if init is not None else self.init if self.init is not None else default_init
         chosen = initializer.create(initializer.Uniform() if chosen is None else chosen)
         chosen = initializer.asked(default_init, chosen)
         self._stream = prng.next_stream()
         complete = is_complete(self._shape)
         if not complete or self._overrides("_finish_deferred_init"):
-            self._device, self._awaiting = place, chosen
-            self._replicate(places)
+            self._device, self._awaiting = first, chosen
+            self._replicate(devices)
             self._make_handle()
             if complete:
                 self._finish_deferred_init()
             return
         value = self._initial_value(chosen)
-        if self._home is not None and place != self._device:
-            self._home.reset_device(place)
-        self._device, self._awaiting = place, None
-        self._replicate(places)
+        if self._home is not None and first != self._device:
+            self._home.reset_device(first)
+        self._device, self._awaiting = first, None
+        self._replicate(devices)
         self._begin_with(value, chosen)
 
     def _checked_devices(self, device: DevicesLike) -> list[Device]:
-        """Get the devices that a user gave; raises, before anything has changed, if this machine has no such device."""
-        places = device_list(device, self._path)
-        for place in places:
-            place.jax_device  # noqa: B018 - raises
-        several = len(set(places)) > 1
+        """Return the devices that a user gave; raise, before any change, if this machine lacks one of them."""
+        devices = device_list(device, self._path)
+        for each in devices:
+            each.jax_device  # noqa: B018 - raises
+        several = len(set(devices)) > 1
         if several and (self._layout is not None or current_mesh() is not None):
             raise DeviceError(
-                f"Parameter '{self._path}': a mesh is in use, and {len(places)} devices were given: {places}. Leave "
+                f"Parameter '{self._path}': a mesh is in use, and {len(devices)} devices were given: {devices}. Leave "
                 "the devices out, for the mesh says where parameters lie, or call parallel.use(None) before."
             )
         if several and self._home is not None:
@@ -313,40 +315,40 @@ class Parameter:
                 f"Parameter '{self._path}' is a piece of '{self._home._path}', which is on one device. Call unfuse() "
                 "on the block before it gets several."
             )
-        return places
+        return devices
 
-    def _distinct(self, places: list[Device]) -> list[Device]:
-        """Note whether a device is named twice; return each of them once."""
-        distinct = list(dict.fromkeys(places))
-        self._repeated = None if len(distinct) == len(places) else places
+    def _distinct(self, devices: list[Device]) -> list[Device]:
+        """Return each device once, and note whether one was named twice."""
+        distinct = list(dict.fromkeys(devices))
+        self._repeated = None if len(distinct) == len(devices) else devices
         return distinct
 
-    def _replicate(self, places: list[Device]) -> None:
-        """Have a handle for each of these devices, of which the first is the parameter's own."""
+    def _replicate(self, devices: list[Device]) -> None:
+        """Make a handle for each of these devices; the first one is the parameter's own."""
         Replicas.version += 1
-        places = self._distinct(places)
-        if len(places) == 1:
+        devices = self._distinct(devices)
+        if len(devices) == 1:
             self._replicas = None
             Attached.changed()
             return
         Replicas.on = True
         old = self._replicas or {}
-        self._replicas = {place: old[place] if place in old else ndarray._unknown(self) for place in places}
-        self._replicas[places[0]] = self._make_handle()
+        self._replicas = {d: old[d] if d in old else ndarray._unknown(self) for d in devices}
+        self._replicas[devices[0]] = self._make_handle()
         Attached.changed()
 
     def _every(self) -> list[Any]:
         """Return the handles of all devices."""
         return [self._handle] if self._replicas is None else list(self._replicas.values())
 
-    def _places(self) -> list[Any]:
+    def _shardings(self) -> list[Any]:
         """Return the placement of each handle, in the order of `_every`."""
-        return [self._place(d) for d in ([self._device] if self._replicas is None else self._replicas)]
+        return [self._sharding(d) for d in ([self._device] if self._replicas is None else self._replicas)]
 
     def _reduced(self, read: Callable[[Any], np.ndarray] = methodcaller("asnumpy")) -> np.ndarray:
-        """Return the value, for files, of arrays as `read` reads them: the mean of replicas that differ.
+        """Return the value for a file, by applying `read` to each array: the mean of replicas that differ.
 
-        Running statistics do.
+        Running statistics differ between replicas.
         """
         self._require_ready()
         value, *rest = map(read, self._every())
@@ -362,13 +364,13 @@ class Parameter:
             )
 
     def _initial_value(self, init: Any) -> np.ndarray:
-        """Return the host array that `init` makes. Mixed initializers choose by the structured name."""
+        """Return the host array that `init` makes. A ``Mixed`` initializer chooses by the structured name."""
         assert self._shape is not None, "only a known shape can be filled"
         if self._vector_init is not None and len(self._shape) < init._axes:
             init = initializer.create(self._vector_init)
-        # As MXNet does: the initializer makes what it would make of a weight, whatever the parameter's name.
+        # As in MXNet, the parameter's own initializer fills it like a weight, whatever its name is.
         desc = initializer.InitDesc(self._structured_name, {"__init__": init})
-        before = current_state()  # a user's initializer may compute with arrays: at once, whatever is recorded around
+        before = current_state()  # a user's initializer may compute with arrays; it runs at once, even inside record()
         set_state(at_once())
         try:
             with eval_context(), prng.drawing_from(self._stream):
@@ -378,25 +380,25 @@ class Parameter:
 
     @property
     def _structured_name(self) -> str:
-        """The path without the class of the outermost block; its name where that is unique in a program."""
+        """The path without the outermost block's class; the plain name if names are unique in this program."""
         return self._name if self._prefixed else self._path.partition(".")[2] or self._name
 
     # ---------------------------------------------------------------- placement on a mesh
 
     @property
     def sharding(self) -> NamedSharding | None:
-        """How the array lies on a mesh; None for one device, and while the shape is unknown.
+        """The sharding of the array on a mesh; None for one device, and while the shape is unknown.
 
         Assign a spec on the mesh in use (an entry for each axis: a name of a mesh axis, several, or None), or a
-        ``jax.sharding.NamedSharding``; an array that is there moves at once, and its gradient is zero again. States of
-        an optimizer follow. See :mod:`gluonx.parallel`.
+        ``jax.sharding.NamedSharding``. An existing array moves at once, and its gradient becomes zero. An optimizer's
+        states follow. See :mod:`gluonx.parallel`.
 
         Raises
         ------
         DeviceError
-            If no mesh is in use, it has no such axis, or the sharding is of another type.
+            If no mesh is in use, if it has no such axis, or if the sharding is of another type.
         ShapeError
-            If an axis cannot be split evenly; while the shape is unknown, as soon as it is known.
+            If an axis cannot be split evenly. If the shape is unknown, this is raised as soon as it is known.
         """
         if self._layout is None or self._shape is None or not is_complete(self._shape):
             return None
@@ -422,11 +424,11 @@ class Parameter:
         self._layout = layout
         Layouts.version += 1
         if self._is_ready:
-            self._handle._put(placed(self._handle.detach(), self._place(self._device) or jax.local_devices()[0]))
+            self._handle._put(placed(self._handle.detach(), self._sharding(self._device) or jax.local_devices()[0]))
             self._attach()
 
-    def _place(self, device: Device | None, shape: Shape | None = None) -> Any:
-        """Where the array goes: on the mesh that it was laid out on or that is in use, else on a device."""
+    def _sharding(self, device: Device | None, shape: Shape | None = None) -> Any:
+        """Return where the array goes: the mesh that it was laid out on or that is in use, else a device."""
         found = placement(device)
         if self._replicas is not None:
             return device
@@ -445,17 +447,19 @@ class Parameter:
         return self._handle
 
     def _fill(self, value: np.ndarray, init: InitLike = None) -> None:
-        """Put a host array, that of `init` perhaps, into the handle and give it its gradient."""
+        """Put a host array, which `init` may have made, into the handle, and make the gradient."""
         handle = self._make_handle()
-        own = getattr(type(init), "make", None) is initializer.Initializer.make  # a user's might keep the array
-        handle._assign_host(value, self._place(self._device), copy=None if own else True)
+        own = (
+            getattr(type(init), "make", None) is initializer.Initializer.make
+        )  # a user's initializer might keep a reference to the array
+        handle._assign_host(value, self._sharding(self._device), copy=None if own else True)
         if self._replicas is not None:
-            for other, place in zip(self._every()[1:], self._places()[1:], strict=True):
-                other._assign_host(value, place)
+            for other, sharding in zip(self._every()[1:], self._shardings()[1:], strict=True):
+                other._assign_host(value, sharding)
         self._attach()
 
     def _forget(self) -> None:
-        """Back to the uninitialized state; for an initialization that failed before anybody saw its handle."""
+        """Return to the uninitialized state, after an initialization that failed before anybody saw the handle."""
         self._handle = self._awaiting = self._device = self._replicas = None
         Attached.changed()
 
@@ -488,7 +492,7 @@ class Parameter:
     def _finish_deferred_init(self) -> None:
         """End the deferred state if the shape is known by now; a subclass may override it, as in MXNet.
 
-        Of several threads that find the shape, one does.
+        If several threads find the shape, only one of them acts.
         """
         with _finishing:
             if self._awaiting is not None and is_complete(self._shape):
@@ -496,7 +500,7 @@ class Parameter:
                 self._awaiting = None
 
     def _begin_with(self, value: np.ndarray, init: InitLike) -> None:
-        """Give the parameter its first value, that of `init`."""
+        """Give the parameter its first value, which `init` made."""
         if self._overrides("_init_impl"):
             devices = [self._device] if self._replicas is None else list(self._replicas)
             self._init_impl(new_handle(on_device(value)), [Device(d) for d in devices if d is not None])
@@ -504,16 +508,16 @@ class Parameter:
             self._fill(value, init)
 
     def _overrides(self, name: str) -> bool:
-        """Return whether the class, or this parameter alone, has a method of the user's in the place of one below."""
+        """Return whether the user's class, or this object alone, replaces one of the methods below."""
         return name in self.__dict__ or getattr(type(self), name) is not getattr(Parameter, name)
 
-    # ---------------------------------------------------------------- what MXNet's Parameter calls on itself
+    # ---------------------------------------------------------------- methods that MXNet programs override
 
     def _init_impl(self, data: Any, device_list: Sequence[Device]) -> None:
-        """Have a copy of `data` on each device, and a gradient of zeros. A class may override it, a program wrap it."""
-        places = self._checked_devices(list(device_list))
-        self._device, self._awaiting = places[0], None
-        self._replicate(places)
+        """Copy `data` to each device, and make a gradient of zeros. A class may override it, a program wrap it."""
+        devices = self._checked_devices(list(device_list))
+        self._device, self._awaiting = devices[0], None
+        self._replicate(devices)
         self._learn_shape(tuple(data.shape), "the data's shape")
         self._fill(np.asarray(data.asnumpy(), self._dtype))
 
@@ -528,38 +532,38 @@ class Parameter:
         dtype_source: str = "current",
         ctx: DevicesLike = None,
     ) -> None:
-        """Take a loaded value, whether there is one already or not."""
+        """Take a loaded value, whether or not there is an array already."""
         host = data.asnumpy()
         if not self._admits(host.shape):
             raise ShapeError(f"Failed to load parameter '{self._path}' of shape {self._shape}: {host.shape} was saved")
         if host.dtype != self._dtype and not cast_dtype:
             raise MismatchError(f"Failed to load parameter '{self._path}' of {self._dtype}: {host.dtype} was saved")
-        places = self._place_for(ctx if device is None else device)
-        self._load(self._staged(host, host.dtype if dtype_source == "saved" else self._dtype, places), places)
+        devices = self._devices_for(ctx if device is None else device)
+        self._load(self._staged(host, host.dtype if dtype_source == "saved" else self._dtype, devices), devices)
 
-    def _load_as(self, fresh: Any, places: list[Device], options: Any) -> None:
-        """Take over a loaded value, by the class's own `_load_init` where there is one."""
+    def _load_as(self, fresh: Any, devices: list[Device], options: Any) -> None:
+        """Take over a loaded value, with the class's own `_load_init` if it has one."""
         if self._overrides("_load_init"):
-            self._load_init(fresh, places, options.cast_dtype, options.dtype_source)
+            self._load_init(fresh, devices, options.cast_dtype, options.dtype_source)
         else:
-            self._load(fresh, places)
+            self._load(fresh, devices)
 
-    def _load(self, fresh: Any, places: list[Device]) -> None:
-        """Take over a loaded value as `_adopt` does, by the methods that were overridden."""
+    def _load(self, fresh: Any, devices: list[Device]) -> None:
+        """Take over a loaded value as `_adopt` does, but through overridden methods."""
         if not self._is_ready and self._overrides("_init_impl"):
             self._shape, self._dtype = fresh.shape, fresh.dtype
-            self._init_impl(fresh, places)
+            self._init_impl(fresh, devices)
         elif self._is_ready and self._overrides("set_data"):
             self.set_data(fresh)
         else:
-            self._adopt(fresh, places)
+            self._adopt(fresh, devices)
 
     def _reduce(self) -> Any:
         """Return the value on the host, the mean of replicas that differ."""
         return new_handle(on_device(self._reduced()))
 
     def _check_and_get(self, arr_list: Sequence[Any] | None, device: DeviceLike) -> Any:
-        """Return the one of `_data` or `_grad` on a device; the list itself if `device` is ``list``."""
+        """Return the array on a device from `_data` or `_grad`; the list itself if `device` is ``list``."""
         if arr_list is None:
             raise self._uninitialized_error() if self._handle is None else self._deferred_error()
         if device is list:
@@ -573,7 +577,7 @@ class Parameter:
 
     @property
     def _deferred_init(self) -> tuple[Any, ...]:
-        """What waits for the shape: the initializer, the devices, the default, and no data; () where nothing waits."""
+        """What waits for the shape: the initializer, the devices, the default, and no data; () if nothing waits."""
         return () if self._awaiting is None else (self._awaiting, self.list_device(), self._awaiting, None)
 
     @property
@@ -583,7 +587,7 @@ class Parameter:
 
     @property
     def _device_map(self) -> list[list[int | None]]:
-        """The place of each device in the list of arrays, by whether it is a CPU and by its number."""
+        """The index of each device in the list of arrays, by whether it is a CPU and by its number."""
         found: list[list[int | None]] = [[], []]
         for k, device in enumerate(self._device_list or ()):
             row = found[device.device_type.startswith("cpu")]
@@ -594,7 +598,7 @@ class Parameter:
     _ctx_list, _ctx_map = _device_list, _device_map
 
     def _resolve_shape(self, shape: Sequence[int | None]) -> None:
-        """Take the shape that an operator says; the engine calls it when one meets the placeholder."""
+        """Take the shape that an operator infers; the engine calls it when an operator uses the placeholder."""
         self._learn_shape(as_shape(shape), f"what its operator{source_location.in_block()} needs:")
         self._finish_deferred_init()
 
@@ -609,8 +613,8 @@ class Parameter:
 
     # ---------------------------------------------------------------- loading
 
-    def _place_for(self, device: DevicesLike) -> list[Device]:
-        """Return the devices of a loaded value: the parameter's, else those that `device` says."""
+    def _devices_for(self, device: DevicesLike) -> list[Device]:
+        """Return the devices of a loaded value: the parameter's, else `device`."""
         if self._device is None:
             return self._checked_devices(device)
         mine = self.list_device()
@@ -623,13 +627,13 @@ class Parameter:
             )
         return mine
 
-    def _staged(self, value: np.ndarray, dtype: np.dtype, places: list[Device]) -> Any:
+    def _staged(self, value: np.ndarray, dtype: np.dtype, devices: list[Device]) -> Any:
         """Return a handle on the value, ready for :meth:`_adopt`; nothing has changed yet."""
         fresh = ndarray._unknown(self)
-        fresh._assign_host(value.astype(dtype, copy=False), self._place(places[0], value.shape))
+        fresh._assign_host(value.astype(dtype, copy=False), self._sharding(devices[0], value.shape))
         return fresh
 
-    def _adopt(self, fresh: Any, places: list[Device]) -> None:
+    def _adopt(self, fresh: Any, devices: list[Device]) -> None:
         """Take over the value of a handle that nobody else uses."""
         if self._home is not None:
             self._home.cast(fresh.dtype)
@@ -637,11 +641,11 @@ class Parameter:
         handle = self._make_handle()
         if fresh.dtype != self._dtype:
             self._changed()
-        self._shape, self._dtype, self._device, self._awaiting = fresh.shape, fresh.dtype, places[0], None
-        self._replicate(places)
+        self._shape, self._dtype, self._device, self._awaiting = fresh.shape, fresh.dtype, devices[0], None
+        self._replicate(devices)
         handle._put(fresh)
-        for other, place in zip(self._every()[1:], self._places()[1:], strict=True):
-            other._assign_host(fresh.asnumpy(), place)
+        for other, sharding in zip(self._every()[1:], self._shardings()[1:], strict=True):
+            other._assign_host(fresh.asnumpy(), sharding)
         if not keeps_grad:
             self._attach()
 
@@ -653,14 +657,14 @@ class Parameter:
         Parameters
         ----------
         device : Device, optional
-            Which replica, where there are several: the current device's by default, which in a block is that of its
-            first input. Checked against the parameter's device otherwise. ``ctx`` is its older name.
+            The device of the wanted replica, if there are several; the current device by default, which in a block is
+            the device of its first input. With one device it is only checked. ``ctx`` is its older name.
 
         Returns
         -------
         gluonx.np.ndarray
-            Of the parameter's shape and dtype. While the shape is unknown it can be given to operators, which find
-            out the shape; reading it raises :class:`~gluonx.errors.DeferredInitializationError`.
+            An array of the parameter's shape and dtype. While the shape is unknown, it can be given to operators, which
+            infer the shape; reading it raises :class:`~gluonx.errors.DeferredInitializationError`.
 
         Raises
         ------
@@ -684,7 +688,7 @@ class Parameter:
         return handle
 
     def _replica(self, device: DevicesLike) -> Any:
-        """Return the handle for a device, the current one if None; in a trace, which runs on any of them, the first."""
+        """Return the handle for a device, the current one if None. In a trace, which serves all devices, the first."""
         assert self._replicas is not None, "asked of parameters on several devices"
         if current_state().trace is not None:
             return self._handle
@@ -698,14 +702,14 @@ class Parameter:
         return found
 
     def _stand_in(self) -> Any:
-        """Return an array for a parameter that nobody has initialized, where shapes alone are looked for."""
+        """Return an array for an uninitialized parameter while only shapes are inferred."""
         if is_complete(self.shape):
             return new_handle(jax.numpy.zeros(self.shape, self.dtype))
         return ndarray._unknown(self)
 
     def _check_device(self, device: DevicesLike) -> None:
         wanted = one_device(device, self._path)
-        if wanted != self._device and current_state().trace is None:  # a traced input does not know where it will be
+        if wanted != self._device and current_state().trace is None:  # a traced input has no device yet
             raise DeviceError(
                 f"Parameter '{self._path}' lives on {self._device}, not on {wanted}. "
                 f"Bring the data there, x.to_device({self._device}), or move the net, net.reset_device({wanted})."
@@ -719,7 +723,7 @@ class Parameter:
         return self._handle
 
     def list_data(self) -> list[ndarray]:
-        """Return the array, in a list: one for each device."""
+        """Return the arrays in a list, one for each device."""
         self._require_ready()
         return self._every() if self._repeated is None else [self.data(device) for device in self._repeated]
 
@@ -733,7 +737,7 @@ class Parameter:
         Parameters
         ----------
         data : ndarray or array_like
-            Of the parameter's shape, where that is known; it is cast to the parameter's dtype.
+            Has the parameter's shape, if that is known; it is cast to the parameter's dtype.
 
         Raises
         ------
@@ -759,32 +763,32 @@ class Parameter:
             self._attach()
 
     def _write(self, data: Any) -> None:
-        """Assign a copy of `data`, outside of any tape."""
+        """Assign a copy of `data`, without recording it."""
         before = current_state()
         handles = [self._handle] if before.trace is not None else self._every()
         for handle in handles:
             handle._check_write()
         if isinstance(data, np.ndarray) and before.trace is None:
             data = data if data.dtype == self._dtype else cast(data, self._dtype)
-            for handle, place in zip(handles, self._places(), strict=True):
-                handle._assign_host(data, place)
+            for handle, sharding in zip(handles, self._shardings(), strict=True):
+                handle._assign_host(data, sharding)
             return
         set_state(state_with(recording=False))
         try:
             if data.dtype != self._dtype:
                 data = data.astype(self._dtype)
             if self._replicas is not None and before.trace is None:
-                for handle, place in zip(handles, self._replicas, strict=True):
-                    handle._assign_copy((data if isinstance(data, ndarray) else new_handle(data)).to_device(place))
+                for handle, replica in zip(handles, self._replicas, strict=True):
+                    handle._assign_copy((data if isinstance(data, ndarray) else new_handle(data)).to_device(replica))
                 return
             self._handle._assign_copy(data if before.trace is not None else self._brought(data))
         finally:
             set_state(before)
 
     def _brought(self, data: Any) -> Any:
-        """Return `data` on this parameter's device, or laid out as it is."""
+        """Return `data` on this parameter's device, or with its sharding."""
         if self._layout is not None:
-            return placed(data if isinstance(data, ndarray) else new_handle(data), self._place(self._device))
+            return placed(data if isinstance(data, ndarray) else new_handle(data), self._sharding(self._device))
         if isinstance(data, ndarray) and data.aval is not None and self._handle.aval is not None:
             if data.aval.sharding is self._handle.aval.sharding:
                 return data
@@ -821,12 +825,12 @@ class Parameter:
 
     @property
     def _data(self) -> list[Any] | None:
-        """The array in a list, or None: what programs for MXNet look at to see whether there is a value."""
+        """The arrays in a list, or None; MXNet programs read it to see whether there is a value."""
         return _Arrays(self._every()) if self._is_ready else None
 
     @property
     def _grad(self) -> list[Any] | None:
-        """The gradient in a list, or None."""
+        """The gradients in a list, or None."""
         return _Arrays([h.grad for h in self._every()]) if self._is_ready and self._handle.grad is not None else None
 
     @property
@@ -835,15 +839,18 @@ class Parameter:
         return self.__dict__.setdefault("_own_uuid", str(uuid.uuid4()))
 
     def list_grad(self) -> list[ndarray]:
-        """Return the gradient, in a list: one for each device; of one named twice, zeros but at the last place."""
-        if (places := self._repeated) is not None:
-            found = [self.grad(device) for device in places]
+        """Return the gradients in a list, one for each device.
+
+        For a device that was named twice, all but its last entry are zeros.
+        """
+        if (devices := self._repeated) is not None:
+            found = [self.grad(device) for device in devices]
             zeros = [new_handle(jax.numpy.zeros(g.shape, g.dtype)) for g in found]
-            return [zeros[k] if d in places[k + 1 :] else found[k] for k, d in enumerate(places)]
+            return [zeros[k] if d in devices[k + 1 :] else found[k] for k, d in enumerate(devices)]
         return [self.grad()] if self._replicas is None else [self.grad(device) for device in self._replicas]
 
     def zero_grad(self) -> None:
-        """Set the gradient to zero, where there is one."""
+        """Set the gradient to zero, if there is one."""
         if self._is_ready:
             for handle in self._every():
                 handle.zero_grad()
@@ -851,18 +858,18 @@ class Parameter:
     # ---------------------------------------------------------------- device and dtype
 
     def list_device(self) -> list[Device]:
-        """Return the devices, mostly one. Raises :class:`~gluonx.errors.UninitializedError` before ``initialize``."""
+        """Return the devices, usually one. Raises :class:`~gluonx.errors.UninitializedError` before ``initialize``."""
         if self._handle is None or self._device is None:
             raise self._uninitialized_error()
-        places = self._repeated or ([self._device] if self._replicas is None else self._replicas)
-        return [Device(place) for place in places]
+        devices = self._repeated or ([self._device] if self._replicas is None else self._replicas)
+        return [Device(each) for each in devices]
 
     list_ctx = list_device
 
     def reset_device(self, device: DevicesLike) -> None:
-        """Move the array to another device, or have a replica on each of several; its gradient is zero again.
+        """Move the array to another device, or make a replica on each of several; its gradient becomes zero.
 
-        Replicas that differ, as running statistics do, become one by their mean.
+        Replicas that differ, as running statistics do, are replaced by their mean.
 
         Raises
         ------
@@ -873,24 +880,24 @@ class Parameter:
         """
         if self._handle is None:
             raise self._uninitialized_error(NotInitializedYet)
-        places = self._checked_devices(device)
+        devices = self._checked_devices(device)
         if self._home is not None:
-            return self._home.reset_device(self._distinct(places)[0])
-        changes = places != self.list_device() or self._layout is not None
+            return self._home.reset_device(self._distinct(devices)[0])
+        changes = devices != self.list_device() or self._layout is not None
         value = self._reduced() if changes and self._is_ready else None
-        self._device = places[0]
-        self._replicate(places)
+        self._device = devices[0]
+        self._replicate(devices)
         if value is not None:
             self._layout = None
             Layouts.version += 1
             self._fill(value)
 
     def reset_ctx(self, ctx: DevicesLike) -> None:
-        """Do :meth:`reset_device`, by its older name."""
+        """Call :meth:`reset_device`; this is its older name."""
         self.reset_device(ctx)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype; the handle stays the same, its gradient is zero again."""
+        """Change the dtype. The handle stays the same; its gradient becomes zero."""
         dtype = canonical(dtype)
         if dtype == self._dtype:
             return
@@ -906,20 +913,20 @@ class Parameter:
         self._changed()
 
     def _changed(self) -> None:
-        """Have the blocks that hold this parameter look at it again."""
+        """Tell the blocks that hold this parameter that it has changed."""
         if self._structure is not None:
             self._structure.changed()
 
     # ---------------------------------------------------------------- rows, and symbols
 
-    def row_sparse_data(self, row_id: Any) -> Any:
-        """Return some rows of the array, as a row_sparse array; their gradient is the parameter's.
+    def row_sparse_data(self, row_id: object) -> Any:
+        """Return some rows of the array as a row_sparse array; their gradient is the parameter's.
 
         Parameters
         ----------
         row_id : array_like
-            Row numbers, in any order, more than once if need be. Where the parameter is on several devices, the rows
-            are those of the replica on the device of this ndarray.
+            Row numbers, in any order; repeats are allowed. If the parameter is on several devices, the rows are taken
+            from the replica on the device of this ndarray.
 
         Raises
         ------
@@ -935,8 +942,8 @@ class Parameter:
             table = self._replica(row_id.device if isinstance(row_id, ndarray) else None)
         return rows_of(table, row_id)
 
-    def list_row_sparse_data(self, row_id: Any) -> list[Any]:
-        """Return `row_sparse_data`, in a list: of each device, where there are several."""
+    def list_row_sparse_data(self, row_id: object) -> list[Any]:
+        """Return the results of `row_sparse_data` in a list, one for each device."""
         if self._replicas is None:
             return [self.row_sparse_data(row_id)]
         found = []
@@ -946,12 +953,12 @@ class Parameter:
         return found
 
     def var(self) -> Any:
-        """Return the symbol of the parameter's name in a program that runs as MXNet; the same one at each call.
+        """Return the symbol with the parameter's name, in a program that runs as MXNet; the same one at each call.
 
         Raises
         ------
         GluonxError
-            In other programs: there are no symbols.
+            In other programs, which have no symbols.
         """
         found = NAMES["gluonx.gluon.Parameter.var"](self)
         if found is None:
@@ -965,7 +972,7 @@ class Parameter:
         state = {**self.__dict__, "_home": None}
         state.pop("_plan", None)
         state.pop("_structure", None)
-        state.pop("_layout", None)  # devices are this process's
+        state.pop("_layout", None)  # devices belong to this process
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)
         if self._replicas is not None or self._repeated is not None:
@@ -978,10 +985,10 @@ class Parameter:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         value = state.pop("_host")
-        places = state.pop("_replicas", None)
+        devices = state.pop("_replicas", None)
         self.__dict__.update(state, _handle=None)
-        if places is not None:
-            self._replicate(places)
+        if devices is not None:
+            self._replicate(devices)
         if value is not None:
             self._fill(value)
         elif self._awaiting is not None:
@@ -989,7 +996,7 @@ class Parameter:
 
 
 class _Arrays(list[Any]):
-    """The arrays of a parameter; one that a program puts in the place of another is written into that."""
+    """The arrays of a parameter. Assigning an item writes into the array that is there."""
 
     def __setitem__(self, index: Any, value: Any) -> None:
         for held, new in zip(self[index], value, strict=True) if isinstance(index, slice) else [(self[index], value)]:
@@ -1002,7 +1009,7 @@ class Constant(Parameter):
     Parameters
     ----------
     value : array_like
-        An ndarray keeps its dtype; anything else becomes float32, as with ``np.array``.
+        An ndarray keeps its dtype; anything else becomes float32, as in ``np.array``.
 
     Examples
     --------
@@ -1021,12 +1028,12 @@ class Constant(Parameter):
 
     @property
     def value(self) -> Any:
-        """The value that it starts with, as a new array."""
+        """The initial value, as a new array."""
         return array(self._value, dtype=self._value.dtype)
 
     @property
     def grad_req(self) -> str:
-        """Always ``'null'``; setting anything else has no effect but a warning."""
+        """Always ``'null'``; assigning anything else only warns."""
         return "null"
 
     @grad_req.setter

@@ -1,8 +1,8 @@
 """Laying a net out on a mesh: from rules about names to a sharding for each parameter.
 
-A *rule* says how an array of some shape is to be split, given how it is split already; a *strategy* says which rules
-the parameters of a net follow. Both are asked again whenever a shape becomes known, so a net can be laid out before it
-has any value, and each value is made where it belongs.
+A *rule* says how an array of some shape is split, given how it is split already; a *strategy* gives a rule for each
+parameter of a net. Both are applied again whenever a shape becomes known, so a net can be laid out before it has
+values, and each value is made on its final devices.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gluonx.block.block import Block
 
 
-Entries: TypeAlias = tuple[Any, ...]  # of a spec, one for each axis of the array
+Entries: TypeAlias = tuple[Any, ...]  # the entries of a spec, one for each axis of the array
 Rule: TypeAlias = Callable[[tuple[int, ...], Entries], Entries]
 
 _NO_MATCH = "the rule {pattern!r} matches no parameter of this {net}, which has {names}"
@@ -36,15 +36,15 @@ _MOST = 12
 
 
 class Strategy(Protocol):
-    """What tells the parameters of a net how to lie on a mesh."""
+    """An object that decides how the parameters of a net are split over a mesh."""
 
     def rules(self, net: Block, mesh: Mesh) -> Mapping[str, Rule]:
-        """Return the rule of each parameter that it has something to say about, by structured name."""
+        """Return by structured name the rules of those parameters that it decides on."""
         ...
 
 
 class Report:
-    """How the parameters of a net lie on a mesh; ``shardings`` by name, and a table as text."""
+    """The shardings of a net's parameters on a mesh; ``shardings`` by name, and a table as text."""
 
     def __init__(self, mesh: Mesh, params: Mapping[str, Any]) -> None:
         self.mesh = mesh
@@ -98,7 +98,7 @@ def shard(net: Block, given: Sequence[Strategy | Mapping[str, Spec]]) -> Report:
 
 
 def _unfuse(net: Block, split: list[Any]) -> None:
-    """Take apart what is fused, or is to be, of pieces that are split: each is split on its own."""
+    """Take apart fusions, also future ones, with pieces that are split: each piece is split by itself."""
     pieces = set(map(id, split))
     for _, block in net._walk():
         if pieces & {id(piece) for piece in fusion.pieces_of_block(block)}:
@@ -117,7 +117,7 @@ def _ruled(mesh: Mesh, name: str, rules: list[Rule], shape: tuple[int, ...]) -> 
 
 
 def _by_pattern(net: Any, mesh: Mesh, given: list[Mapping[str, Spec]], params: Mapping[str, Any]) -> dict[str, Spec]:
-    """Return the specs that patterns give to names; a name of a fused parameter stands for all of its pieces."""
+    """Return the specs that patterns give to names; the name of a fused parameter stands for all of its pieces."""
     fused = {n: p.names for n, p in net.collect_params().items() if n not in params}
     found: dict[str, tuple[str, Spec]] = {}
     for pattern, spec in [pair for rules in given for pair in rules.items()]:

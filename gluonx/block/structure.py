@@ -1,9 +1,9 @@
-"""Declarations of blocks and parameters: shapes with unknown places, devices, and changes of their structure.
+"""Declarations of blocks and parameters: partly known shapes, devices, and changes of structure.
 
-A :class:`Structure` tells of every change of a net's parts (a child or parameter that is added, replaced or removed, a
-dtype that is cast). What was derived from the parts, such as a trace or a list of parameters, remembers the version, so
-one comparison of two integers tells that it still holds. Other nets have other structures: making one, or changing it,
-has nobody else look at its parameters again.
+A :class:`Structure` records every change of a net's parts (a child or parameter that is added, replaced or removed, a
+dtype that is cast). Everything that was derived from the parts, such as a trace or a list of parameters, remembers the
+version, and comparing two integers shows whether it is still valid. Separate nets have separate structures: making or
+changing one of them invalidates nothing in the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 class Text:
-    """Messages of parameters when something is wrong."""
+    """Error messages of parameters."""
 
     KEPT = "Parameter '{path}' is already initialized and kept. Set force_reinit=True to initialize it anew."
     UNINITIALIZED = (
@@ -53,15 +53,15 @@ class Text:
 
 
 _versions = itertools.count(1)
-_joining = threading.Lock()  # two threads could make a circle, or lose one of two joins
+_joining = threading.Lock()  # without it, two threads could make a cycle, or lose one of two joins
 
 
 class Structure:
     """Common state of blocks and parameters that hold each other: the version of their parts.
 
-    Blocks do not know which blocks hold them. So a block that takes in a part joins that part's structure, and each
-    change counts for all that belong to it. Blocks that are taken apart keep a common structure, which costs one
-    comparison too many. A version occurs once in a process. The version of a structure that was joined to another is
+    Blocks do not know which blocks hold them. So a block that takes in a part joins that part's structure to its own,
+    and each change counts for all that belong to it. Blocks that are taken apart keep a common structure, which only
+    causes unneeded updates. Each version occurs once in a process. A structure that was joined to another has version
     0, which no block remembers: a block that compares finds a difference, and goes on with the structure that it
     belongs to now, :meth:`whole`.
 
@@ -93,7 +93,7 @@ class Structure:
         return found
 
     def changed(self) -> None:
-        """Note a change of the parts."""
+        """Record a change of the parts."""
         self.whole().version = next(_versions)
 
     def join(self, other: Structure) -> None:
@@ -105,11 +105,11 @@ class Structure:
         one.changed()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Structure, ()  # of the copies of the blocks that belong to it
+        return Structure, ()  # a new one for copies of the blocks that belong to it
 
 
 def as_shape(shape: int | Iterable[int | None] | None) -> Shape | None:
-    """One spelling of a declared shape: a tuple with -1 where unknown, or None when not even the rank is known."""
+    """Normalize a declared shape: a tuple with -1 for unknown dimensions, or None if the rank is not known."""
     if shape is None:
         return None
     dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
@@ -131,13 +131,13 @@ def is_complete(shape: Shape | None) -> bool:
 
 
 def device_list(device: DevicesLike, path: str) -> list[Device]:
-    """Return the devices meant by what a user gave: one, a list of them, or None for the current one.
+    """Return the devices that a user gave: one, a list of them, or None for the current one.
 
     Raises
     ------
     DeviceError
-        If the list is empty or, unless :func:`repeat_devices` was called, names a device twice: a loop over it would
-        go on as if there were two, but of two gradients on one device the second replaces the first.
+        If the list is empty, or if it names a device twice and :func:`repeat_devices` was not called: a loop over it
+        would treat it as two devices, but the second gradient on a device replaces the first.
     """
     if not isinstance(device, (list, tuple)):
         return [one_device(device, path)]
@@ -156,7 +156,7 @@ class _Repeats:
 
 
 def repeat_devices(on: bool) -> None:
-    """Let lists of devices name one twice, or not: as MXNet's may, as long as no Trainer steps."""
+    """Allow or forbid that a list names a device twice. MXNet allows it, as long as no Trainer steps."""
     _Repeats.allowed = on
 
 
@@ -171,7 +171,7 @@ def check_distinct(devices: list[Device], path: str) -> None:
 
 
 def one_device(device: DevicesLike, path: str) -> Device:
-    """Return the device meant by what a user gave: a device, a list that names one, or None for the current one."""
+    """Return the device that a user gave: a device, a list of one device, or None for the current one."""
     if device is None:
         return current_device()
     if isinstance(device, (list, tuple)):
@@ -180,7 +180,7 @@ def one_device(device: DevicesLike, path: str) -> Device:
             raise DeviceError(f"Parameter '{path}': one device is asked for here, but {distinct} were given.")
         return distinct[0]
     if isinstance(device, Device):
-        return Device(device)  # not the caller's: that one may be in use as a context
+        return Device(device)  # a copy, because the caller's may be in use as a context
     found = resolve(device)
     assert found is not None, "resolve() gives a device for everything but None"
     if not isinstance(found, jax.sharding.Sharding):
@@ -195,5 +195,5 @@ def one_device(device: DevicesLike, path: str) -> Device:
 
 
 def placement(device: Device | None) -> Device | None:
-    """Return the device to put an array on: None for the current one, which leaves it free to join a mesh."""
+    """Return the device for an array; None for the current one, so that the array can move to a mesh."""
     return None if device == current_device() else device

@@ -1,9 +1,9 @@
 """The table that ``Block.summary`` prints: shapes, parameters, bytes and floating-point operations by layer.
 
-Operations are counted where an operator runs, and go to the innermost block that runs it. A convolution, its transpose
-and a dense layer count two for each multiplication with a weight, the bias one an element, and padding as data, as is
-usual; so the numbers do not depend on how an operator is computed. All other operators count what XLA says of their
-program.
+Operations are counted when an operator runs, for the innermost block that runs it. A convolution, its transpose and a
+dense layer count two for each multiplication with a weight, one per element for the bias, and padding counts as data,
+as is usual; so the numbers do not depend on how an operator is computed. For all other operators XLA's count for their
+program is taken.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Summary(str):
     totals: list[str]
 
     def __new__(cls, rows: list[tuple[str, ...]], totals: list[str]) -> Summary:
-        """Make the text of rows of five texts each, and of lines below them."""
+        """Make the text from rows of five texts each, and from lines below them."""
         lines = [_COLUMNS.format(*cls.head), "=" * _WIDTH]
         lines += [_COLUMNS.format(*row) for row in rows]
         new = super().__new__(cls, "\n".join([*lines, "=" * _WIDTH, *totals]))
@@ -63,7 +63,7 @@ class Summary(str):
 
 
 def show(table: Summary) -> bool:
-    """Display the table in a notebook; False, and nothing is shown, elsewhere."""
+    """Display the table in a notebook and return True; elsewhere return False."""
     if not in_notebook():
         return False
     from IPython.display import display  # it is running
@@ -72,23 +72,23 @@ def show(table: Summary) -> bool:
     return True
 
 
-def summarize(block: Block, *inputs: Any) -> Summary:
+def summarize(block: Block, *inputs: object) -> Summary:
     """Return a table of the layers of `block`, in the order in which they finish on these inputs.
 
     Parameters
     ----------
     block : Block
-        Initialized. A hybridized block is run as if it were not, and stays hybridized. Nothing is trained, and moving
-        averages are not touched.
+        An initialized block. A hybridized block is run as if it were not, and stays hybridized. Nothing is trained, and
+        moving averages do not change.
     *inputs : ndarray
-        What ``block.forward`` takes.
+        The inputs of ``block.forward``.
 
     Returns
     -------
     Summary
-        A str: one line a call: structured name and class, output shape, number of parameters, their bytes, and the
-        floating-point operations of the block's own forward on these inputs, those of its children left out. Parameters
-        that an earlier line has counted already are marked as shared.
+        A str with one line for each call: structured name and class, output shape, number of parameters, their bytes,
+        and the floating-point operations of the block's own forward on these inputs, without those of its children.
+        Parameters that an earlier line has counted already are marked as shared.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def summarize(block: Block, *inputs: Any) -> Summary:
     for prefix, child in block._walk():
         names.setdefault(id(child), prefix[:-1])
     rows = [_Row("Input", _shapes(inputs), [], 0)]
-    meter = [0.0]  # operations so far of each block that is running, and of what runs outside
+    meter = [0.0]  # operations so far in each running block, and outside of all blocks
 
     def enter(*_: object) -> None:
         meter.append(0.0)
@@ -125,7 +125,7 @@ def summarize(block: Block, *inputs: Any) -> Summary:
             child.__dict__["_active"] = False
         for child in blocks:
             hooks += [child.register_forward_pre_hook(enter), child.register_forward_hook(note)]
-        with pause(), watch_operators((), count):  # pause is predict mode as well
+        with pause(), watch_operators((), count):  # pause also sets predict mode
             block(*inputs)
     finally:
         for child in active:
@@ -142,7 +142,7 @@ def _flops(op: Any, args: Any, outputs: Any) -> float:
         weight = math.prod(args[1].shape)
         if op.name == "fully_connected":
             rows = made // args[1].shape[0]
-        else:  # every place of the larger side meets each weight of its channel once
+        else:  # each position of the larger side is multiplied with each weight of its channel once
             x = outputs[0] if op.name == "convolution" else args[0]
             rows = math.prod(x.shape) // args[1].shape[0]
         biased = not op.attrs["no_bias"] and len(args) > 2 and args[2] is not None
@@ -176,7 +176,7 @@ def _count(params: list[Parameter]) -> int:
 def _size(param: Parameter) -> int:
     size = 1
     for dim in param.shape or ():
-        size *= max(dim, 0)  # nothing yet where the shape is unknown
+        size *= max(dim, 0)  # 0 while the shape is unknown
     return size
 
 

@@ -1,4 +1,4 @@
-"""Helpers of blocks: the registry of their parts, hooks, and sentences about what is wrong where."""
+"""Helpers of blocks: the registry of their parts, hooks, and error messages that name a block."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _LOOSE = (
 
 
 class Registry(OrderedDict[str, Any]):
-    """The children or the parameters of a block by name; every change is one of the block's ``structure``."""
+    """The children or the parameters of a block by name; every change is recorded in the block's ``structure``."""
 
     def __init__(self, *items: Any, structure: Structure | None = None) -> None:
         self.structure = structure or Structure()
@@ -62,7 +62,7 @@ class Registry(OrderedDict[str, Any]):
         return repr(dict(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Registry, (), None, None, iter(self.items())  # a copy belongs with the copies of what is in it
+        return Registry, (), None, None, iter(self.items())  # a copy has the structure of its copied items
 
     def __setitem__(self, name: str, item: object) -> None:
         self.structure.join(belonging(item))
@@ -94,7 +94,7 @@ class Registry(OrderedDict[str, Any]):
 
 
 def unfailing(describe: Callable[[Any], str]) -> Callable[[Any], str]:
-    """Make a ``__repr__`` that never raises: of a block that is half made, or was changed, it gives the class."""
+    """Make a ``__repr__`` that never raises: for a block that is incomplete or was changed, it shows the class."""
 
     @functools.wraps(describe)
     def __repr__(self: Any) -> str:
@@ -107,7 +107,7 @@ def unfailing(describe: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 def belonging(item: object) -> Structure:
-    """Return the structure of a block or parameter, given to it now where it has none, as one that is being copied."""
+    """Return the structure of a block or parameter; make one if it has none, as in a block that is being copied."""
     own = item.__dict__
     return own.get("_structure") or own.setdefault("_structure", Structure())
 
@@ -121,14 +121,14 @@ class Snapshot:
         self.content, self.version = content, version
 
     def __deepcopy__(self, memo: dict[int, object]) -> Snapshot:
-        return Snapshot(None)  # of another object; not true of the copy
+        return Snapshot(None)  # it is about another object, and not valid for the copy
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Snapshot, (None,)
 
 
 class HookHandle:
-    """The handle of a registered hook; :meth:`detach` removes the hook, and so does leaving a ``with`` on it."""
+    """The handle of a registered hook; :meth:`detach`, or leaving a ``with`` block on it, removes the hook."""
 
     __slots__ = ("_block", "_hooks")
 
@@ -143,7 +143,7 @@ class HookHandle:
         self._changed()
 
     def _changed(self) -> None:
-        self._block._structure.changed()  # hybridized blocks around it look again whether they can be one program
+        self._block._structure.changed()  # outer hybridized blocks may now become one program
         self._block._refresh()
 
     def __enter__(self) -> HookHandle:
@@ -154,10 +154,10 @@ class HookHandle:
 
 
 def foreign_call(args: object, kwargs: object) -> Callable[[Any, tuple[Any, ...]], Any] | None:
-    """Return what calls a block with `args` where one of them brings that along, else None.
+    """Return a function that calls a block with `args`, if one of them provides it, else None.
 
-    Such an input is no array, and its class defines ``__call_block__(block, args)``. This is asked when a call has
-    failed, so that others pay nothing.
+    Such an input is not an array, and its class defines ``__call_block__(block, args)``. This is asked only after a
+    call has failed, so that other calls pay nothing.
     """
     if kwargs or current_state().trace is not None:
         return None
@@ -166,7 +166,7 @@ def foreign_call(args: object, kwargs: object) -> Callable[[Any, tuple[Any, ...]
 
 
 def device_of_call(args: tuple[Any, ...]) -> Device | None:
-    """Return the device of a call's first array where that is not the current one, which says what replica is meant."""
+    """Return the device of a call's first array if it is not the current device; it selects the replica."""
     if current_state().trace is not None:
         return None
     first = next((leaf for arg in args for leaf in _leaves(arg) if isinstance(leaf, Handle)), None)
@@ -180,7 +180,7 @@ def device_of_call(args: tuple[Any, ...]) -> Device | None:
 
 
 def _leaves(value: object) -> Iterator[Any]:
-    """Yield what stands in lists, tuples and dicts, whatever that is."""
+    """Yield the items in lists, tuples and dicts, at any depth."""
     if isinstance(value, (list, tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _leaves(item)
@@ -189,12 +189,12 @@ def _leaves(value: object) -> Iterator[Any]:
 
 
 def chosen(known: Mapping[str, Any], names: str | Iterable[str], owner: str, what: str) -> dict[str, Any]:
-    """Return what is known under these names, or, of one text, under all names that it matches as a whole.
+    """Return the items with these names; a single text is a pattern that must match a whole name.
 
     Raises
     ------
     ArgumentError
-        If there is none; it says what there is.
+        If there is none. The message lists the names that exist.
     """
     if isinstance(names, str):
         wanted = re.compile(names)
@@ -209,7 +209,7 @@ def chosen(known: Mapping[str, Any], names: str | Iterable[str], owner: str, wha
 
 
 def hooks_run(block: Block) -> bool:
-    """Return whether hooks of `block` run in this call: there must be values. Where they are missed, that is said."""
+    """Return whether hooks of `block` run in this call, which needs values; warn if they are skipped."""
     trace = current_state().trace
     runs = True if trace is None else trace.runs_hooks
     if runs is False:
@@ -222,15 +222,15 @@ def hooks_run(block: Block) -> bool:
 
 
 class LineByLine:
-    """Stands where the trace of a hybridized block would, while blocks below it have hooks.
+    """Replaces the trace of a hybridized block while blocks below it have hooks.
 
-    Those look at values in the middle of its forward, so that runs as if it were not hybridized. Blocks without hooks
-    below them are traced as ever, and a recorded step is one program all the same.
+    Hooks look at values in the middle of the forward, so it runs as if it were not hybridized. Blocks without hooks
+    below them are traced as usual, and a recorded step is still one program.
     """
 
     def __init__(self, block: Block, traced: Any) -> None:
         self._block = weakref.ref(block)
-        self.traced = traced  # for when the hooks are gone
+        self.traced = traced  # used again when the hooks are removed
         self.last_inputs: Any = traced.last_inputs if traced is not None else None
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -238,7 +238,7 @@ class LineByLine:
         block, state = self._block(), current_state()
         assert block is not None, "it is being called"
         if not kwargs:
-            with contextlib.suppress(AttributeError):  # something that is no array: nothing for an export
+            with contextlib.suppress(AttributeError):  # an argument is not an array: an export cannot use this call
                 self.last_inputs = list(jax.tree.map(aval_or_unknown, args, is_leaf=is_handle))
         if state.deferring or state.trace is not None or state.naive:
             return block._run_forward(*args, **kwargs)
@@ -246,16 +246,18 @@ class LineByLine:
 
 
 @contextlib.contextmanager
-def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) -> Iterator[None]:
-    """Show every operator that runs meanwhile to ``callback(name, operator, array)``.
+def watch_operators(
+    callbacks: Iterable[tuple[Any, bool]], calls: Callable[..., object] | None = None
+) -> Iterator[None]:
+    """Within, call ``callback(name, operator, array)`` for every operator that runs.
 
     Parameters
     ----------
     callbacks : iterable of (callable, bool)
-        The flag says whether the inputs are to be shown as well as the outputs.
+        The flag says whether to show the inputs as well as the outputs.
     calls : callable, optional
-        Called with each bound operator, its inputs and a tuple of its outputs; with None for an operator where raw JAX
-        code takes a handle's value.
+        Called with each bound operator, its inputs and a tuple of its outputs; the operator is None if raw JAX code
+        takes a handle's value.
     """
     before = current_state()
     set_state(_Watch(before, tuple(callbacks), calls).state())
@@ -266,9 +268,11 @@ def watch_operators(callbacks: Iterable[tuple[Any, bool]], calls: Any = None) ->
 
 
 class _Watch(Interceptor):
-    """Shows the operators that pass to callbacks."""
+    """Passes operators on and shows them to callbacks."""
 
-    def __init__(self, outer: State, callbacks: tuple[tuple[Any, bool], ...], calls: Any = None) -> None:
+    def __init__(
+        self, outer: State, callbacks: tuple[tuple[Any, bool], ...], calls: Callable[..., object] | None = None
+    ) -> None:
         super().__init__(outer)
         self.callbacks, self.calls, self.count = callbacks, calls, 0
 
@@ -287,31 +291,31 @@ class _Watch(Interceptor):
         return out
 
     def value(self, handle: Handle) -> Any:
-        """Return the value for raw JAX code, of which `calls` is told that it takes the handle, and no more."""
+        """Return the value for raw JAX code; tell only `calls`."""
         if self.calls is not None:
             self.outside(self.calls, None, (handle,), ())
         return super().value(handle)
 
 
 class _Trail:
-    """The blocks that an error has left, by name: an error outlives them, and is not to keep them."""
+    """The blocks that an error has left, by name. An error outlives the blocks and must not keep them alive."""
 
     __slots__ = ("kind", "last", "names")
 
     def __init__(self, block: Block) -> None:
-        self.kind = type(block).__name__  # of the innermost one
-        self.names: list[str] = []  # within the outermost one, from the outside inwards
+        self.kind = type(block).__name__  # the class of the innermost block
+        self.names: list[str] = []  # names inside of the outermost block, outer ones first
         self.last = (id(block), self.kind)
 
     def leave(self, block: Block) -> None:
-        """Note that the error leaves `block`, in which the one that it left last lies."""
+        """Note that the error leaves `block`, which contains the block that it left before."""
         inner, kind = self.last
         self.names.insert(0, next((n for n, child in block._children.items() if id(child) == inner), f"<{kind}>"))
         self.last = (id(block), type(block).__name__)
 
 
 def locate(error: Exception, block: Block) -> None:
-    """Note below an error that leaves `block` where it arose: each block on the way out puts its name in front."""
+    """Add to an error that leaves `block` where it arose: each block on the way out prepends its name."""
     trail: _Trail | None = error.__dict__.get("_gluonx_trail")
     if trail is None:
         trail = error.__dict__["_gluonx_trail"] = _Trail(block)
@@ -320,12 +324,12 @@ def locate(error: Exception, block: Block) -> None:
     path = ".".join([type(block).__name__, *trail.names])
     notes = error.__dict__.setdefault("__notes__", [])
     notes[:] = [note for note in notes if not note.startswith("In block ")]
-    if path not in str(error):  # gluonx's own errors name it themselves
+    if path not in str(error):  # gluonx's own errors contain the path already
         notes.append(f"In block {path} (a {trail.kind})." if trail.names else f"In block {path}.")
 
 
 def warn_of_loose_items(blocks: Iterable[Any]) -> None:
-    """Warn of blocks and parameters that sit in plain lists, tuples or dicts of `blocks` and nowhere else."""
+    """Warn of blocks and parameters that are only in plain lists, tuples or dicts of `blocks`."""
     unique = {id(block): block for block in blocks}
     inside = unique.keys() | {id(p) for block in unique.values() for p in block._reg_params.values()}
     for block in unique.values():
@@ -353,6 +357,6 @@ def _items(container: Any) -> Iterator[Any]:
 
 
 def listed(names: list[str], limit: int = 5) -> str:
-    """Return the names in quotes, and how many more there are beyond `limit`."""
+    """Return the names in quotes, at most `limit` of them, and how many more there are."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(f"'{name}'" for name in names[:limit]) + more

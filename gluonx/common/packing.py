@@ -67,12 +67,12 @@ class Layout:
     def shape(self) -> Shape:
         """The shape of the joined array, found without computing it."""
         if self.how == "flat":
-            return (sum([size for _, size, _ in self.places]),)
+            return (sum([size for _, size, _ in self.spans]),)
         structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in self.shapes]
         return tuple(jax.eval_shape(lambda *arrays: self.join(arrays), *structs).shape)
 
     @cached_property
-    def places(self) -> list[tuple[int, int, Shape]]:
+    def spans(self) -> list[tuple[int, int, Shape]]:
         """For each piece where it begins along the axis of joining, how far it reaches there, and its shape."""
         if self.how == "flat":
             sizes = [math.prod(shape) for shape in self.shapes]
@@ -90,7 +90,7 @@ class Layout:
 
     def part(self, joined: Any, i: int) -> Any:
         """Return piece number `i`; of an array of NumPy a view."""
-        start, size, shape = self.places[i]
+        start, size, shape = self.spans[i]
         if self.how != "flat":
             whole = joined.transpose() if self.transposed else joined
             return whole[(*[slice(None)] * self.axis, self._index(i))]
@@ -106,7 +106,7 @@ class Layout:
     def replace(self, joined: Any, i: int, piece: Any) -> Any:
         """Return the joined array with another piece number `i`."""
         if self.how == "flat":
-            start, size, _ = self.places[i]
+            start, size, _ = self.spans[i]
             return _put(joined, (slice(start, start + size),), piece.reshape(-1))
         whole = joined.transpose() if self.transposed else joined
         whole = _put(whole, (*[slice(None)] * self.axis, self._index(i)), piece)
@@ -114,7 +114,7 @@ class Layout:
 
     def spread(self, values: Sequence[Any]) -> Any:
         """Return one number a piece as an array that broadcasts against the joined one."""
-        line = jnp.concatenate([jnp.broadcast_to(v, (n,)) for v, (_, n, _) in zip(values, self.places, strict=True)])
+        line = jnp.concatenate([jnp.broadcast_to(v, (n,)) for v, (_, n, _) in zip(values, self.spans, strict=True)])
         if self.how == "flat":
             return line
         ndim = len(self.shapes[0]) + (self.how == "stack")
@@ -126,7 +126,7 @@ class Layout:
         return self.spread([jnp.sqrt(jnp.sum(jnp.square(part))) for part in self.split(joined)])
 
     def _index(self, i: int) -> Any:
-        start, size, _ = self.places[i]
+        start, size, _ = self.spans[i]
         return start if self.how == "stack" else slice(start, start + size)
 
 

@@ -1,4 +1,7 @@
-"""The deferred engine. See docs/design/engine.md; the essay of each part stands in its module."""
+"""The deferred engine: it records operators and computes them together.
+
+docs/design/engine.md is the overview; the docstring of each module explains its part.
+"""
 
 from gluonx.deferred.core import Handle as Handle
 from gluonx.deferred.core import Index as Index

@@ -1,14 +1,14 @@
 """References to an array from elsewhere, which decide whether a program may reuse its buffer.
 
-A step donates buffers of parameters and states. One that somebody else holds as well (a raw array that was taken out
-of a handle, a NumPy view) must not be donated, and Python's reference counts tell. How many references are the
-engine's own depends on the interpreter: 3.14 counts fewer of those on its stack than 3.11 does. So the numbers are not
-written down, they are measured when this module is imported, with the very functions that ask for them afterwards; and
-the numbers are trusted only if, by them, an array with one more reference, of any kind, counts as held.
+A step donates buffers of parameters and states. It must not donate one that somebody else holds as well (a raw array
+that was taken out of a handle, a NumPy view); Python's reference counts tell. How many references are the engine's own
+depends on the interpreter: 3.14 counts fewer of those on its stack than 3.11 does. So these numbers are not constants.
+They are measured when this module is imported, with the very functions that use them afterwards; and they are trusted
+only if, by them, an array with one more reference, of any kind, counts as held.
 
-Where counts cannot be trusted (they fail that, or there is no GIL: the count of one thread's references is another
-thread's guess then), the limits are 0, which no object is below: everything counts as held by somebody. Then a step
-donates only what is provably unshared, the copy that it makes itself.
+If counts cannot be trusted (they fail that test, or there is no GIL, so that other threads change counts meanwhile),
+the limits are 0, which no count is below: everything counts as held by somebody. Then a step donates only what is
+provably unshared, namely copies that it makes itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _count: Callable[[Any], int] = sys.getrefcount
 
 
 class Limits(NamedTuple):
-    """The most references that the engine itself has when it asks; 0 where counts are not to be trusted."""
+    """The largest reference counts that come from the engine alone when it asks; 0 if counts cannot be trusted."""
 
     argument: int = 0
     vector: int = 0
@@ -47,24 +47,24 @@ def held_arguments(
     at: Sequence[int] | Mapping[int, int],
     vectors: Sequence[int] = (),
 ) -> list[int]:
-    """Return which of the arguments `numbers` and `vectors` somebody holds besides the engine.
+    """Return those arguments in `numbers` and `vectors` that somebody besides the engine holds.
 
-    The engine's own are the list of leaves, which has no vectors, `args`, the name here and the list of what was taken
-    out of handles and vectors.
+    The engine's own references are the list of leaves (not for vectors), `args`, the name here, and the list of what
+    was taken out of handles and vectors.
 
     Parameters
     ----------
     args : list of jax.Array
-        Of a program.
+        A program's arguments.
     leaves : list
-        Of its graph.
+        The leaves of its graph.
     numbers : sequence of int
-        Of the arguments that are to be donated.
+        The numbers of the arguments that are to be donated.
     at : sequence or mapping of int
-        For each argument the number of its leaf. An argument that is no longer its leaf was made for this call, from
-        something that others may have.
+        For each argument the number of its leaf. An argument that differs from its leaf was made for this call, from
+        something that others may hold.
     vectors : sequence of int
-        Of the arguments to be donated that are vectors of small arrays.
+        The numbers of the arguments to be donated that are vectors of small arrays.
     """
     count, limit = _count, Trusted.limits.argument
     found: list[int] = []
@@ -81,12 +81,12 @@ def held_arguments(
 
 
 def any_piece_held(pieces: tuple[Any, ...]) -> bool:
-    """Return whether somebody holds one of these pieces of a vector besides its handle, the leaves and `pieces`."""
+    """Return whether somebody holds one of these pieces of a vector, besides its handle, the leaves and `pieces`."""
     return max(map(_count, pieces)) > Trusted.limits.piece
 
 
 def is_alone(thing: object) -> bool:
-    """Return whether nobody holds `thing` but the one variable of the caller."""
+    """Return whether nothing holds `thing` except one variable of the caller."""
     return _count(thing) <= Trusted.limits.alone
 
 
@@ -136,7 +136,7 @@ def _hold(thing: object, holders: list[Any]) -> None:
 
 
 def _variable() -> Callable[[Any], None]:
-    """Return what puts a thing into a local variable of a function that is suspended."""
+    """Return a function that puts an object into a local variable of a suspended generator."""
 
     def wait() -> Any:
         held = yield
@@ -149,7 +149,10 @@ def _variable() -> Callable[[Any], None]:
 
 
 def _limit(ask: Callable[[list[Any]], bool], field: str) -> int:
-    """Return the smallest limit by which `ask` finds no holder where there is none; 0 if it then overlooks one."""
+    """Return the smallest limit with which `ask` finds no holder where there is none.
+
+    0 if it then misses a real one.
+    """
     for limit in range(1, 16):
         Trusted.limits = Trusted.limits._replace(**{field: limit})
         if not ask([]):

@@ -1,14 +1,14 @@
 """Operators in another precision than their inputs: what :mod:`gluonx.amp` switches on.
 
-A :class:`Policy` says of each operator by its name whether it runs in the low precision, in float32, or as its inputs
-come. :func:`adapt` gives the operator that the engine takes in its place: the same function with casts in front of it,
-made once for each bound operator, so that recording costs no further node and a cast is part of the program like
-any other arithmetic. Gradients come back in the dtype that an input had.
+A :class:`Policy` says for each operator, by its name, whether it runs in the low precision, in float32, or in its
+inputs' precision. :func:`adapt` returns the operator that the engine then uses: the same function after casts of its
+inputs, made once for each bound operator, so that recording needs no further node and a cast is part of the program
+like any other arithmetic. Gradients have the dtype of the original inputs.
 
-A process that never asked for a policy pays nothing: operators that a policy names are marked as special
-(`gluonx.deferred.derived.prepare`) when the first such policy is made, and only special operators come here.
+A process that never asks for a policy pays nothing: the first policy that names an operator marks it as special
+(`gluonx.deferred.derived.prepare`), and only special operators come here.
 
-The policy in force is the innermost :func:`scope`'s, else the process's (:func:`set_policy`).
+The policy in force is that of the innermost :func:`scope`, else the process's (:func:`set_policy`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _scoped: contextvars.ContextVar[Any] = contextvars.ContextVar("gluonx_casting", 
 
 
 class Switch:
-    """Casting in the whole process: whether any policy was ever made, and the one that holds."""
+    """The casting state of the process: whether any policy was ever made, and the current one."""
 
     on = False
     policy: Policy | None = None
@@ -69,7 +69,7 @@ class Policy:
         _arm({*low, *single, *conditional})
 
     def adapted(self, op: Operator) -> Any:
-        """Return the operator that runs in place of `op`; `op` itself where nothing is to be cast."""
+        """Return the operator that runs instead of `op`; `op` itself if nothing is cast."""
         found = self._adapted.get(op)
         if found is None:
             wanted = self.precision(op)
@@ -77,7 +77,7 @@ class Policy:
         return found
 
     def precision(self, op: Operator) -> np.dtype | None:
-        """Return the dtype that `op` is to run in; None where it takes its inputs as they come."""
+        """Return the dtype that `op` is to run in; None if it takes its inputs unchanged."""
         name = _plain(op.name)
         if name in self.low:
             return self.target
@@ -88,9 +88,9 @@ class Policy:
 
 
 class Adapted(DerivedOp):
-    """An operator whose floating inputs are cast to `dtype` first: float32 ones to a half type, half ones to float32.
+    """An operator whose floating inputs are cast to `dtype` first: float32 to a half type, or half types to float32.
 
-    Other inputs (integers, float64, random keys) come as they are, as in MXNet.
+    Other inputs (integers, float64, random keys) are not cast, as in MXNet.
     """
 
     __slots__ = ("_infer", "_infer_weights", "dtype")
@@ -103,11 +103,11 @@ class Adapted(DerivedOp):
         self._infer_weights: Callable[[list[Any]], list[Any]] = op.infer_weights
 
     def infer(self, shapes: list[Any]) -> list[Any]:
-        """Shapes are those of the operator itself."""
+        """Return the operator's own shapes."""
         return self._infer(shapes)
 
     def infer_weights(self, shapes: list[Any]) -> list[Any]:
-        """As those of the operator itself."""
+        """Return the operator's own shapes."""
         return self._infer_weights(shapes)
 
     def __repr__(self) -> str:
@@ -124,19 +124,19 @@ def _casting(fn: Callable[..., Any], dtype: np.dtype) -> Callable[..., Any]:
 
 
 def _plain(name: str) -> str:
-    """``power`` for ``power(3)``, ``matmul`` for ``np.matmul``."""
+    """Return the name without bracket and namespace: ``power`` for ``power(3)``, ``matmul`` for ``np.matmul``."""
     return name.partition("(")[0].removeprefix("np.")
 
 
 def adaptable(op: DerivedOp) -> DerivedOp:
-    """Have policies apply to an operator of the engine's making, by its name up to the bracket."""
+    """Let policies apply to an operator that the engine made, by its name up to the bracket."""
     op.cache = None
     _made.add(op)
     return op
 
 
 def _arm(names: set[str]) -> None:
-    """Mark the operators of these names as special, those that are made later too."""
+    """Mark the operators with these names as special, also those that are made later."""
     if names <= ADAPTED:
         return
     ADAPTED.update(names)
@@ -149,19 +149,19 @@ def _arm(names: set[str]) -> None:
 
 
 def policy_in_force() -> Policy | None:
-    """Return the policy that holds here."""
+    """Return the policy in force here."""
     found = _scoped.get()
     return Switch.policy if found is _UNSET else found
 
 
 def set_policy(policy: Policy | None) -> None:
-    """Make `policy` hold in the whole process, outside of scopes."""
+    """Set the policy of the whole process, outside of scopes."""
     Switch.policy = policy
 
 
 @contextmanager
 def scope(policy: Policy | None) -> Generator[None]:
-    """Make `policy` (None: no casts) hold for a stretch of code."""
+    """Within, use `policy` (None: no casts)."""
     token = _scoped.set(policy)
     try:
         yield

@@ -1,7 +1,7 @@
 """Attributes of blocks in traced code: ``self.scale`` that is read, ``self.state = new`` that is written.
 
-A plain forward reads what the block holds at that moment, and leaves new arrays there. So does traced code: see
-:class:`Attribute`.
+A plain forward reads what the block holds at that moment, and stores new arrays there. Traced code does the same, by
+means of :class:`Attribute`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _ABSENT = object()
 
 
 class Attribute:
-    """An attribute of a block that a traced forward reads arrays from or writes them to.
+    """An attribute of a block that a traced forward reads arrays from or writes arrays to.
 
-    What is there when the traced code is used goes in; a new array comes out and is stored, as the plain forward does.
-    ``reads`` tells which input of the operator is which leaf of what is there, ``kinds`` are the classes of the arrays
-    among the leaves of what is written, None where something else stands.
+    Each use of the traced code takes the attribute's current arrays as inputs; new arrays are outputs and are stored,
+    as the plain forward does. ``reads`` maps inputs of the operator to leaves of the attribute. ``kinds`` holds for
+    each leaf that is written the class of its array, None if it is no array.
     """
 
     __slots__ = ("before", "block", "kinds", "leaves", "name", "reads", "rest", "structs", "tree", "tree_before")
@@ -39,10 +39,10 @@ class Attribute:
         self.leaves, self.tree_before = leaves_of(self.before)
         self.reads: list[tuple[int, int]] = []
         self.kinds: list[Any] = []
-        self.rest: list[Any] | None = None  # leaves of what is written, None in place of arrays
+        self.rest: list[Any] | None = None  # leaves of the written value, None for each array
 
     def take(self) -> list[Handle]:
-        """Return the arrays of the trace that are stored there in the end."""
+        """Return the arrays of the trace that are stored there at its end."""
         leaves, self.tree = leaves_of(self.block().__dict__.get(self.name))
         self.kinds = [type(leaf) if is_traced(leaf) else None for leaf in leaves]
         taken = list(filter(is_traced, leaves))
@@ -52,7 +52,7 @@ class Attribute:
         return taken
 
     def put_back(self, arrays: Callable[[Any], bool]) -> None:
-        """Give the block back what was there before, where such `arrays` are there now."""
+        """Restore the former value of the attribute, if these `arrays` are there now."""
         own = self.block().__dict__
         if any(map(arrays, leaves_of(own.get(self.name))[0])):
             own.pop(self.name)
@@ -60,7 +60,7 @@ class Attribute:
                 own[self.name] = self.before
 
     def give_up(self, within: str) -> None:
-        """Leave arrays there that raise when they are read: what was stored does not come out of the traced code."""
+        """Store arrays there that raise when they are read, since the traced code does not return the real ones."""
         assert self.rest is not None, "there were arrays"
         arrays = iter(self.structs)
         leaves = [
@@ -70,9 +70,9 @@ class Attribute:
         self.block().__dict__[self.name] = jax.tree.unflatten(self.tree, leaves)
 
     def find(self, handles: list[Handle], params: set[int]) -> bool:
-        """Note which of `handles`, the inputs, stand here; return whether this attribute plays a part.
+        """Note which of the inputs `handles` stand in this attribute; return whether the attribute matters.
 
-        The array of a parameter may have been read as such, so it must stay the same one.
+        An array of a parameter may have been read as the parameter's, so it must stay the same one.
         """
         self.before = None
         for k, leaf in enumerate(self.leaves):
@@ -82,7 +82,7 @@ class Attribute:
         return bool(self.reads) or self.rest is not None
 
     def read(self, handles: list[Handle]) -> bool:
-        """Put what is there now among the inputs; return False where it is of another kind than was traced."""
+        """Put the current value among the inputs; return False if its kind is not the traced one."""
         now, tree = leaves_of(self.block().__dict__.get(self.name, _ABSENT))
         if tree != self.tree_before:
             return False
@@ -94,13 +94,13 @@ class Attribute:
         return True
 
     def write(self, new: list[Any]) -> list[Any]:
-        """Store the first of these new arrays, as many as belong here; return the others."""
+        """Store those of the new arrays that belong here; return the others."""
         if self.rest is None:
             return new
         values = iter(new)
         leaves = [rest if kind is None else next(values) for kind, rest in zip(self.kinds, self.rest, strict=True)]
         for i, kind in enumerate(self.kinds):
-            plain = kind and (kind.plain_class or core.array_class)  # an NDArray of mx.nd, where one was stored
+            plain = kind and (kind.plain_class or core.array_class)  # an NDArray of mx.nd, if that was stored before
             if plain and type(leaves[i]) is not plain:
                 leaves[i] = core.twin_of(leaves[i], plain)
         self.block().__dict__[self.name] = jax.tree.unflatten(self.tree, leaves)
@@ -121,12 +121,12 @@ def is_traced(leaf: object) -> bool:
 
 
 def leaves_of(value: object) -> tuple[list[Any], Any]:
-    """Return the arrays in an attribute, and what else is in it."""
+    """Return the arrays in an attribute, and everything else in it."""
     if isinstance(value, (list, tuple, dict)):
         try:
             return jax.tree.flatten(value, is_leaf=is_handle)
         except (TypeError, ValueError):
-            pass  # a dict whose keys have no order
+            pass  # a dict whose keys cannot be sorted
     return [value], LEAF
 
 
@@ -136,7 +136,7 @@ def is_handle(value: object) -> TypeGuard[Handle]:
 
 
 def aval_or_unknown(handle: Handle) -> jax.ShapeDtypeStruct:
-    """Return the shape of a handle that is to be lifted, placeholders filled first."""
+    """Return the shape of a handle that is to be lifted; fill a placeholder first."""
     if handle.aval is None:
         value = handle.value
         if isinstance(value, Placeholder):

@@ -1,14 +1,14 @@
 """Contracts between the parts of the engine: protocols, records, and names for types.
 
-Nothing here computes. A name in this module says once what an argument called ``op``, ``args``, ``graph`` or ``part``
-is wherever it occurs in the engine, and pyright checks that what is passed there has these attributes and methods.
+Nothing here computes. This module defines the types of the arguments that are called ``op``, ``args``, ``graph`` and
+``part`` throughout the engine, so that pyright can check what is passed.
 
-Places
-------
-An :data:`InputRef` says where an input of a recorded operator comes from. Recording makes some for each operator, so it
-is no object where a number will do: ``n >= 0`` is value number n of the path, ``-1 - n`` is leaf number n (`leaf_ref`
-and `leaf_number` go from one to the other), a :class:`ScalarRef` a Python or NumPy number, None an input that is not
-there.
+Input references
+----------------
+An :data:`InputRef` says where an input of a recorded operator comes from. Recording makes several for each operator, so
+most of them are plain integers: ``n >= 0`` means value number n of the path, and ``-1 - n`` means leaf number n
+(`leaf_ref` and `leaf_number` convert between the two). A :class:`ScalarRef` means a Python or NumPy number, and None an
+absent input.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "Equation",
     "Grows",
     "HasDType",
-    "Home",
+    "Placement",
     "Interpreter",
     "Invoke",
     "Jaxpr",
@@ -65,26 +65,26 @@ __all__ = [
     "leaf_ref",
 ]
 
-# What operators raise on inputs that they cannot take.
+# The errors that an operator may raise for inputs that it cannot take.
 BAD_CALLS = (
     TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError, ZeroDivisionError,
     OverflowError,
 )  # fmt: skip
 Shape: TypeAlias = "tuple[int, ...]"
-# Of JAX's traces; jax.extend.core has no names of types for all of them in each version.
+# Values and types of JAX's traces; not every version of jax.extend.core has names for all of these types.
 Equation: TypeAlias = "Any"
 Jaxpr: TypeAlias = "Any"
 ClosedJaxpr: TypeAlias = "Any"
 JaxprVar: TypeAlias = "Any"
-# What goes into a program as a scalar.
+# The Python and NumPy types that a program takes as scalars.
 Number: TypeAlias = "bool | int | float | np.bool | np.integer[Any] | np.floating[Any]"
-Raw: TypeAlias = "jax.Array | np.ndarray | Number"  # an operand that is no handle
-Operand: TypeAlias = "Handle | Raw | None"  # what an operator may be given
+Raw: TypeAlias = "jax.Array | np.ndarray | Number"  # an operand that is not a handle
+Operand: TypeAlias = "Handle | Raw | None"  # what an operator accepts as an input
 Args: TypeAlias = "Sequence[Operand]"
-Leaf: TypeAlias = "jax.Array | np.ndarray | HostArray | Packed"  # what a graph has as a leaf
-Source: TypeAlias = "Variable | Out | Behind"  # where the gradient of an array goes on to
+Leaf: TypeAlias = "jax.Array | np.ndarray | HostArray | Packed"  # what a leaf of a graph may be
+Source: TypeAlias = "Variable | Out | Behind"  # where the gradient of an array is passed on to
 InputRef: TypeAlias = "int | ScalarRef | None"
-Home: TypeAlias = "JaxDevice | jax.sharding.Sharding"  # where an array lies
+Placement: TypeAlias = "JaxDevice | jax.sharding.Sharding"  # where an array lies
 Invoke: TypeAlias = "Callable[[Operator, Args], Any]"  # what runs or records an operator: `engine.invoke`, `run_now`
 
 
@@ -92,9 +92,9 @@ Invoke: TypeAlias = "Callable[[Operator, Args], Any]"  # what runs or records an
 
 
 class Recorded(Protocol):
-    """An operator as the pending graph sees it: enough to be a part of a trie key.
+    """An operator as the pending graph sees it: all that is needed in a key of the trie.
 
-    ``wide`` tells that it computes in 64-bit types, ``exact`` that such a type was asked of it by name.
+    ``wide`` is true if it computes in 64-bit types, ``exact`` if such a type was asked for by name.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Recorded(Protocol):
 
 
 class Grows(Recorded, Protocol):
-    """A recorded operator that makes its own node: a gradient, whose outputs are not those of a function."""
+    """A recorded operator that makes its own trie node, as a gradient does, which is not one function's output."""
 
     def grow(self, graph: Graph, node: Node, key: tuple[Any, ...], args: Args) -> Node:
         """Make the child of `node` for `key`."""
@@ -113,12 +113,13 @@ class Grows(Recorded, Protocol):
 
 
 class Operator(Recorded, Protocol):
-    """A function on arrays that the engine runs, records, differentiates and compiles.
+    """A function on arrays that the engine can run, record, differentiate and compile.
 
-    ``gluonx.ops.registry.BoundOp`` and ``derived.DerivedOp`` are; both are hashable by identity. ``fn`` takes arrays (a
-    key first, if ``random``), ``attrs`` are its static attributes, gradients flow through the first ``n_live`` outputs
-    (None: all), ``index`` and ``matrix`` say what is looked at before and after it runs (`gluonx.ops.checks`). What
-    else stands here are slots in which the engine keeps what it derives.
+    The implementations are ``gluonx.ops.registry.BoundOp`` and ``derived.DerivedOp``; both are hashed by identity.
+    ``fn`` takes arrays (and first a key, if ``random``). ``attrs`` are the static attributes. Gradients flow through
+    the first ``n_live`` outputs (None: through all). ``index`` and ``matrix`` say which checks come before and after a
+    run (`gluonx.ops.checks`). The other attributes are slots in which the engine caches what it derives from the
+    operator.
     """
 
     fn: Callable[..., Any]
@@ -140,50 +141,50 @@ class Operator(Recorded, Protocol):
         ...
 
     def infer(self, shapes: list[Any]) -> list[Any]:
-        """Return the shapes of the inputs, completed as far as the operator can tell."""
+        """Return the shapes of the inputs, completed as far as the operator can infer them."""
         ...
 
     def infer_weights(self, shapes: list[Any]) -> list[Any]:
-        """Return the same, but for the inputs whose shape follows the batch."""
+        """As `infer`, but without completing inputs whose shape depends on the batch."""
         ...
 
 
 def grows(op: Recorded) -> TypeGuard[Grows]:
-    """Return whether an operator makes its own nodes."""
+    """Return whether an operator makes its own trie nodes."""
     return hasattr(op, "grow")
 
 
 def is_operator(op: Recorded) -> TypeGuard[Operator]:
-    """Return whether an operator is a function on arrays, as all are that do not make their own nodes."""
+    """Return whether an operator is a function on arrays; all are, except those that make their own trie nodes."""
     return hasattr(op, "fn")
 
 
-# -- what runs operators in place of the engine ------------------------------------------------------------------------
+# -- what runs operators instead of the engine -------------------------------------------------------------------------
 
 
 class Interpreter(Protocol):
-    """The one in ``State.trace``: operators go to it in place of being run or recorded.
+    """The object in ``State.trace``. While there is one, operators go to it instead of being run or recorded.
 
-    :class:`~gluonx.deferred.tracing.Trace` (with its kinds, the recorder of exports and the one that turns channels
-    last) makes them part of a JAX trace. An :class:`~gluonx.deferred.interceptor.Interceptor` looks at them and lets
-    them pass: it is *transparent*.
+    :class:`~gluonx.deferred.tracing.Trace` and its subclasses (the recorder for exports, and the one that moves
+    channels last) make the operators part of a JAX trace. An :class:`~gluonx.deferred.interceptor.Interceptor` only
+    observes the operators and passes them on; it is *transparent*.
 
     Attributes
     ----------
     outer : State or None
-        What holds around one that is transparent; None of a trace.
+        The state around a transparent interpreter; None for a trace.
     transparent : bool
-        Whether values exist in it, so that reading one is no mistake.
+        Whether arrays have values while it is active, so that reading one is allowed.
     unrolls : bool
-        Whether loops run step by step in it.
+        Whether loops are unrolled, that is, run step by step.
     of_shapes : bool
-        Whether it only finds out shapes, of parameters above all.
+        Whether it only infers shapes, above all those of parameters.
     runs_hooks : bool or None
-        Whether hooks of blocks run; None if only shapes are found out, where hooks have nothing to look at.
+        Whether hooks of blocks run; None if only shapes are inferred, when hooks have no values to look at.
     required : list or None
-        Booleans of it that must hold, and what to say if not; None where none can be given out.
+        Recorded booleans that must be true, each with its error message; None if it cannot return any.
     taps : list or None
-        The look-ups in tables with a gradient by rows; None where it gives none out.
+        The look-ups in embedding tables whose gradient is kept by rows; None if it cannot return any.
     """
 
     transparent: bool
@@ -215,7 +216,7 @@ class Interpreter(Protocol):
         ...
 
     def rebind(self, handle: Handle, new: Handle) -> bool:
-        """Write `new` to a handle; False where the caller is to do that as ever."""
+        """Write `new` to a handle. Return False if the caller should do that in the usual way."""
         ...
 
     def store(self, block: Any, name: str) -> None:
@@ -226,12 +227,12 @@ class Interpreter(Protocol):
         """Return the root key and the index of the next `count` random operations."""
         ...
 
-    def moved(self, handle: Handle, place: Home) -> Handle:
+    def moved(self, handle: Handle, placement: Placement) -> Handle:
         """Return a copy of a handle on another device."""
         ...
 
     def tap(self, home: RowVariable, index: Operand, shape: Shape) -> Handle:
-        """Return the tap of the next look-up, where it gives taps out."""
+        """Return the tap of the next look-up, if this interpreter records taps."""
         ...
 
 
@@ -239,7 +240,7 @@ class Interpreter(Protocol):
 
 
 class HasDType(Protocol):
-    """Anything with a dtype: what has a shape too, and the slot of a number."""
+    """Anything with a dtype: an array, or the slot of a number."""
 
     @property
     def dtype(self) -> Any:
@@ -257,7 +258,7 @@ class Shaped(HasDType, Protocol):
 
 
 class Laid(Shaped, Protocol):
-    """An array of JAX, or what stands for one: it says where it lies."""
+    """A ``jax.Array``, or an object that stands for one, with its sharding."""
 
     @property
     def sharding(self) -> Any:
@@ -266,25 +267,25 @@ class Laid(Shaped, Protocol):
 
 
 class ScalarRef(NamedTuple):
-    """The place of a Python or NumPy number: number `number` of its kind, floats or integers, on the path."""
+    """A reference to a Python or NumPy number: number `number` of its kind (floats or integers) on the path."""
 
     slot: ScalarSlot
     number: int
 
 
 class Replaced(NamedTuple):
-    """A leaf that a step replaces, and the number of the output that takes its place."""
+    """A leaf that a step replaces, and the number of the output that replaces it."""
 
     leaf: int
     out: int
 
 
 class Ownership(NamedTuple):
-    """Rights of a step over memory, found once for each node.
+    """What a step may do with the memory of its inputs; computed once for each trie node.
 
-    ``donors`` are the leaves whose buffers its program may reuse, ``gradients`` slots that may leave it packed,
-    ``replaced`` what may be kept as a vector, and ``order`` the numbers of all outputs that take the place of a leaf,
-    in the order of these leaves.
+    ``donors`` are the leaves whose buffers the program may reuse. ``gradients`` are slots whose values may leave the
+    program packed in a vector. ``replaced`` are leaves that may be kept in a vector. ``order`` holds the numbers of all
+    outputs that replace a leaf, in the order of these leaves.
     """
 
     donors: tuple[int, ...] = ()
@@ -294,23 +295,22 @@ class Ownership(NamedTuple):
 
 
 class StepRequest(NamedTuple):
-    """A request of a Trainer: `op` on `args`, its outputs into `targets`, and all that is pending with it.
+    """A Trainer's request: run `op` on `args`, write the outputs to `targets`, and compute what is pending with it.
 
     Attributes
     ----------
     op : Operator
-        Gives one output for each target.
+        Returns one output for each target.
     args : list
         As for ``engine.invoke``.
     targets : list of Handle
-        Rebound to the outputs; their dtype and shape do not change.
+        The handles that receive the outputs; their dtype and shape do not change.
     owned : sequence of int
-        Which of `args` have buffers that nothing else should refer to: they are donated.
+        The numbers of those `args` whose buffers are donated; nothing else should refer to them.
     release : callable, optional
-        Called once all is recorded; what it releases is no output of the program.
+        Called after everything is recorded; the values that it releases are then no outputs of the program.
     together : int
-        So many of the first `args` are the first `targets` themselves, and may be kept as one vector where they are
-        small.
+        The first so many `args` are also the first `targets`; small ones among them may be kept together in one vector.
     """
 
     op: Operator
@@ -322,7 +322,7 @@ class StepRequest(NamedTuple):
 
 
 class Rebound(NamedTuple):
-    """A handle that was rebound to a place of a pending graph, and what it held before; `scope` is its ``record()``."""
+    """A handle that now refers to a pending value, what it held before, and the ``record()`` that did it (`scope`)."""
 
     handle: Handle
     value: Any
@@ -332,16 +332,17 @@ class Rebound(NamedTuple):
 
 
 class Packs(NamedTuple):
-    """The vectors that a program gives, and by slot which of them holds a value, as its which piece."""
+    """The vectors that a program returns, and by packed slot the number of its vector and its position in it."""
 
     where: dict[int, tuple[int, int]]
     vectors: list[Vector]
 
 
 class Reach(NamedTuple):
-    """The reach of a gradient from one output of a program.
+    """How far a gradient reaches from one output of a program.
 
-    Numbers of sources, depths of nodes that it passes, and which of the program's outputs it passes, itself included.
+    It holds the numbers of the sources, the depths of the nodes that the gradient passes, and the program's outputs
+    that it passes, including that output itself.
     """
 
     sources: frozenset[int]
@@ -350,7 +351,7 @@ class Reach(NamedTuple):
 
 
 def leaf_ref(number: int) -> int:
-    """Return the place of leaf `number`.
+    """Return the input reference of leaf `number`.
 
     Examples
     --------
@@ -360,6 +361,6 @@ def leaf_ref(number: int) -> int:
     return -1 - number
 
 
-def leaf_number(place: int) -> int:
-    """Return which leaf a place below 0 is; see :func:`leaf_ref`."""
-    return -1 - place
+def leaf_number(ref: int) -> int:
+    """Return the leaf's number for an input reference below 0; the inverse of :func:`leaf_ref`."""
+    return -1 - ref

@@ -1,21 +1,21 @@
-"""The nouns of the deferred engine: handles, places, avals, trie nodes, and the state of the current context.
+"""The basic types of the deferred engine: handles, values, avals, trie nodes, and the state of the context.
 
 A :class:`Handle` is what users hold (``gluonx.np.ndarray`` is its subclass). It is mutable and holds one of
 
-- a ``jax.Array``: the value is there;
-- a JAX tracer: the handle lives inside a traced block;
-- a :class:`Pending`: a place in a pending graph; shape and dtype are known, the value is not there yet;
-- a :class:`Packed`: a part of a vector of small arrays, which is cut out when somebody reads it;
-- a :class:`HostArray`: the value is there, in the host's memory; a program that takes it makes a ``jax.Array`` of it;
-- a :class:`Placeholder`: there is no value, and using it either makes one (zeros, an inferred parameter) or raises.
+- a ``jax.Array``: the value itself;
+- a JAX tracer: the handle is used inside a traced block;
+- a :class:`Pending`: a value of a pending graph; shape and dtype are known, the value is not computed yet;
+- a :class:`Packed`: one array in a vector of small arrays, cut out when somebody reads it;
+- a :class:`HostArray`: the value, in the host's memory; a program that takes it makes a ``jax.Array`` of it;
+- a :class:`Placeholder`: no value. Using it either makes one (zeros, an inferred parameter) or raises.
 
 ``Handle.aval`` caches the interned :class:`Aval` of the value, so that recording an operator compares identities and
-hashes nothing deep. It is None when it was not needed yet, or when the value is a tracer or a placeholder: this one
-test sends all rare cases off the fast path.
+does not hash shapes. It is None if nobody has needed it yet, or if the value is a tracer or a placeholder: testing for
+None sends all rare cases off the fast path.
 
-A :class:`Node` is one edge of the trie: an operator applied to places. It is made once, with its output avals, when
-an operator is first met at that point of a program; every later run of the same code only walks along it. So a node
-is also the identity of the program that ends there.
+A :class:`Node` is one edge of the trie: an operator applied to input references. It is made, with the avals of its
+outputs, when a program first reaches that operator at that point. Every later run of the same code only walks along it,
+so a node is also the identity of the program that ends there.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ __all__ = [
     "intern_aval",
     "new_handle",
     "new_pending",
-    "new_places",
+    "new_pendings",
     "record_scope",
     "scalar_slot",
     "set_handle_class",
@@ -83,10 +83,10 @@ __all__ = [
 class Aval:
     """Shape, dtype and placement of a value; interned, so two equal ones are the same object.
 
-    ``taped`` is the twin that stands in a trie key for a leaf through which gradients flow. ``wide`` tells of a 64-bit
-    dtype, ``spread`` of a value on several devices. The sharding of a pending value of that kind is not known yet, XLA
-    finds it; it stands as whole on every device until then, unless something has pinned it (`pinned`). ``home`` is the
-    one device of JAX that the value lies on where that is not the default one.
+    ``taped`` is the variant that stands in a trie key for a leaf through which gradients flow. ``wide`` is true for a
+    64-bit dtype, ``spread`` for a value on several devices. The sharding of a pending spread value is chosen by XLA
+    later; until then the aval says that every device holds the whole value, unless the value was pinned (`pinned`).
+    ``home`` is the single JAX device of the value, if that is not the default device.
     """
 
     __slots__ = (
@@ -124,7 +124,7 @@ class Aval:
 
 def _home_of(sharding: Sharding) -> Any:
     (device,) = sharding.device_set
-    # A plan for one device has it for the default: what a net makes itself lies with the rest.
+    # While a plan for one device is made, that device counts as the default: a net makes its arrays there.
     return None if device == jax.local_devices()[0] or device in planned.get().values() else device
 
 
@@ -155,7 +155,7 @@ def ever_ran() -> bool:
 
 
 def _placement(sharding: Sharding) -> Any:
-    """None for JAX's default device, else the sharding itself: programs are shared by all that sit in one place."""
+    """Return None for JAX's default device, else the sharding itself."""
     try:
         return _default_shardings[sharding]
     except KeyError:
@@ -195,7 +195,7 @@ class ScalarSlot:
 
 
 class Index(int):
-    """An integer that enters a program as int32 (int64 beyond that) whatever stands beside it: positions, counters."""
+    """An integer that enters a program as int32 (int64 if too large), whatever stands beside it, such as a counter."""
 
     __slots__ = ()
 
@@ -212,18 +212,20 @@ def scalar_slot(dtype: np.dtype) -> ScalarSlot:
 
 
 class Handle:
-    """A mutable reference to a functional value. See the module's text."""
+    """A mutable reference to an immutable value; see the module's docstring."""
 
     __slots__ = ("__weakref__", "aval", "tape", "value", "variable")
 
-    derived = False  # whether reading `value` may itself record something (a view of a base that has changed)
-    plain_class: type | None = None  # of arrays that belong to this one, its gradient for instance; None: `array_class`
+    derived = False  # whether reading `value` may itself record something, as for a view whose base has changed
+    plain_class: type | None = (
+        None  # the class of arrays that belong to this one, such as its gradient; None means `array_class`
+    )
     value: Any
     aval: Aval | None
-    tape: Any  # tape.Out: where in a finished segment this value came from
+    tape: Any  # tape.Out: the output of a finished segment that this value is
     variable: Variable | None  # set by attach_grad
 
-    # What the engine asks of the class of users' arrays, which defines them.
+    # The methods below are defined by the class of users' arrays; the engine calls them.
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -236,14 +238,16 @@ class Handle:
         raise NotImplementedError
 
     def is_current(self) -> bool:
-        """Return whether reading `value` records nothing; only views have to look."""
+        """Return whether reading `value` records nothing. Only views override this."""
         return True
 
 
 _new: Callable[[type], Handle] = object.__new__
-_new_place: Callable[[type], Pending] = object.__new__
-array_types: set[type] = set()  # classes of jax.Array that were met; to ask isinstance() takes three times as long
-array_class: type = Handle  # the class of users' arrays; read as an attribute of this module, for it is set late
+_new_pending: Callable[[type], Pending] = object.__new__
+array_types: set[type] = (
+    set()
+)  # classes of jax.Array seen so far; isinstance() takes three times as long as a look-up here
+array_class: type = Handle  # the class of users' arrays; read it as an attribute of this module, because it is set late
 
 
 def set_handle_class(cls: type) -> None:
@@ -268,18 +272,21 @@ def new_handle(value: Any, aval: Aval | None = None) -> Any:
 
 
 def twin_of(handle: Handle, cls: type) -> Any:
-    """Another handle, of class `cls`, on what `handle` holds now: value, tape and gradient. Later writes are apart."""
+    """Return another handle, of class `cls`, on what `handle` holds now: value, tape and gradient.
+
+    Later writes to one are not seen by the other.
+    """
     twin = _new(cls)
     twin.value, twin.aval, twin.tape, twin.variable = handle.value, handle.aval, handle.tape, handle.variable
     return twin
 
 
 class Variable:
-    """The end point of a gradient, which ``attach_grad`` gives to a handle.
+    """The end point of a gradient; ``attach_grad`` gives one to a handle.
 
-    ``grad`` is the handle that users read; it exists from the start and holds no memory until a gradient arrives or is
-    asked for. ``fresh`` tells the Trainer whether a backward has been here since its last step. ``keeps`` is None or an
-    operator that gradients go through first: it has zeros where parts of the array are not trained.
+    ``grad`` is the handle that users read. It exists from the start, but takes no memory until a gradient arrives or is
+    asked for. ``fresh`` says whether a backward has written to it since the Trainer's last step. ``keeps`` is None or
+    an operator that gradients go through first: it makes zeros of the parts of the array that are not trained.
     """
 
     __slots__ = ("fresh", "grad", "keeps", "owner", "req")
@@ -293,21 +300,22 @@ class Variable:
 
 
 class Attached:
-    """Mark of the present assignment of Variables to handles: ``latest`` is another object after each change.
+    """A mark for the current assignment of Variables to handles: ``latest`` becomes another object after each change.
 
-    A Trainer that remembers Variables knows by it, without looking at one handle, that all of them are still there.
+    A Trainer compares it with the mark that it remembers, and so knows without looking at each handle that none has
+    changed.
     """
 
     latest: object = object()
 
     @classmethod
     def changed(cls) -> None:
-        """Note a change, once it is made."""
+        """Record a change; call it after the change is complete."""
         cls.latest = object()
 
 
 def set_variable(handle: Handle, variable: Variable | None) -> None:
-    """Give a handle that others may know another Variable, or none.
+    """Give a handle another Variable, or none, and mark that Variables have changed.
 
     Examples
     --------
@@ -321,9 +329,9 @@ def set_variable(handle: Handle, variable: Variable | None) -> None:
 
 
 class Placeholder:
-    """A value that is no array of the device. :meth:`make` returns one for it or raises what a user should read.
+    """A value that is not an array. :meth:`make` returns the array to put there, or raises an error for the user.
 
-    ``known`` tells whether there are numbers, so that `make` does not raise.
+    ``known`` says whether there is a value, so that `make` does not raise.
     """
 
     __slots__ = ()
@@ -338,9 +346,9 @@ class Placeholder:
 
 @final
 class HostArray(Placeholder):
-    """A value in the host's memory, which nobody writes to; shared by all handles on it.
+    """A value in the host's memory that nobody writes to; all handles on it share it.
 
-    It is what operators give that NumPy has run (:mod:`gluonx.deferred.host`), and counts as on the default device.
+    Operators that NumPy runs return it (:mod:`gluonx.deferred.host`). It counts as lying on the default device.
     """
 
     __slots__ = ("__weakref__", "_placed", "array", "dtype", "shape")
@@ -364,7 +372,7 @@ class HostArray(Placeholder):
 
 @final
 class Pending:
-    """A place in a pending graph: value number `slot`. Shared by all handles on the same value."""
+    """A value of a pending graph, at slot `slot`. All handles on the same value share it."""
 
     __slots__ = ("__weakref__", "aval", "graph", "slot", "value")
 
@@ -375,40 +383,40 @@ class Pending:
         self.value: Any = None
 
 
-# Both make places without their constructor, a function of Python that takes longer than all else in them.
+# Both make Pending objects without calling the constructor, which would take longer than everything else in them.
 
 
 def new_pending(graph: Graph, slot: int, aval: Aval) -> Any:
-    """Return a fresh user-visible handle on a new place; this runs at each operator that is recorded."""
-    place = _new_place(Pending)
-    place.graph = graph
-    place.slot = slot
-    place.aval = aval
-    place.value = None
+    """Return a new handle for users on a new pending value; this runs for each operator that is recorded."""
+    pending = _new_pending(Pending)
+    pending.graph = graph
+    pending.slot = slot
+    pending.aval = aval
+    pending.value = None
     handle = _new(array_class)
-    handle.value = place
+    handle.value = pending
     handle.aval = aval
     handle.tape = None
     handle.variable = None
     return handle
 
 
-def new_places(graph: Graph, first: int, avals: tuple[Aval, ...]) -> list[Pending]:
-    """Return new places of the values `first`, `first` + 1, ... of these avals."""
-    places = list(map(_new_place, repeat(Pending, len(avals))))
+def new_pendings(graph: Graph, first: int, avals: tuple[Aval, ...]) -> list[Pending]:
+    """Return new pending values for slots `first`, `first` + 1, ... with these avals."""
+    pendings = list(map(_new_pending, repeat(Pending, len(avals))))
     slot = first
-    for place, aval in zip(places, avals):
-        place.graph = graph
-        place.slot = slot
-        place.aval = aval
-        place.value = None
+    for pending, aval in zip(pendings, avals):
+        pending.graph = graph
+        pending.slot = slot
+        pending.aval = aval
+        pending.value = None
         slot += 1
-    return places
+    return pendings
 
 
 @final
 class Packed:
-    """An array that is part of a vector: number `number` of ``vectors.Vector`` `vector`."""
+    """An array in a vector of small arrays: number `number` of ``vectors.Vector`` `vector`."""
 
     __slots__ = ("__weakref__", "number", "vector")
 
@@ -433,13 +441,13 @@ class Packed:
 
 
 class Node:
-    """An edge of the trie: `op` on `parts`, after all that leads here.
+    """An edge of the trie: `op` applied to `parts`, after everything on the path that leads here.
 
-    ``parts`` are places: ``n >= 0`` is the n-th value, ``-1-n`` the n-th leaf, a pair ``(ScalarSlot, n)`` the n-th
-    scalar of its kind, None an absent input. ``size``, ``n_leaves``, ``n_floats`` and ``n_ints`` count what the path
-    holds so far; ``wide`` tells whether there is a 64-bit type on it, so that a program needs JAX's x64 switch, and
-    ``spans`` whether it is of several devices: their values lie on them one by one, or an operator looks at those of
-    all (:mod:`gluonx.deferred.replicas`).
+    ``parts`` are input references: ``n >= 0`` is the n-th value, ``-1-n`` the n-th leaf, a pair ``(ScalarSlot, n)`` the
+    n-th scalar of its kind, None an absent input. ``size``, ``n_leaves``, ``n_floats`` and ``n_ints`` count what the
+    path holds so far. ``wide`` says whether there is a 64-bit type on the path, so that a program needs JAX's x64
+    switch. ``spans`` says whether several devices take part: values lie on single devices that differ, or an operator
+    reads the values of all (:mod:`gluonx.deferred.replicas`).
     """
 
     __slots__ = (
@@ -475,20 +483,20 @@ class Node:
         self, parent: Node | None, op: Recorded | None, parts: tuple[Any, ...], outs: tuple[Aval, ...]
     ) -> None:
         self.parent = parent
-        self.op: Any = op  # an Operator, or what makes its own nodes
+        self.op: Any = op  # an Operator, or a recorded operator that makes its own nodes
         self.parts = parts
         self.outs = outs
         self.children: dict[tuple[Any, ...], Node] = {}
         self.programs: dict[Any, Any] = {}
         self.visits = 0
-        self.used = 0  # when, on the clock of gluonx.deferred.program_cache
+        self.used = 0  # when it was last used, by the clock of gluonx.deferred.program_cache
         self.single = True
         self.full = False
         self.taped = False
         self.live: tuple[bool, ...] = ()
         self.diff: tuple[int, ...] = ()
         self.grad: Any = None
-        self.donors: Any = None  # of a Trainer's update: what flushing.Commit takes
+        self.donors: Any = None  # for a Trainer's update: the donors that flushing.Commit takes
         self.line: Any = None
         self.where = ""
         if parent is None:
@@ -508,7 +516,7 @@ class Node:
 
 
 def _spans(parent: Node, outs: tuple[Aval, ...]) -> bool:
-    """Return whether these outputs lie on several devices, or on another than those of `parent`."""
+    """Return whether these outputs lie on several devices, or on another device than the outputs of `parent`."""
     homes = {a.home for a in outs if not a.spread}
     if len(homes) == 1 and parent.parent is not None:
         before: Node | None = parent
@@ -570,13 +578,13 @@ def state_with(
 
 
 def finds_shapes() -> bool:
-    """Return whether what runs here only finds out shapes, of parameters above all."""
+    """Return whether the current trace only infers shapes, above all those of parameters."""
     trace = current_state().trace
     return trace is not None and trace.of_shapes
 
 
 class _Tracing(threading.local):
-    """``depth`` counts how often this thread is where JAX may be tracing a function, beside the work on a graph."""
+    """Counts the calls of this thread (``depth``) in which JAX may be tracing a function other than a graph's."""
 
     depth = 0
 

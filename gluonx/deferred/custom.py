@@ -1,12 +1,12 @@
 """``autograd.Function`` in traced code: one operator with the derivative that its ``backward`` computes.
 
-Both methods are traced to jaxprs, and a ``jax.custom_vjp`` is made of the two. Where one of them reads a value, there
-is nothing to trace: then the program calls back to Python for both (``jax.pure_callback``), each once for a run. The
-shapes of what comes back are those that ``forward`` gives for zeros.
+Both methods are traced to jaxprs, which make a ``jax.custom_vjp``. If one of them reads a value, it cannot be traced:
+then the program calls back to Python for both (``jax.pure_callback``), each once in a run. The shapes of the results
+are those that ``forward`` returns for zeros.
 
-What ``forward`` leaves in the instance goes with the gradient: arrays, saved or set as attributes, are further outputs
-of the one operator and inputs of the other. Where a call back leaves anything else that changes (a number, an object),
-``backward`` runs ``forward`` again, on the same inputs, to have it.
+State that ``forward`` leaves in the instance is passed to the gradient: arrays, saved or set as attributes, are further
+outputs of the forward operator and inputs of the backward one. If a call back leaves anything else that changes (a
+number, an object), ``backward`` first runs ``forward`` again on the same inputs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["on_host", "traced"]
 
 
 class _Call:
-    """One call of a Function: how it is made of arrays, its inputs first, then those that its attributes hold."""
+    """One call of a Function, as a function of arrays: first its inputs, then those that its attributes hold."""
 
     def __init__(self, function: Any, inputs: tuple[Any, ...]) -> None:
         self.function, self.inputs = function, inputs
@@ -55,7 +55,7 @@ class _Call:
         return type(self.function).__name__
 
     def forward(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """Run a twin of the function on `arrays`; return the twin and its outputs."""
+        """Run a copy of the function's instance on `arrays`; return the copy and its outputs."""
         inputs, leaves, n = list(self.inputs), list(self.leaves), len(self.moving)
         for i, x in zip(self.moving, arrays[:n], strict=True):
             inputs[i] = x
@@ -69,7 +69,7 @@ class _Call:
         return twin, [as_handle(o) for o in ([outs] if self.single else outs)]
 
     def backward(self, twin: Any, given: Sequence[Any]) -> list[Any]:
-        """Return the gradients of the inputs that are arrays, None where there is none."""
+        """Return the gradients of the array inputs, None for an input without one."""
         with _paused(self.training):
             grads = twin.backward(*given)
         grads = list(grads) if isinstance(grads, (tuple, list)) else [grads]
@@ -93,7 +93,7 @@ def _paused(training: bool) -> Generator[None]:
 
 
 class _Kept:
-    """The instance after ``forward``, without the arrays that it holds."""
+    """The instance after ``forward``, without its arrays."""
 
     def __init__(self, twin: Any, kinds: tuple[type, ...]) -> None:
         leaves, self.tree = jax.tree.flatten(twin.__dict__, is_leaf=is_handle)
@@ -103,7 +103,7 @@ class _Kept:
         self.others = [None if isinstance(x, kinds) else x for x in leaves]
 
     def instance(self, arrays: Sequence[Any]) -> Any:
-        """Return the instance with these arrays."""
+        """Return the instance with these arrays put back."""
         leaves = list(self.others)
         for i, x in zip(self.at, arrays, strict=True):
             leaves[i] = x
@@ -133,9 +133,9 @@ def _struct(x: Handle) -> jax.ShapeDtypeStruct:
 
 
 def _of_traces(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Handle], int, int]:
-    """Get the operator of jaxprs.
+    """Return the operator that is made of jaxprs.
 
-    Arrays from outside that it takes first; how often it draws; its number of outputs.
+    Return also the outer arrays that it takes first, how often it draws, and its number of outputs.
     """
     found: dict[str, Any] = {}
 
@@ -197,7 +197,7 @@ def _trace(fn: Callable[..., Any], call: _Call, structs: list[Any]) -> Traced:
 
 
 def _of_callbacks(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Handle], int, int]:
-    """Return the operator of calls back to Python."""
+    """Return the operator that calls back to Python."""
     kinds = (Handle, jax.Array, np.ndarray)
 
     def begin(arrays: list[Any]) -> tuple[_Kept, list[Any]]:
@@ -214,7 +214,7 @@ def _of_callbacks(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Hand
     again = not _says_the_same(call, kept)
     arrays = [] if again else [np.asarray(_value(x)) for x in kept.arrays]
     numpy_ones = [isinstance(x, np.ndarray) for x in kept.arrays]
-    kept.arrays = []  # they were of zeros
+    kept.arrays = []  # the arrays were computed from zeros
     shapes = [jax.ShapeDtypeStruct(x.shape, _dtype(x)) for x in [*map(_value, outs), *arrays]]
     if any(0 in s.shape for s in shapes[:n_out]) and not any(0 in s.shape for s in structs):
         raise ArgumentError(f"{call.name}: {_DEPENDS.format(0, shapes[0].shape, 'to be of any size')}")
@@ -255,7 +255,7 @@ def _of_callbacks(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Hand
 
 
 def _says_the_same(call: _Call, kept: _Kept) -> bool:
-    """Return whether ``forward`` has left nothing in the instance but arrays."""
+    """Return whether ``forward`` has left nothing but arrays in the instance."""
     before, after = call.function.__dict__, kept.twin.__dict__
     return all(_is_of_arrays(value) or (key in before and before[key] is value) for key, value in after.items())
 
@@ -278,7 +278,7 @@ def _is_whole(x: Shaped) -> bool:
 
 
 def _cotangent(x: Shaped, gradient: jax.Array | None) -> Any:
-    """Return the cotangent of `x` as JAX wants it."""
+    """Return the cotangent of `x` in the type that JAX requires."""
     if _is_whole(x):
         return np.zeros(x.shape, jax.dtypes.float0)
     if gradient is None:
@@ -294,21 +294,21 @@ _DEPENDS = (
 
 @functools.cache
 def _thread() -> ThreadPoolExecutor:
-    """Return the thread of such calls: one for the life of the process."""
+    """Return the thread for calls from programs: one for the life of the process."""
     return ThreadPoolExecutor(thread_name_prefix="gluonx-custom")
 
 
 def on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any], shapes: Sequence[Any] | None = None) -> Any:
-    """Call ``fn(handles)`` for a program, in a thread of its own: there nothing is recorded, traced or being flushed.
+    """Call ``fn(handles)`` for a program, in a separate thread, where nothing is recorded, traced or being flushed.
 
     Parameters
     ----------
     fn : callable
-        Gives a list of handles or NumPy arrays.
+        Returns a list of handles or NumPy arrays.
     arrays : sequence
         Arrays of JAX or NumPy.
     shapes : sequence of jax.ShapeDtypeStruct, optional
-        What the results must be like.
+        The shapes and dtypes that the results must have.
 
     Returns
     -------
@@ -319,7 +319,7 @@ def on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any], shapes: Sequenc
     ArgumentError
         If a result has another shape.
     """
-    values = [np.asarray(x) for x in arrays]  # here, where they are ready
+    values = [np.asarray(x) for x in arrays]  # in this thread, where the values are ready
     return _thread().submit(_run, fn, values, shapes).result()
 
 

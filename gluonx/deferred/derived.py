@@ -1,14 +1,14 @@
-"""Operators that the engine makes of others, and how any operator is run.
+"""Operators that the engine makes of others, and functions that run any operator.
 
-A :class:`DerivedOp` quacks like ``gluonx.ops.BoundOp``: a function on arrays, hashable by identity, with the engine's
-caches on it. Traced blocks, pull-backs, optimizer updates and functions from JAX are all of this kind.
+A :class:`DerivedOp` has the interface of ``gluonx.ops.BoundOp``: a function on arrays, hashed by identity, with slots
+for the engine's caches. Traced blocks, pull-backs, optimizer updates and functions from JAX are DerivedOps.
 
-:func:`strong` gives the function that programs really call: it removes JAX's weak types, so that a value's dtype is all
-that there is to know about it; :func:`run_alone` compiles it and runs it at once; :func:`pullback_of` derives the
-operator that maps (inputs, cotangents) to the inputs' cotangents by recomputing the forward.
+:func:`strong` returns the function that programs call: it removes JAX's weak types, so that dtypes alone describe
+values. :func:`run_alone` compiles an operator and runs it at once. :func:`pullback_of` derives the operator that maps
+(inputs, cotangents) to the inputs' cotangents by recomputing the forward.
 
-Both functions see to JAX's x64 switch. It is on for an operator that says so (``wide``) or that has a 64-bit input, and
-as the user left it for every other one, also inside of a program that is traced with the switch on.
+They set JAX's x64 switch. It is on for an operator that asks for it (``wide``) or has a 64-bit input, and as the user
+left it for every other operator, also inside of a program that is traced with the switch on.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from gluonx.deferred.program_cache import Cache
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
-from gluonx.ops.cpu.convolution import for_cpu, forms_in_force, native_forms, native_only
+from gluonx.ops.cpu.convolution import for_cpu, lowering_in_force, native_only, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
-from gluonx.ops.host.forms import form_of
+from gluonx.ops.host.kernels import kernel_of
 from gluonx.ops.host.lengths import Lengths
-from gluonx.ops.host.pullbacks import pullback_form
+from gluonx.ops.host.pullbacks import pullback_kernel
 from gluonx.ops.registry import BoundOp, Lifted
 from gluonx.sharding import replicated
 
@@ -75,14 +75,14 @@ class Integers:
 
 numpy_is_first: list[
     Callable[[], bool]
-] = []  # says if NumPy runs first what is recorded; `gluonx.deferred.host` adds it
-ADAPTED: set[str] = set()  # names of operators that some policy of gluonx.deferred.amp_policy speaks of
+] = []  # functions that say whether NumPy runs first what is recorded; `gluonx.deferred.host` adds one
+ADAPTED: set[str] = set()  # names of the operators in the policies of gluonx.deferred.amp_policy
 
 
 class Inner(NamedTuple):
-    """The trace of a block, of which an operator is made.
+    """The trace of a block, from which an operator is made.
 
-    ``kept`` says which of the inputs of ``closed`` the operator takes; the others are zeros that nobody reads.
+    ``kept`` lists the inputs of ``closed`` that the operator takes; the others are zeros that nobody reads.
     """
 
     closed: Any
@@ -95,15 +95,15 @@ class DerivedOp:
     ``steady`` tells that the function depends on nothing but its arguments, not even on arrays or tracers that it
     closes over; then it is traced once for each kind of input (see `strong`). ``any_length`` tells the same, and that
     it asks for no length of its arguments (:mod:`gluonx.deferred.lengths`). ``wide`` tells that it needs 64-bit types
-    also where no input is of such a type. ``form`` is the same function on NumPy arrays, and ``work`` the number of
-    elements that it touches (see :mod:`gluonx.ops.host.forms`); what is not ``interpreted``, such as what several
-    devices do together, XLA compiles in any case. What is ``composed`` of many operators is rewritten for a CPU before
-    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`); the trace of a block stands in ``within``, see
-    :mod:`gluonx.deferred.linking`.
+    also where no input is of such a type. ``numpy_kernel`` is the same function on NumPy arrays, and ``work`` the
+    number of elements that it touches (see :mod:`gluonx.ops.host.kernels`). An operator that is not ``interpreted``,
+    such as one that several devices compute together, is always compiled by XLA. An operator that is ``composed`` of
+    many others is rewritten for a CPU before it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`). ``within`` holds
+    the trace of a block; see :mod:`gluonx.deferred.linking`.
     """
 
     __slots__ = (
-        "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "form",
+        "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "numpy_kernel",
         "gathers", "host", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told",
         "traced", "usage", "vjp", "wide", "within", "work",
     )  # fmt: skip
@@ -119,7 +119,7 @@ class DerivedOp:
         extra: Any = None,
         n_live: int | None = None,
         wide: bool = False,
-        form: Callable[..., Any] | None = None,
+        numpy_kernel: Callable[..., Any] | None = None,
         work: Callable[..., int] | None = None,
         interpreted: bool = True,
         any_length: bool = False,
@@ -128,7 +128,7 @@ class DerivedOp:
         self.wide = wide
         self.n_live = n_live  # gradients flow through this many outputs, the first ones; None: all
         self.fn = fn
-        self.form, self.work, self.interpreted = form, work, interpreted
+        self.numpy_kernel, self.work, self.interpreted = numpy_kernel, work, interpreted
         self.composed = False
         self.attrs: dict[str, Any] = {}
         self.random = False
@@ -145,14 +145,14 @@ class DerivedOp:
         self.host: Any = None
         self.gathers: frozenset[Any] = frozenset()  # variables of weights that it gathers itself, where it uses them
         self.usage: Any = None  # see gluonx.deferred.program_cache
-        self.nbytes = program_cache.PROGRAM  # what a program of it takes
+        self.nbytes = program_cache.PROGRAM  # the estimated size of one program of it
 
     def in_mode(self, training: bool) -> DerivedOp:
-        """Return the same operator: the mode plays no part."""
+        """Return the same operator: the mode does not matter."""
         return self
 
     def infer(self, shapes: list[Any]) -> list[Any]:
-        """Nothing is known of parameters' shapes here."""
+        """Return the shapes as they are: nothing more is known of parameters here."""
         return list(shapes)
 
     infer_weights = infer
@@ -162,7 +162,7 @@ class DerivedOp:
 
 
 class Pin(DerivedOp):
-    """The identity, with its result laid out by `sharding`."""
+    """The identity, whose result has the given `sharding`."""
 
     __slots__ = ("sharding",)
 
@@ -176,10 +176,10 @@ pin = program_cache.once(Pin)
 
 
 class Pullback(DerivedOp):
-    """The way back through a segment whose values lie on devices that share one of JAX's.
+    """The pull-back of a segment whose values lie on devices that share one JAX device.
 
-    ``homes`` are the shardings of its outputs, those of what each is the gradient of; None where all inputs lie alike.
-    ``replayed`` is the program whose forward it computes once more; None of one that works on residuals.
+    ``homes`` are the shardings of its outputs, equal to those of the inputs whose gradients they are; None if all
+    inputs have the same one. ``replayed`` is the program whose forward it computes again; None if it takes residuals.
     """
 
     __slots__ = ("crosses", "homes", "replayed")
@@ -195,8 +195,8 @@ class Pullback(DerivedOp):
         super().__init__(name, fn, wide=wide, interpreted=homes is None)
         self.homes, self.composed, self.crosses, self.replayed = homes, True, homes is not None, replayed
 
-    def output_places(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
-        """Return the sharding of each output; nothing where all lie as the inputs do."""
+    def output_shardings(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
+        """Return the sharding of each output; an empty list if all are those of the inputs."""
         return list(self.homes or ())
 
 
@@ -206,7 +206,7 @@ def cuts_tape(op: Operator) -> bool:
 
 
 def prepare(op: Operator) -> str:
-    """Mark an operator as ordinary, or as special: mode, key or casts are to be filled in, or values looked at."""
+    """Mark an operator as ordinary, or as special: its mode, key or casts must be filled in, or its values checked."""
     adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
     looked_at = op.index is not None or op.matrix is not None
     op.cache = SPECIAL if op.needs_mode or op.random or adapted or looked_at or Integers.move else PLAIN
@@ -214,9 +214,9 @@ def prepare(op: Operator) -> str:
 
 
 def _check_size(value: ArrayLike) -> None:
-    """Raise for results that XLA would not refuse, but die of: negative lengths, more bytes than can be counted."""
+    """Raise for results that XLA would not refuse but crash on: negative lengths, more bytes than can be counted."""
     shape = np.shape(value)
-    known = [n for n in shape if isinstance(n, int)]  # the others are symbolic
+    known = [n for n in shape if isinstance(n, int)]  # the other lengths are symbolic
     if any(n < 0 for n in known):
         raise ValueError(f"negative dimensions are not allowed, but the result would have shape {shape}")
     if len(known) == len(shape) and math.prod(known) * getattr(getattr(value, "dtype", None), "itemsize", 1) >= 1 << 63:
@@ -231,20 +231,22 @@ def _strip(value: Any) -> Any:
 
 
 def strong(op: Operator) -> Callable[..., Any]:
-    """Return the function of `op` with strong types out; random ones take (root words, index) in place of the key.
+    """Return the function of `op` without weak types in its outputs.
 
-    Of operators that mean the same each time (those of the registry, and what is ``steady``) it is one jitted function,
-    so a net of fifty equal layers is traced, differentiated and lowered as one layer is. XLA inlines it.
+    A random one takes (root words, index) instead of the key.
+
+    For operators that are always the same function (those of the registry, and ``steady`` ones) it is one jitted
+    function, so a net of fifty equal layers is traced, differentiated and lowered like one layer. XLA inlines it.
     """
     if not getattr(op, "steady", True):
         return _switching(op, _function(op))
-    forms = forms_in_force()
+    lowering = lowering_in_force()
     found = op.traced
     if found is None:
         found = op.traced = {}
-    run = found.get(forms)
+    run = found.get(lowering)
     if run is None:
-        run = found[forms] = _switching(op, _jitted(op, program_cache.TRACE))
+        run = found[lowering] = _switching(op, _jitted(op, program_cache.TRACE))
     return run
 
 
@@ -262,10 +264,10 @@ WIDENING = WIDE | {_UINT32}
 
 
 def _meets_signed(op: Recorded, dtypes: set[np.dtype]) -> bool:
-    """Return whether `op` brings uint32 and a signed integer among its inputs to one type.
+    """Return whether `op` promotes uint32 and a signed integer among its inputs to a common type.
 
-    Operators of the registry do. In a program of ours each sees to that itself, and a random one has the uint32 words
-    of a key.
+    Operators of the registry may. A program of ours has the switch set for each of its operators, and a random operator
+    has the uint32 words of a key.
     """
     return getattr(op, "promotes", False) and not op.random and any(d.kind == "i" for d in dtypes)
 
@@ -279,7 +281,7 @@ def _switching(op: Operator, fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _function(op: Operator, traced: Callable[[], None] = lambda: None) -> Callable[..., Any]:
-    """Return the function of `op` with strong types out, which calls `traced` as often as JAX traces it."""
+    """Return the function of `op` without weak types in its outputs; it calls `traced` whenever JAX traces it."""
     fn = op.fn
     if op.random:
         base = fn
@@ -319,7 +321,7 @@ def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
 
 
 def _rewriting(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `fn` as XLA compiles it sooner for a CPU."""
+    """Return `fn` rewritten so that XLA compiles it sooner for a CPU."""
 
     def run(*args: jax.Array | None) -> Any:
         from jax.extend.core import jaxpr_as_fun
@@ -332,7 +334,7 @@ def _rewriting(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def jaxpr_of(op: Operator, structs: Sequence[Any]) -> Any:
-    """Return what ``jax.jit(...).trace`` gives for `op` on such inputs; JAX keeps nothing of it."""
+    """Return ``jax.jit(...).trace`` of `op` on such inputs, without leaving anything in JAX's caches."""
     program_cache.add(program_cache.TRACE, op)
     with tracing:
         return jax.jit(_function(op)).trace(*structs)
@@ -341,7 +343,7 @@ def jaxpr_of(op: Operator, structs: Sequence[Any]) -> Any:
 def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> Any:
     """Run `op` on these values by a program of its own; JAX caches it by their avals.
 
-    ``wide`` tells whether that takes 64-bit types, as `needs_64_bits` does, which is asked otherwise.
+    ``wide`` says whether it needs 64-bit types; without it, `needs_64_bits` is asked.
     """
     compiled = op.eager or program_of(op)
     usage = op.usage
@@ -363,7 +365,10 @@ def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> 
 
 
 def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:
-    """Return whether `op` gives one bare output, and the avals of all; `inputs` are Avals, ScalarSlots or None."""
+    """Return whether `op` returns a single array (not a tuple), and the avals of all outputs.
+
+    `inputs` are Avals, ScalarSlots or None.
+    """
     shapes = op.shapes
     if shapes is None:
         shapes = op.shapes = {}
@@ -378,10 +383,10 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
             out = _shapes_of(op, inputs, structs)
         single = type(out) is not tuple
         found = (out,) if single else out
-        of_devices = getattr(op, "output_places", None)
-        places = None if of_devices is None else of_devices(inputs, len(found))
-        places = places or [_placement_of(op, inputs)] * len(found)
-        outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), p) for o, p in zip(found, places, strict=True)])
+        of_devices = getattr(op, "output_shardings", None)
+        shardings = None if of_devices is None else of_devices(inputs, len(found))
+        shardings = shardings or [_placement_of(op, inputs)] * len(found)
+        outs = tuple([intern_aval(o.shape, np.dtype(o.dtype), p) for o, p in zip(found, shardings, strict=True)])
         found = shapes[inputs] = (single, outs)
     return found
 
@@ -390,37 +395,40 @@ _SMALL = threshold("host.small")
 
 
 def _shaped(op: Operator, structs: list[Any]) -> Any:
-    """Return what NumPy's form of an operator gives for small arrays of zeros; None where it has none, or refuses.
+    """Return the outputs of an operator's NumPy kernel for small arrays of zeros.
 
-    A form has the shapes and types of the operator. To run it takes microseconds, to trace the operator milliseconds.
+    None if it has none, or if that refuses.
+
+    A kernel gives the shapes and types of the operator. Running it takes microseconds, tracing the operator
+    milliseconds.
     """
-    found = None if op.random or op.wide else form_of(op)
+    found = None if op.random or op.wide else kernel_of(op)
     if found is None or sum([math.prod(s.shape) for s in structs if s is not None]) > _SMALL:
         return None
     zeros = [None if s is None else np.zeros(s.shape, s.dtype) for s in structs]
     try:
         with np.errstate(all="ignore"), keeping_64_bits(needs_64_bits(op, zeros)):
             out = found[0](*zeros)
-    except Exception:  # the trace says what is wrong
+    except Exception:  # the trace raises the proper error
         return None
     return None if out is NotImplemented else out
 
 
 def _shapes_of(op: Operator, inputs: tuple[Any, ...], structs: list[Any]) -> Any:
-    """Return the outputs of an operator, by a trace of it."""
-    # What is traced for its shapes is what NumPy's first runs need.
+    """Return the shapes and dtypes of an operator's outputs by a trace."""
+    # The trace for the shapes also serves NumPy's first runs.
     numpy_first = any(is_on() for is_on in numpy_is_first)
-    wide, place = needs_64_bits(op, inputs), _placement_of(op, inputs)
-    platform = jax.default_backend() if place is None else next(iter(place.device_set)).platform
+    wide, sharding = needs_64_bits(op, inputs), _placement_of(op, inputs)
+    platform = jax.default_backend() if sharding is None else next(iter(sharding.device_set)).platform
     native, on_cpu = numpy_first or native_only(), not numpy_first and platform == "cpu"
-    with uncollected(), keeping_64_bits(wide), native_forms(native), for_cpu(on_cpu):
+    with uncollected(), keeping_64_bits(wide), native_operations(native), for_cpu(on_cpu):
         if numpy_first and not wide and has_any_length(op):
             return any_shapes(op, structs)
         return jax.eval_shape(strong(getattr(op, "like", op)), *structs)
 
 
 def has_any_length(op: Operator) -> bool:
-    """Return whether an operator may be traced with symbols for lengths: it is ours, and not a user's Python."""
+    """Return whether an operator may be traced with symbolic lengths: it is gluonx's, and not a user's Python."""
     kind = op.__class__
     if kind is BoundOp or kind is Lifted:
         return op.op.fn.__module__.startswith(_OURS)  # type: ignore[attr-defined]
@@ -431,7 +439,7 @@ _OURS = ("gluonx.", "jax.")
 
 
 def any_shapes(op: Operator, structs: Sequence[Any]) -> Any:
-    """Return the outputs of an operator as `jax.eval_shape` does, by one trace for all lengths."""
+    """Return the outputs of an operator like `jax.eval_shape`, by one trace for all lengths."""
     made, numbers = lengths.found(op, structs, "shapes", functools.partial(_traced_shapes, op), _same_shapes)
     return made.of(numbers) if numbers else made.outs
 
@@ -441,7 +449,7 @@ class _Shapes(NamedTuple):
     outs: Any
 
     def of(self, numbers: lengths.Numbers) -> Any:
-        """Return the outputs where the symbols are these numbers."""
+        """Return the outputs when the symbols have these values."""
         known = Lengths(self.names, numbers)
         return jax.tree.map(lambda out: jax.ShapeDtypeStruct(known.shape(out.shape), out.dtype), self.outs)
 
@@ -456,7 +464,7 @@ def _same_shapes(made: _Shapes, kind: lengths.Kind, numbers: lengths.Numbers, ex
 
 
 def _told(op: Operator, structs: list[Any]) -> tuple[Any, ...] | None:
-    """Return the outputs of an operator that was traced for such inputs; None of any other."""
+    """Return the outputs of an operator that was itself traced for such inputs; None for any other."""
     told = getattr(op, "told", None)
     if told is None or [(s.shape, s.dtype) for s in told[0]] != [
         None if s is None else (s.shape, s.dtype) for s in structs
@@ -466,7 +474,7 @@ def _told(op: Operator, structs: list[Any]) -> tuple[Any, ...] | None:
 
 
 def _placement_of(op: Operator, inputs: tuple[Any, ...]) -> Any:
-    """Return what is known of the placement of results: the mesh, or the one device that is not the default."""
+    """Return what is known of the placement of results: a mesh, or a single device that is not the default."""
     if isinstance(op, Pin):
         return op.sharding
     placed = [a for a in inputs if isinstance(a, Aval) and a.sharding is not None]
@@ -498,7 +506,7 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
                 for i, m in zip(diff, moving, strict=True):
                     inputs[i] = m
                 out = run(*inputs)
-                # The others are not differentiated: a zero for one, times a slope that is infinite, would be NaN.
+                # The other outputs are not differentiated: a zero cotangent times an infinite slope would be NaN.
                 return tuple(itertools.compress(out if type(out) is tuple else (out,), given))
 
             return jax.vjp(forward, *[inputs[i] for i in diff])[1](cotangents)
@@ -509,5 +517,5 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
         )
         found.nbytes = getattr(op, "nbytes", found.nbytes)
         found.composed = composed
-        found.form, found.work = pullback_form(op, diff, n_inputs, given) or (None, None)
+        found.numpy_kernel, found.work = pullback_kernel(op, diff, n_inputs, given) or (None, None)
     return found

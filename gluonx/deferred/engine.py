@@ -1,4 +1,4 @@
-"""Running operators: the one door, :func:`invoke`.
+"""Running operators: every operator goes through :func:`invoke`.
 
 An operation is deferred if the tape is recording or one of its inputs is pending; otherwise it runs at once. Inside a
 traced block it becomes part of the trace. In naive mode everything runs at once, and each recorded operator is a
@@ -92,7 +92,7 @@ __all__ = [
 
 
 _tape_of = attrgetter("tape")
-# By the name of an operator: what may be done in its place, given its arguments; None where the operator is to run.
+# By operator name: a function that may replace it for certain arguments; it returns None if the operator must run.
 instead: dict[str, Callable[[Any], Any]] = {}
 
 
@@ -108,7 +108,7 @@ def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision; each 
     Returns
     -------
     Handle or tuple of Handle
-        A tuple where the operator gives a tuple.
+        A tuple if the operator returns a tuple.
     """
     state = current_state()
     if state.trace is not None and not any(map(_is_tracers, args)) and interrupts.on_top(state.trace):
@@ -122,7 +122,7 @@ def invoke(op: Operator, args: Args) -> Any:  # noqa: C901 - one decision; each 
             return found
         if op.matrix is not None and not state.deferring and state.trace is None:
             with contextlib.suppress(TracerMet):
-                return run_now(op, args, state)  # also where an operand is pending: the result is looked at
+                return run_now(op, args, state)  # also if an operand is pending, because the result is checked
     if state.deferring:
         try:
             out = record(op, args, state.recording)
@@ -150,7 +150,7 @@ def _is_tracers(value: object) -> bool:
 
 
 def _invoke_apart(op: Operator, args: Args) -> Any:
-    """Run an operator of a signal handler, or of a finalizer, that came while a forward was traced: it is no part."""
+    """Run an operator of a signal handler or finalizer that interrupts a trace, without making it part of the trace."""
     before = current_state()
     set_state(at_once())
     try:
@@ -181,7 +181,7 @@ class _Root:
 def _special(op: Operator, args: Args, state: State) -> tuple[Any, Any]:
     """Fill in what the context decides: train or predict mode, precision, and the random key as (root, index).
 
-    Indices that are out of range, as far as they are known, raise here.
+    Raise for indices that are out of range, as far as their values are known.
     """
     if op.index is not None:
         index_checks.check(op.index, op, args)
@@ -197,7 +197,7 @@ def _special(op: Operator, args: Args, state: State) -> tuple[Any, Any]:
 
 
 def _with_numbers(op: Moved, args: Args) -> tuple[Any, ...]:
-    """Return the arguments with the operator's numbers behind them, where all its arrays have a place."""
+    """Return the arguments followed by the operator's numbers; absent array arguments become None."""
     absent = 0 if op.op.variadic else len(op.op.inputs) - len(args)
     return (*args, *(None,) * absent, *op.numbers)
 
@@ -214,9 +214,9 @@ def random_inputs(state: State, count: int = 1) -> tuple[Any, Any]:
 
 
 def _plain_inputs(op: Operator, args: Args) -> tuple[list[Any], bool]:
-    """Arrays and typed scalars for an operator that runs at once, and whether that takes 64-bit types.
+    """Return arrays and typed scalars for an operator that runs at once, and whether it needs 64-bit types.
 
-    One pass, for every operator that runs at once goes through it.
+    It makes one pass over the arguments, because every operator that runs at once goes through it.
     """
     values: list[Any] = []
     wide = op.wide
@@ -224,9 +224,9 @@ def _plain_inputs(op: Operator, args: Args) -> tuple[list[Any], bool]:
         if isinstance(a, Handle):
             value = a.value
             if type(value) in array_types:
-                dtype = value.aval.dtype  # what value.dtype is, but in half of the time
+                dtype = value.aval.dtype  # the same as value.dtype, in half of the time
             else:
-                value = _array_of(a, op, args)  # one of NumPy too: step counts are
+                value = _array_of(a, op, args)  # may be a NumPy array: step counts are
                 dtype = value.dtype
         elif a is None:
             values.append(None)
@@ -241,7 +241,7 @@ def _plain_inputs(op: Operator, args: Args) -> tuple[list[Any], bool]:
 
 
 def _array_of(handle: Handle, op: Operator, args: Args) -> Any:
-    """Return the array of a handle that may hold something else, a placeholder or a place."""
+    """Return the array of a handle that may hold a placeholder or a pending value."""
     if isinstance(handle.value, Placeholder):
         growth.fill(handle, op, args)
     value = handle.value
@@ -279,7 +279,7 @@ def run_now(op: Operator, args: Args, state: State) -> Any:
     try:
         out = run_alone(op, values, wide)
         if _is_traced(out) and not any(map(_is_traced, values)) and interrupts.count():
-            with eval_context():  # a signal handler's, which came while JAX traced something else
+            with eval_context():  # for a signal handler that runs while JAX traces something else
                 out = run_alone(op, values, wide)
     except GluonxError:
         raise
@@ -302,7 +302,7 @@ def run_now(op: Operator, args: Args, state: State) -> Any:
 
 
 def _tape_one(op: Operator, args: Args, values: list[Any], result: Any) -> None:
-    """Naive mode's tape: a segment of one operator."""
+    """Record one operator for naive mode: a segment of its own."""
     if cuts_tape(op):
         return
     sources = [source_of(a) if isinstance(a, Handle) else None for a in args]
@@ -346,7 +346,7 @@ def stripped(handle: Handle) -> Handle:
 
 
 def require(flag: Handle, message: str) -> None:
-    """Raise as soon as it is known that `flag` is False: now, or when the pending graph is computed.
+    """Raise if `flag` is False, as soon as its value is known: now, or when the pending graph is computed.
 
     Raises
     ------
@@ -374,7 +374,7 @@ def flush(why: str) -> None:
 
 
 def flush_known(why: str) -> None:
-    """As :func:`flush`, of what has run before in another way and will come again: it is compiled at once."""
+    """As :func:`flush`, for a graph that has run before in another way and will come again: it is compiled at once."""
     node = current_graph().cursor
     if node.parent is not None:
         node.visits = max(node.visits, 1)
@@ -382,21 +382,21 @@ def flush_known(why: str) -> None:
 
 
 def on_record_entry() -> None:
-    """Begin the outermost ``record()``: a backward that no step has followed is computed, leftovers are released."""
+    """Begin the outermost ``record()``: compute a backward that no step has followed, and release leftovers."""
     graph = current_graph()
     if graph.cursor.parent is None:
         return
     if graph.backward_pending or graph.borders:
         flushing.flush(graph, "record() after a backward" if graph.backward_pending else "record() after a Function")
         drop_closed()
-    elif not graph.places():
+    elif not graph.pendings():
         leave_graph()
 
 
 def on_record_error(scope: object) -> None:
-    """Give handles back the values that the outermost ``record()``, `scope`, rebound: an exception left it.
+    """Restore the handles that the outermost ``record()``, `scope`, has rebound, after an exception has left it.
 
-    What was recorded stays computable as long as somebody holds it, but is no part of the next program.
+    What was recorded can still be computed as long as somebody holds it, but it is not part of the next program.
     """
     graph = current_graph()
     with graph.lock:
@@ -425,12 +425,12 @@ def commit_step(request: StepRequest) -> None:  # noqa: C901 - one section of th
                     continue
                 child = graph.step_to(op, args, False)
                 if child.spans and type(op) is not Joint and graph.cursor.parent is not None:
-                    graph.rollback()  # the step is of one device, and what is pending of several
+                    graph.rollback()  # the step runs on one device, and pending values lie on several
                     flushing.flush_inside(graph, "a step of one device beside what others do")
                     continue
                 if child.donors is None:
                     child.donors = _ownership(op, child.parts, owned, together)
-                    child.outs = tuple(map(_kept_place, targets, child.outs))
+                    child.outs = tuple(map(_resharded_as, targets, child.outs))
                 graph.cursor = child
                 if release is not None:
                     release()
@@ -464,18 +464,18 @@ def _commit_now(request: StepRequest, state: State) -> None:
         request.release()
 
 
-def _kept_place(target: Handle, out: Aval) -> Aval:
-    """Return the aval of an output that goes into `target`: on a mesh it lies where that lay."""
+def _resharded_as(target: Handle, out: Aval) -> Aval:
+    """Return the aval of an output that is written to `target`: on a mesh it keeps the sharding of `target`."""
     now = target.aval
     return now if now is not None and now.spread and now.shape == out.shape and now.dtype == out.dtype else out
 
 
 def _ownership(op: Operator, parts: Sequence[InputRef], owned: Sequence[int], together: int) -> Ownership:
-    """Return what an update on these places may do with memory; output k replaces input ``owned[k]``."""
+    """Return what an update of these inputs may do with memory; output k replaces input ``owned[k]``."""
     mine = set(owned)
     leaves = {i: leaf_number(p) for i, p in enumerate(parts) if i in mine and isinstance(p, int) and p < 0}
     if type(op) is Joint:
-        return Ownership(tuple(leaves.values()))  # what lies on several devices is not put together
+        return Ownership(tuple(leaves.values()))  # arrays on several devices are not put into one vector
     gradients = [p for i, p in enumerate(parts) if i not in mine and isinstance(p, int) and p >= 0]
     once = Counter(leaves.values())
     replaced = [Replaced(leaf, i) for i, leaf in leaves.items() if i < together and once[leaf] == 1]

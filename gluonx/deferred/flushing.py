@@ -1,17 +1,17 @@
-"""Materializing: how a pending graph becomes values.
+"""Flushing: how a pending graph becomes values.
 
-Two ways. *Interpreted* runs operator by operator; it serves a trace that is new and holds no backward, and the first
-runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.repeats`). *A program* is the whole trace; it
-serves a trace that comes the second time, or that holds a backward, for a training step is going to come again. On a
-CPU NumPy runs a program until it pays to compile it (:mod:`gluonx.deferred.policy`). Where it cannot, a place in user
-code that keeps compiling traces which never come again is told so once, and from then on new traces from there are
+There are two ways. *Interpreted* runs operator by operator. It serves a new trace without a backward, and the first
+runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.repeats`). *A program* computes the whole
+trace. It serves a trace that comes the second time, and a trace with a backward, since a training step will come again.
+On a CPU, NumPy runs a program until compiling it pays (:mod:`gluonx.deferred.policy`). If NumPy cannot, a line of user
+code that keeps compiling traces which never come again gets one warning; from then on new traces from that line are
 interpreted until they come a second time.
 
-What is known when something goes wrong: a program is compiled before anything is donated, results are put into their
-handles by C code that no signal can interrupt, and a graph that failed puts back every handle that it had rebound.
+Errors and interrupts leave a defined state: a program is compiled before any buffer is donated, results are put into
+their handles by C code that no signal can interrupt, and a graph that failed restores every handle that it had rebound.
 
-Donation: only what a :class:`Commit` names (buffers of Parameters and of the Trainer), and a buffer that somebody else
-holds as well is copied first. So what users hold never changes which program runs.
+Only the buffers that a :class:`Commit` names (of Parameters and of the Trainer) are donated, and a buffer that somebody
+else holds as well is copied first. So what users hold never decides which program runs.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from gluonx.deferred.core import (
     aval_of,
     counters,
     new_handle,
-    new_places,
+    new_pendings,
     tracing,
 )
-from gluonx.deferred.program import Plan, Program, default_place, packable, scalars_of, walk_back
+from gluonx.deferred.program import Plan, Program, default_sharding, packable, scalars_of, walk_back
 from gluonx.deferred.replicas import program as replicas
 from gluonx.deferred.replicas.parting import fall_apart
 from gluonx.deferred.segments import Segment, attached
@@ -86,16 +86,18 @@ _UNDER_WAY_BELOW = (
 LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
 limits_of_churn = {"programs": threshold("churn.programs")}
-_sites: dict[source_location.Line, _Site] = program_cache.memo()  # programs that were forgotten are not waited for
+_sites: dict[source_location.Line, _Site] = program_cache.memo()  # programs that were evicted are not waited for
 _slot_of = attrgetter("slot")
 _value_of = attrgetter("value")
 _is_placed = attrgetter("placed")
-watchers: list[Any] = []  # of gluonx.profiler: each is called with a program and its arguments before it runs
-agreements: list[Any] = []  # of gluonx.parallel: each is called with what is about to be compiled, and its arguments
+watchers: list[Any] = []  # set by gluonx.profiler: each is called with a program and its arguments before it runs
+agreements: list[
+    Any
+] = []  # set by gluonx.parallel: each is called with the function that is about to be compiled, and its arguments
 
 
 class Commit:
-    """The writes of a flush besides the places that users hold: the last node's outputs go into `targets`."""
+    """A step's own part of a flush: the last node's outputs are written to `targets`."""
 
     __slots__ = ("broken", "owned", "targets")
 
@@ -105,42 +107,45 @@ class Commit:
         self.owned = owned
 
 
-# What a step has taken out of its holders (handles and vectors) since their buffers may be reused: the holders, the
-# places of the step's graph that they have until they get its results, and what they held. Who reads a holder in
-# another thread waits for the step, who copied its value before is seen by its reference count, and a write to it in
-# between is kept.
+# The values that a step has taken out of their holders (handles and vectors), because their buffers may be reused:
+# the holders, the pending values that stand in them until the results are there, and the former values. Another thread
+# that reads a holder waits for the step. One that copied the value before shows in the reference count. A write to a
+# holder during the step is kept.
 Taken: TypeAlias = "tuple[list[Any], list[Pending], list[Any]]"
 
 
 def _take(graph: Graph, holders: list[Any], avals: tuple[Aval, ...]) -> list[Pending]:
-    """Take what a step replaces out of its holders, all in one operation; return the places for its results."""
-    places = new_places(graph, -1, avals)
-    graph.taken = (holders, places, list(map(_value_of, holders)))
-    any(map(setattr, holders, repeat("value"), places))
-    return places
+    """Take the values that a step replaces out of their holders, in one C call.
+
+    Return the pending values for its results.
+    """
+    pendings = new_pendings(graph, -1, avals)
+    graph.taken = (holders, pendings, list(map(_value_of, holders)))
+    any(map(setattr, holders, repeat("value"), pendings))
+    return pendings
 
 
 def _give_back(graph: Graph) -> None:
-    """Give holders the results that are in their places, or, where there are none, what they had."""
+    """Give holders the results of their pending values, or where there are none, their former values."""
     if graph.taken is not None:
-        for holder, place, before in zip(*graph.taken):
-            if holder.value is place:  # no other thread runs between this line and the next, where nothing is called
-                holder.value = before if place.value is None else place.value
+        for holder, pending, before in zip(*graph.taken):
+            if holder.value is pending:  # no other thread runs between this line and the next, where nothing is called
+                holder.value = before if pending.value is None else pending.value
         graph.taken = None
 
 
-def _copy_before(taken: Taken, place: Pending) -> jax.Array | None:
-    """Return a copy of the array that made room for `place`; None if none did."""
+def _copy_before(taken: Taken, pending: Pending) -> jax.Array | None:
+    """Return a copy of the array that `pending` has replaced; None if it replaced none."""
     for _, known, before in zip(*taken, strict=True):
-        if known is place:
+        if known is pending:
             array = before.make(new_handle(before)) if isinstance(before, Placeholder) else resolved(before)
-            # By the host: a program that copies may be what was interrupted while it was compiled.
+            # On the host: the interrupted work may be the compilation of the very program that would copy.
             return on_device(np.array(array), array.sharding) if array.is_fully_addressable else jnp.copy(array)
     return None
 
 
 class _Sink:
-    """Takes an output that nobody holds any more."""
+    """A receiver for an output that nobody holds any more."""
 
     __slots__ = ("aval", "value")
 
@@ -149,7 +154,7 @@ class _Sink:
 
 
 def flush(graph: Graph, why: str) -> None:
-    """Compute what is alive in `graph` and close it; nothing where the caller interrupts work on it."""
+    """Compute the live values of `graph` and close it; do nothing if the caller interrupts work on it."""
     with graph.lock:
         if graph.inside:
             return
@@ -161,7 +166,7 @@ def flush(graph: Graph, why: str) -> None:
 
 
 def flush_inside(graph: Graph, why: str, final: Commit | None = None) -> None:
-    """Do :func:`flush` for who is inside the graph already."""
+    """As :func:`flush`, for a caller that is inside the graph already."""
     if graph.closed:
         if graph.error is not None:
             raise GraphError(LOST) from graph.error
@@ -172,18 +177,18 @@ def flush_inside(graph: Graph, why: str, final: Commit | None = None) -> None:
     forked.check("what was recorded")
     counters.flushes[why] = counters.flushes.get(why, 0) + 1
     counters.nodes_flushed += node.depth
-    places = graph.places()
-    if not places and final is None:
+    pendings = graph.pendings()
+    if not pendings and final is None:
         graph.close()
         return
-    if graph.borders and tape_slots_of(graph, tuple([p.slot for p in places])):
-        places = _places_behind(graph)
+    if graph.borders and tape_slots_of(graph, tuple([p.slot for p in pendings])):
+        pendings = _pendings_behind(graph)
     try:
         if graph.nested or tracing.depth:
-            with eval_context():  # JAX may be what was interrupted, tracing a program
-                _compute(graph, node, places, why, final)
+            with eval_context():  # the caller may have interrupted JAX while it traced a program
+                _compute(graph, node, pendings, why, final)
         else:
-            _compute(graph, node, places, why, final)
+            _compute(graph, node, pendings, why, final)
     except BaseException as error:
         graph.close(error)
         raise
@@ -197,43 +202,43 @@ def flush_inside(graph: Graph, why: str, final: Commit | None = None) -> None:
         _require(required, final)
 
 
-def _places_behind(graph: Graph) -> list[Pending]:
-    """Return the places to compute of a graph in which gradients go on behind Python code: what they need as well."""
+def _pendings_behind(graph: Graph) -> list[Pending]:
+    """Return the values to compute of a graph whose gradients pass Python code, with those that this code needs."""
     for border in graph.borders:
         if (segment := border()) is not None:
             segment.hold()
-    return graph.places()
+    return graph.pendings()
 
 
-def value_apart(graph: Graph, place: Pending) -> jax.Array:
+def value_apart(graph: Graph, pending: Pending) -> jax.Array:
     """Compute one value of a graph by itself and keep nothing; see :meth:`gluonx.deferred.graph.Graph.value_apart`."""
     leaves, floats, ints, taken = graph.leaves, graph.floats, graph.ints, graph.taken
-    if place.value is not None or graph.has_packed(place):
-        return place.value if place.value is not None else unpacked(graph, place)
+    if pending.value is not None or graph.has_packed(pending):
+        return pending.value if pending.value is not None else unpacked(graph, pending)
     try:
         with eval_context(), keeping_64_bits(graph.cursor.wide):
-            if taken is not None and (before := _copy_before(taken, place)) is not None:
+            if taken is not None and (before := _copy_before(taken, pending)) is not None:
                 return before  # a copy, since the program is about to be given the buffer itself
-            plan = Plan(list(graph.path()), (place.slot,))
+            plan = Plan(list(graph.path()), (pending.slot,))
             used = plan.leaves()
             inputs = [resolved(leaf) if i in used else None for i, leaf in enumerate(leaves)]
             try:
                 values = plan.run(inputs, floats, ints, compiled=False)
-            except RecursionError:  # a program of one of its operators is what was interrupted while it was compiled
-                values = jax.jit(lambda given: {place.slot: plan.run(given, floats, ints)[place.slot]})(inputs)
-            return host.placed(values)[place.slot]
+            except RecursionError:  # the caller interrupted the compilation of one of the same operators
+                values = jax.jit(lambda given: {pending.slot: plan.run(given, floats, ints)[pending.slot]})(inputs)
+            return host.placed(values)[pending.slot]
     except RuntimeError as error:
-        if place.value is not None:
-            return place.value
+        if pending.value is not None:
+            return pending.value
         if "deleted" not in str(error) and "donated" not in str(error):
             raise
         raise GraphError(_UNDER_WAY_BELOW) from None
 
 
 def _require(required: list[tuple[Pending, str]], final: Commit | None) -> None:
-    """Raise the first message whose boolean is False; a step is finished before it says so."""
-    for place, message in required:
-        if place.value is not None and not bool(np.asarray(place.value)):
+    """Raise the message of the first boolean that is False; a step is completed before."""
+    for pending, message in required:
+        if pending.value is not None and not bool(np.asarray(pending.value)):
             if final is None:
                 raise ValueError(message)
             final.broken = message
@@ -251,23 +256,23 @@ def flush_full(graph: Graph) -> None:
     flush(graph, "the bound on pending nodes")
 
 
-def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
+def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Commit | None) -> None:
     if node.spans:
-        return _compute_replicas(graph, node, places, why, final)
-    alive = tuple(map(_slot_of, places))
+        return _compute_replicas(graph, node, pendings, why, final)
+    alive = tuple(map(_slot_of, pendings))
     donors = final.owned.donors if final is not None else ()
     key = (alive, donors, final is not None)
     node.visits += 1
     node.used = program_cache.Cache.now
-    if debug_nans.value or debug_infs.value:  # a third of the time that jax.config takes, at each step
-        return _hunt(graph, node, places, alive, why, final)
+    if debug_nans.value or debug_infs.value:  # takes a third of the time of jax.config, in each step
+        return _hunt(graph, node, pendings, alive, why, final)
     program = node.programs.get(key) or _other_program(graph, node, alive, donors, final)
     if program is None:
         tape_slots = tape_slots_of(graph, alive)
         site = _sites.setdefault(source_location.user_line(), _Site())
         pieces = repeats.runs_in_pieces(graph)
         if pieces or _interpret(node, site, bool(tape_slots) or final is not None):
-            _run_interpreted(graph, node, places, alive, tape_slots, final, pieces)
+            _run_interpreted(graph, node, pendings, alive, tape_slots, final, pieces)
             how = "run by NumPy, operator by operator" if pieces and host.is_on() else "interpreted"
             LAST.update(node=node, why=why, how=how, line=None, new=None, program=None)
             return
@@ -280,7 +285,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
                     program.put_on_host(given)
                 if program.by_host is None:
                     program.trace(given)
-                del given  # who else holds what is to be donated is counted
+                del given  # references are counted below, to find who else holds a donated buffer
         if program.by_host is None:
             program.site = site
             site.waiting += 1
@@ -294,29 +299,31 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
         node.used = program_cache.Cache.now
     how = "compiled" if program.by_host is None else "run by NumPy"
     try:
-        _run_program(graph, program, args, replaced, places, alive, final)
+        _run_program(graph, program, args, replaced, pendings, alive, final)
     except Exception:
         if program.by_host is None:
             raise
-        program.by_host, how = None, "compiled"  # XLA's program says what is wrong
+        program.by_host, how = None, "compiled"  # XLA's program raises the proper error
         args, replaced = program.arguments(graph)
         _compile(graph, program, args)
-        _run_program(graph, program, args, replaced, places, alive, final)
+        _run_program(graph, program, args, replaced, pendings, alive, final)
     LAST["node"] = node
     LAST["why"] = why
     LAST["program"] = program
     LAST["how"] = how
 
 
-def _hunt(graph: Graph, node: Node, places: list[Any], alive: tuple[int, ...], why: str, final: Commit | None) -> None:
-    """Run operator by operator, by XLA, so that what JAX finds (``jax_debug_nans``) is told with the line it is of."""
+def _hunt(
+    graph: Graph, node: Node, pendings: list[Any], alive: tuple[int, ...], why: str, final: Commit | None
+) -> None:
+    """Run operator by operator with XLA, so that an error of ``jax_debug_nans`` names the line of its operator."""
     with host.switched(False):
-        _run_interpreted(graph, node, places, alive, tape_slots_of(graph, alive), final, False)
+        _run_interpreted(graph, node, pendings, alive, tape_slots_of(graph, alive), final, False)
     LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
 
 
 def _runs_by_host(program: Program) -> bool:
-    """Return whether NumPy runs a program once more; it never does again once it does not."""
+    """Return whether NumPy runs a program once more; after the first False it always returns False."""
     whole = program.by_host
     if whole is None or not host.is_on() or watchers or not whole.account.may_run():
         program.by_host = None
@@ -331,12 +338,12 @@ def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
         agree(lowered, args)
     lowered.compile()
     counters.programs_compiled += 1
-    program_cache.add(program.nbytes, programs=1)  # before it is there to be forgotten
+    program_cache.add(program.nbytes, programs=1)  # count it before it can be evicted
 
 
-def _compute_replicas(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
-    """Compute what is alive in a graph over several devices (:mod:`gluonx.deferred.replicas`)."""
-    alive = tuple([p.slot for p in places])
+def _compute_replicas(graph: Graph, node: Node, pendings: list[Any], why: str, final: Commit | None) -> None:
+    """Compute the live values of a graph over several devices (:mod:`gluonx.deferred.replicas`)."""
+    alive = tuple([p.slot for p in pendings])
     tape_slots = tape_slots_of(graph, alive)
     key = ("replicas", alive, final is not None)
     node.visits += 1
@@ -348,11 +355,11 @@ def _compute_replicas(graph: Graph, node: Node, places: list[Any], why: str, fin
             donors = final.owned.donors if final is not None else ()
             program = node.programs[key] = replicas.way_of(graph, alive, finals, donors, tape_slots)
     if isinstance(program, replicas.Program):
-        _run_replicas(graph, program, places, final)
+        _run_replicas(graph, program, pendings, final)
         LAST.update(node=node, why=why, how="compiled", program=program, line=None, new=None)
     elif program:
         assert final is None, "commit_step has the step of one device begin a graph of its own"
-        waiting = fall_apart(graph, program, places)
+        waiting = fall_apart(graph, program, pendings)
         try:
             while waiting:
                 flush(waiting.pop(0), why)
@@ -361,20 +368,20 @@ def _compute_replicas(graph: Graph, node: Node, places: list[Any], why: str, fin
                 own.close(error)
             raise
     else:
-        _run_interpreted(graph, node, places, alive, tape_slots, final, False)
+        _run_interpreted(graph, node, pendings, alive, tape_slots, final, False)
         LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
 
 
-def _run_replicas(graph: Graph, program: replicas.Program, places: list[Any], final: Commit | None) -> None:
+def _run_replicas(graph: Graph, program: replicas.Program, pendings: list[Any], final: Commit | None) -> None:
     node, targets = graph.cursor, [] if final is None else final.targets
     first = node.size - len(node.outs)
-    slots = [*range(first, first + len(targets)), *[place.slot for place in places]]
+    slots = [*range(first, first + len(targets)), *[pending.slot for pending in pendings]]
     try:
         results = _take(graph, targets, node.outs if targets else ())
         with _uninterrupted(), keeping_64_bits(program.wide):
             values = program(graph)
             graph.closed = True
-            any(map(setattr, [*results, *places], repeat("value"), [values[s] for s in slots]))
+            any(map(setattr, [*results, *pendings], repeat("value"), [values[s] for s in slots]))
     finally:
         _give_back(graph)
 
@@ -385,7 +392,7 @@ def _structs(recycled: list[Any]) -> list[Any]:
 
 @contextmanager
 def telling_of_devices(graph: Graph) -> Generator[None]:
-    """Within, what JAX says of inputs that lie on different devices is said for people."""
+    """Within, translate JAX's errors about inputs on different devices into words for users."""
     try:
         yield
     except ValueError as error:
@@ -418,7 +425,10 @@ _TOGETHER = (
 def _other_program(
     graph: Graph, node: Node, alive: tuple[int, ...], donors: tuple[int, ...], final: Commit | None
 ) -> Program | None:
-    """Get a program that computes a little more than is alive: what a notebook or debugger holds must not recompile."""
+    """Return a cached program that also computes values nobody needs now, instead of compiling another one.
+
+    What a notebook or debugger happens to hold must not cause a compilation.
+    """
     wanted = set(alive)
     for (slots, given, ends), program in list(node.programs.items()):
         if (
@@ -434,7 +444,7 @@ def _other_program(
 
 
 def tape_slots_of(graph: Graph, alive: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the alive slots through which a later backward may still go."""
+    """Return the live slots through which a later backward may still pass."""
     path = graph.path()
     spent: set[int] = set()
     for node in path:
@@ -449,7 +459,7 @@ def tape_slots_of(graph: Graph, alive: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class _Site:
-    """A line of user code where programs are run: how many of them were compiled there and have not come again yet."""
+    """A line of user code where programs run: how many programs were compiled for it and have not come again yet."""
 
     __slots__ = ("waiting", "warned")
 
@@ -459,7 +469,10 @@ class _Site:
 
 
 def _interpret(node: Node, site: _Site, trains: bool) -> bool:
-    """Return whether a new trace runs operator by operator; one that trains, only where too many never came again."""
+    """Return whether a new trace runs operator by operator.
+
+    A trace that trains does so only if too many programs of its line never came again.
+    """
     if not node.has_backward and not trains:
         return node.visits == 1
     churns = site.waiting >= limits_of_churn["programs"]
@@ -484,14 +497,14 @@ def _build(
     if final is None:
         return Program(path, alive, tape_slots, diff, gathers=gathers)
     held = set(alive)
-    gradients = [s for s in final.owned.gradients if s in held]  # in the weights' order, in which the update takes them
+    gradients = [s for s in final.owned.gradients if s in held]  # in the order of the weights, as the update takes them
     packs = _groups([(s, _aval(graph, s)) for s in gradients])
     joins = _joins(graph, node, final)
     apart = set(chain(*packs))
     together = set(chain(*[join.outs for join in joins]))
     first = node.size - len(node.outs)
-    # JAX gives the buffers of donated arguments to outputs of their kind, first come, first served: a weight's has to
-    # go to that weight, or XLA saves what another layer still reads.
+    # JAX gives the buffers of donated arguments to outputs of their shape and dtype in order. A weight's buffer has to
+    # go to that weight, or XLA copies what another layer still reads.
     finals = [i for i in dict.fromkeys([*final.owned.order, *range(len(node.outs))]) if i not in together]
     outputs = (*[first + i for i in finals], *[s for s in alive if s not in apart])
     recycled = tuple([s for s in gradients if s not in apart and s in graph.recycled])
@@ -499,15 +512,15 @@ def _build(
 
 
 def _gathers(graph: Graph) -> dict[int, Any]:
-    """By leaf: how a parameter lies where it is used, if not as it is kept."""
+    """Return by leaf the sharding in which a parameter is used, if it is stored in another one."""
     found: dict[int, Any] = {}
     gathered_within = {v for n in graph.path() for v in getattr(n.op, "gathers", ())}
     for i, (leaf, source) in enumerate(zip(graph.leaves, graph.sources, strict=True)):
         if source in gathered_within:
             continue
         aval = aval_of(leaf) if getattr(source, "owner", "") else None
-        if aval is not None and aval.spread and (place := gathered(aval.sharding)) is not None:
-            found[i] = place
+        if aval is not None and aval.spread and (sharding := gathered(aval.sharding)) is not None:
+            found[i] = sharding
     return found
 
 
@@ -517,7 +530,7 @@ def _aval(graph: Graph, slot: int) -> Aval:
 
 
 def _groups(found: list[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
-    """Of pairs of something and its aval: what is small, of one dtype and on the default device."""
+    """Group small values of one dtype on the default device; `found` holds pairs of a key and its aval."""
     groups: dict[Any, list[Any]] = {}
     for each, aval in found:
         if packable(aval):
@@ -526,7 +539,7 @@ def _groups(found: list[tuple[Any, Any]]) -> list[tuple[Any, ...]]:
 
 
 def _joins(graph: Graph, node: Node, final: Commit) -> list[Join]:
-    """Return the leaves and outputs that are vectors."""
+    """Return the leaves and outputs that go through vectors."""
     joins: list[Join] = []
     if not _others_train(graph, {pair.leaf for pair in final.owned.replaced}):
         pairs = [(pair, aval_of(graph.leaves[pair.leaf])) for pair in final.owned.replaced]
@@ -545,21 +558,21 @@ def _joins(graph: Graph, node: Node, final: Commit) -> list[Join]:
 
 
 def _others_train(graph: Graph, own: set[int]) -> bool:
-    """Return whether small parameters take part that this step does not replace: theirs may want ours one by one."""
+    """Return whether small parameters take part that this step does not replace; their step may want single arrays."""
     return any(
         leaf not in own and getattr(source, "owner", "") and packable(aval_of(graph.leaves[leaf]))
         for leaf, source in enumerate(graph.sources)
     )
 
 
-def unpacked(graph: Graph, place: Pending) -> jax.Array:
-    """Return the value of a place in a closed graph, cut out of the packed vector that holds it."""
+def unpacked(graph: Graph, pending: Pending) -> jax.Array:
+    """Return a value of a closed graph, cut out of the packed vector that holds it."""
     packs = graph.packs
-    found = None if packs is None else packs.where.get(place.slot)
+    found = None if packs is None else packs.where.get(pending.slot)
     if packs is None or found is None or packs.vectors[found[0]].value is None:
         raise GraphError(LOST) from graph.error
-    place.value = packs.vectors[found[0]].array(found[1])
-    return place.value
+    pending.value = packs.vectors[found[0]].array(found[1])
+    return pending.value
 
 
 def _segment(graph: Graph, program: Program) -> Segment:
@@ -579,13 +592,13 @@ def _segment(graph: Graph, program: Program) -> Segment:
     )
 
 
-def _sinks(program: Program, places: list[Any], alive: tuple[int, ...]) -> list[Any]:
-    """Return where each output goes; that which nobody holds, nowhere."""
+def _sinks(program: Program, pendings: list[Any], alive: tuple[int, ...]) -> list[Any]:
+    """Return the receiver of each output: its pending value, or a sink if nobody holds it."""
     chosen = program.chosen.get(alive)
     if chosen is None:
         at = {slot: i for i, slot in enumerate(alive)}
         chosen = program.chosen[alive] = [at.get(slot) for slot in program.alive]
-    return [_Sink() if i is None else places[i] for i in chosen]
+    return [_Sink() if i is None else pendings[i] for i in chosen]
 
 
 def _run_program(
@@ -593,12 +606,12 @@ def _run_program(
     program: Program,
     args: list[Any],
     replaced: list[Vector],
-    places: list[Any],
+    pendings: list[Any],
     alive: tuple[int, ...],
     final: Commit | None,
 ) -> None:
-    """Run a program, by XLA or by NumPy, and put its results where they belong."""
-    sinks = places if program.alive == alive else _sinks(program, places, alive)
+    """Run a program with XLA or NumPy, and write its results to their pending values and targets."""
+    sinks = pendings if program.alive == alive else _sinks(program, pendings, alive)
     if program.gradient_layouts:
         vectors = list(map(Vector, program.gradient_layouts))
         graph.packs = Packs(program.packed, vectors)
@@ -613,7 +626,7 @@ def _run_program(
     if final is None:
         _call(graph, program, args, sinks + saved, [])
         return
-    handles, values = ([], []) if all(map(_is_placed, replaced)) else _new_places(program, replaced, final)
+    handles, values = ([], []) if all(map(_is_placed, replaced)) else _new_packed(program, replaced, final)
     count = len(program.finals)
     holders = [*program.finals_of(final.targets), *replaced]
     try:
@@ -632,7 +645,7 @@ def _run_program(
 
 
 def _call(graph: Graph, program: Program, args: list[Any], sinks: list[Any], values: list[Any]) -> None:
-    """Call a program and put its outputs into `sinks`, and `values` into the last of these."""
+    """Call a program and write its outputs to `sinks`, and `values` to the last of these."""
     counters.dispatches += 1
     program.runs += 1
     if program.by_host is not None:
@@ -644,7 +657,7 @@ def _call(graph: Graph, program: Program, args: list[Any], sinks: list[Any], val
         watch(program, args)
     graph.closed = True
     # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
-    # donated buffers, and the places getting the new ones. `any` goes through all, for setattr returns None.
+    # donated buffers, and the assignment of the new ones. `any` visits all, because setattr returns None.
     results = chain.from_iterable(starmap(program.call, (args,)))
     assigned = map(setattr, sinks, repeat("value"), chain(results, values))
     pauses = collects_in_calls()
@@ -667,32 +680,32 @@ def _call(graph: Graph, program: Program, args: list[Any], sinks: list[Any], val
     if program.runs == 2 or program.on_fakes:
         _has_run(program, sinks)
     if program.folded:
-        _place_again(program, sinks)
+        _reshard(program, sinks)
     elif program.out_avals is not None:
         _set_avals(program.out_avals, sinks)
 
 
 def _has_run(program: Program, sinks: list[Any]) -> None:
-    """Do what is due after the second run, and after each on several devices of one CPU."""
+    """Do what is due after the second run, and after each run on several devices of one CPU."""
     if program.runs == 2 and program.site is not None:
         program.site.waiting -= 1
     if program.on_fakes and program.runs % _UNDER_WAY == 0:
         jax.block_until_ready([value for sink in sinks if isinstance(value := sink.value, jax.Array)])
 
 
-def _new_places(program: Program, replaced: list[Vector], final: Commit) -> tuple[list[Handle], list[Packed]]:
-    """Return the handles that get a place in a vector which they are not in yet, and that place."""
+def _new_packed(program: Program, replaced: list[Vector], final: Commit) -> tuple[list[Handle], list[Packed]]:
+    """Return the handles that move into a vector with this step, and the packed values for them."""
     handles: list[Handle] = []
     values: list[Packed] = []
     for join, vector in zip(program.replacing, replaced, strict=True):
         if not vector.placed:
             handles += join.targets(final.targets)
-            values += vector.places()
+            values += vector.packed()
     return handles, values
 
 
 def _copy(held: list[int], graph: Graph, program: Program, args: list[Any]) -> None:
-    """Copy the arguments that are to be donated, but are held by somebody else as well."""
+    """Copy those donated arguments that somebody else holds as well."""
     leaves, singles = graph.leaves, len(program.single)
     for i in held:
         with keeping_64_bits(program.wide):
@@ -703,42 +716,45 @@ def _copy(held: list[int], graph: Graph, program: Program, args: list[Any]) -> N
 
 
 def _recycled(graph: Graph, program: Program) -> list[Any]:
-    """Buffers for the large gradients: those of the ones that they replace, where nobody else holds them."""
+    """Return buffers for the large gradients: those of the gradients that they replace, if nobody else holds them."""
     found: list[Any] = []
     for slot, aval in program.recycled:
         old = graph.recycled.pop(slot, None)
         if type(old) is Pending and is_alone(old):
             old = old.value
         if not isinstance(old, jax.Array) or not is_alone(old) or aval_of(old) is not aval:
-            old = on_device(np.zeros(aval.shape, aval.dtype), aval.sharding)  # compiles nothing, as jnp.zeros would
+            old = on_device(np.zeros(aval.shape, aval.dtype), aval.sharding)  # jnp.zeros would compile a program
         found.append(old)
     return found
 
 
 def _changed_avals(program: Program, sinks: list[Any]) -> list[Any] | None:
-    """Return the outputs' true avals where XLA placed one elsewhere than recorded (several devices); None usually."""
+    """Return the true avals of outputs that XLA placed otherwise than recorded; None if there are none.
+
+    There are some only on several devices.
+    """
     true = [aval_of(s.value) for s in sinks[: len(program.outputs)]]
     recorded = [program.plan.aval(s) for s in program.outputs]
     return None if all(a is b for a, b in zip(true, recorded, strict=True)) else true
 
 
 def _set_avals(avals: list[Any], sinks: list[Any]) -> None:
-    """Tell handles where XLA has placed their values, where it was not known before."""
+    """Set the avals of handles whose sharding XLA has chosen."""
     for sink, aval in zip(sinks, avals, strict=False):
         sink.aval = aval
 
 
-def _place_again(program: Program, sinks: list[Any]) -> None:
-    """Put results on the folded devices that they were recorded on, where JAX did not (see `gluonx.device`)."""
+def _reshard(program: Program, sinks: list[Any]) -> None:
+    """Move results to the folded devices that they were recorded on, if JAX put them elsewhere. See `gluonx.device`."""
     for sink, slot in zip(sinks, program.outputs, strict=False):
-        place = program.plan.aval(slot).sharding or default_place()
-        if sink.value.sharding != place:
-            sink.value = on_device(sink.value, place)
+        sharding = program.plan.aval(slot).sharding or default_sharding()
+        if sink.value.sharding != sharding:
+            sink.value = on_device(sink.value, sharding)
 
 
 @contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Keep signals' handlers waiting while Python code stands between a donation and its results: a first run."""
+    """Delay signal handlers while Python code runs between a donation and its results, as in a first run."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -754,7 +770,7 @@ def _uninterrupted() -> Generator[None]:
             if callable(handler):
                 before[number] = handler
                 signal.signal(number, wait)
-    except ValueError:  # no main interpreter
+    except ValueError:  # raised outside of the main interpreter
         pass
     try:
         yield
@@ -768,7 +784,7 @@ def _uninterrupted() -> Generator[None]:
 def _run_interpreted(
     graph: Graph,
     node: Node,
-    places: list[Any],
+    pendings: list[Any],
     alive: tuple[int, ...],
     tape_slots: tuple[int, ...],
     final: Commit | None,
@@ -781,7 +797,7 @@ def _run_interpreted(
     plan = Plan(path, (*slots, *repeats.values_of(chained)))
     try:
         results = _take(graph, targets, node.outs if targets else ())
-        # Sums of gradients want to know of 64 bits; operators see to themselves.
+        # Sums of gradients need JAX's x64 switch set here; operators set it themselves.
         quiet = one_blas_thread() if pieces and host.is_on() else nullcontext()
         with keeping_64_bits(node.wide), telling_of_devices(graph), quiet:
             values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
@@ -794,13 +810,13 @@ def _run_interpreted(
             node.programs.setdefault(("tape", alive, None), program)
             graph.segment = _segment(graph, program)
             graph.segment.replay_only()
-        any(map(setattr, [*results, *places], repeat("value"), [values[s] for s in slots]))
+        any(map(setattr, [*results, *pendings], repeat("value"), [values[s] for s in slots]))
     finally:
         _give_back(graph)
 
 
 def _novelty(node: Node) -> Node | None:
-    """Return the first node of this path that was new: the place where the trace left what was known."""
+    """Return the first node of this path that was new: the point where the trace left the known paths."""
     first = None
     current = node
     while current.parent is not None:

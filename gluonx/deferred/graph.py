@@ -1,21 +1,23 @@
-"""The pending graph: what has been asked for and not yet computed, as a walk down a trie.
+"""The pending graph: the operators that were recorded and not computed yet, as a path down the trie.
 
-A graph belongs to the thread that records into it and serves once: when it is flushed it closes, and the thread
-starts a new one. Recording is :meth:`Graph.record`: turn each input into a place, look the tuple (operator, taped,
-places) up among the children of the trie node where the graph stands, step there, and hand out handles on the new
-places. Only when there is no such child does anything slow happen (:mod:`gluonx.deferred.growth`): output shapes are
-computed, errors are found, the user's line is noted.
+A graph belongs to the thread that records into it and is used once: when it is flushed it closes, and the thread starts
+a new one. :meth:`Graph.record` turns each input into an input reference, looks up the tuple (operator, taped, input
+references) among the children of the current trie node, steps to that child, and returns handles on new pending values.
+Only if there is no such child does the slow path run (:mod:`gluonx.deferred.growth`): it infers output shapes, finds
+errors, and notes the user's line.
 
 Invariants:
 
-- ``cursor`` is the one commit point. Lists that run ahead of it (an interrupt came in between) are cut back to it.
+- ``cursor`` is the only commit point. Lists that are longer than it says, because an interrupt came in between, are cut
+  back to it.
 - A leaf is one (array or packed array, source) pair, in order of first use; two variables on one buffer are two leaves.
-- ``refs`` are weak: what users no longer hold is not computed for them.
-- ``journal`` holds the values of handles that were rebound to places of this graph, so that a failure puts them back.
+- ``refs`` are weak references: a value that no user holds any more is not computed for its own sake.
+- ``journal`` holds the former values of handles that now refer to values of this graph, so that a failure can restore
+  them.
 - ``inside`` is set while code records into the graph or computes it, and only by code that holds ``lock``. The lock
-  makes other threads wait. Code that interrupts on the same thread (a signal handler, a finalizer, a debugger) gets
-  the lock, finds ``inside`` set and leaves the graph alone: what it records goes to a graph of its own
-  (``inner``), and what it reads is computed apart (:meth:`Graph.value_apart`).
+  makes other threads wait. Code that interrupts on the same thread (a signal handler, a finalizer, a debugger) gets the
+  lock, finds ``inside`` set and leaves the graph alone: what it records goes to a graph of its own (``inner``), and
+  what it reads is computed separately (:meth:`Graph.value_apart`).
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from gluonx.deferred.core import (
     intern_aval,
     new_handle,
     new_pending,
-    new_places,
+    new_pendings,
     scalar_slot,
 )
 
@@ -56,19 +58,24 @@ __all__ = ["Blocked", "Graph", "TracerMet", "at_one_moment", "current_graph", "r
 _PLAIN_NUMBERS = (float, int)
 _NOTHING: Any = ()
 _value_of = attrgetter("value")
-_Lock = type(threading.RLock())  # what that function of Python makes, once a step
+_Lock = type(
+    threading.RLock()
+)  # the class that threading.RLock() returns; calling it directly saves a Python call in each step
 
 
 class TracerMet(Exception):
-    """An input turned out to be a tracer of somebody's ``jax.jit``: compute it there and then."""
+    """Raised where an input is a tracer of a user's ``jax.jit``: the operator is then computed at once."""
 
 
 class Blocked(Exception):
-    """An input must be computed before it can be recorded here (another thread's, or a variable still pending)."""
+    """Raised where an input must be computed before it can be recorded here.
+
+    It belongs to another thread's graph, or is a variable that is still pending.
+    """
 
 
 class Graph:
-    """One pending graph. See the module's text."""
+    """One pending graph; see the module's docstring."""
 
     __slots__ = (
         "__weakref__",
@@ -100,24 +107,28 @@ class Graph:
 
     def __init__(self, nested: bool = False) -> None:
         self.lock = _Lock()
-        self.nested = nested  # whether it belongs to code that interrupts work on another graph
+        self.nested = nested  # whether it belongs to code that interrupted work on another graph
         self.cursor: Node = ROOT
         self.closed = False
         self.inside = False
         self.inner: Graph | None = None
-        self.taken: flushing.Taken | None = None  # while a step is computed: what it has taken out of handles
+        self.taken: flushing.Taken | None = (
+            None  # while a step is computed: the values that it has taken out of handles
+        )
         self.backward_pending = False
         self.error: BaseException | None = None
         self.segment: Any = None
         self.packs: Packs | None = None
-        self.recycled: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the one that it replaces
+        self.recycled: dict[int, Any] = {}  # by slot of a large gradient: the buffer of the gradient that it replaces
         self.marks: dict[int, list[Any]] = {}  # by slot: the Variables of a recorded value that has attach_grad()
-        self.borders: list[ref[Any]] = []  # the CustomSegments whose gradient goes on in this graph
+        self.borders: list[ref[Any]] = []  # the CustomSegments whose gradients continue in this graph
         self.leaves: list[Any] = []
         self.sources: list[Any] = []
-        self.leaf_index: dict[Any, int] = {}  # by Variable, or Out; by its id, of an array that is no end of a gradient
+        self.leaf_index: dict[
+            Any, int
+        ] = {}  # leaf numbers by Variable or Out; for an array that gradients do not reach, by its id
         self.refs: list[ref[Pending]] = []
-        self.required: list[tuple[Pending, str]] = []  # booleans that must hold, and what to say if one does not
+        self.required: list[tuple[Pending, str]] = []  # booleans that must be true, each with its error message
         self.floats: list[float] = []
         self.ints: list[int] = []
         self.journal: list[Rebound] = []
@@ -127,7 +138,10 @@ class Graph:
     # -- recording -------------------------------------------------------------------------------------------------
 
     def step_to(self, op: Recorded, args: Sequence[Any], taped: bool) -> Node:  # noqa: C901 - one pass, at each operator
-        """Turn `args` into places and find the child node; the caller commits by setting ``cursor``."""
+        """Turn `args` into input references and find or make the child node.
+
+        The caller commits by setting ``cursor``.
+        """
         node = self.cursor
         leaves, sources, index = self.leaves, self.sources, self.leaf_index
         n = len(leaves)
@@ -179,18 +193,18 @@ class Graph:
         return child
 
     def advance(self, node: Node, child: Node) -> list[Pending]:
-        """Step to `child` and return its places."""
-        places = new_places(self, node.size, child.outs)
-        self.refs.extend(map(ref, places))
+        """Step to `child` and return its pending values."""
+        pendings = new_pendings(self, node.size, child.outs)
+        self.refs.extend(map(ref, pendings))
         self.cursor = child
-        return places
+        return pendings
 
     def commit(self, node: Node, child: Node) -> tuple[Any, ...]:
         """Step to `child` and return handles on all its outputs."""
         return tuple([new_handle(p, p.aval) for p in self.advance(node, child)])
 
     def rollback(self) -> None:
-        """Cut everything back to the cursor; there is nothing in a graph that was closed."""
+        """Cut all lists back to the cursor; a graph that was closed is emptied."""
         if self.closed:
             return
         node = self.cursor
@@ -200,7 +214,7 @@ class Graph:
             self.leaf_index = {k: i for k, i in self.leaf_index.items() if i < node.n_leaves}
 
     def _ready(self, handle: Handle, op: Recorded, args: Args) -> Aval:
-        """Return the aval of a leaf that has none cached: a fresh array, a placeholder to fill, or a tracer."""
+        """Return the aval of a leaf without a cached one: a new array, a placeholder to fill, or a tracer."""
         value = handle.value
         if type(value) is Pending:  # a step in another thread has just taken it
             raise Blocked
@@ -277,8 +291,8 @@ class Graph:
         """Return whether gradients flow into leaf `leaf`."""
         return self.sources[leaf] is not None
 
-    def place(self, slot: int) -> Pending:
-        """Return the place of value `slot`: the one that somebody holds, else a new one."""
+    def pending(self, slot: int) -> Pending:
+        """Return the pending value of a slot: the one that somebody holds, else a new one."""
         found = self.refs[slot]()
         if found is None:
             self.path()
@@ -287,46 +301,49 @@ class Graph:
             self.refs[slot] = ref(found)
         return found
 
-    def places(self) -> list[Pending]:
-        """Return the places that somebody still holds."""
+    def pendings(self) -> list[Pending]:
+        """Return the pending values that somebody still holds."""
         return list(filter(None, map(call, self.refs)))
 
     # -- code that interrupts work on the graph ------------------------------------------------------------------------
 
     def is_ours(self) -> bool:
-        """Return whether this thread is inside the graph, so that the caller interrupts it; wait for another thread."""
+        """Return whether this thread is working on the graph already, so that the caller interrupts that work.
+
+        If another thread works on it, wait for that thread.
+        """
         if not self.inside:
             return False
         with self.lock:
             return self.inside
 
-    def value_apart(self, place: Pending) -> Any:
-        """Return the value of a place as of now, for code that interrupts this thread's work on the graph.
+    def value_apart(self, pending: Pending) -> Any:
+        """Return the current value of `pending` to code that interrupts this thread's work on the graph.
 
-        It is computed from the graph's leaves, and nothing keeps it: graph, place and handles stay as they are.
+        It is computed from the graph's leaves and not stored: graph, pending values and handles stay as they are.
 
         Raises
         ------
         GraphError
-            In the moment in which a program has taken the buffers that it replaces and not given its results yet.
+            While a program has already taken the buffers that it replaces, but has not returned its results yet.
         """
-        return flushing.value_apart(self, place)
+        return flushing.value_apart(self, pending)
 
     # -- ending ----------------------------------------------------------------------------------------------------
 
     def close(self, error: BaseException | None = None) -> None:
-        """End this graph; with `error`, handles rebound in it get their old values back."""
+        """End this graph; with `error`, handles that refer to its values get their former values back."""
         self.closed = True
         self.error = error
         if error is not None:
             self.restore()
-        # Nothing is recorded into it any more: what is tried is an error, for all closed graphs share these.
+        # Nothing can be recorded any more; all closed graphs share these immutable objects, so that trying raises.
         self.leaves = self.sources = self.refs = self.required = self.floats = self.ints = self.borders = _NOTHING
         self.journal = _NOTHING
         self.leaf_index, self.recycled, self.marks = {}, {}, {}
 
     def restore(self, scope: object = None) -> None:
-        """Put back handles that were rebound to values of this graph which are not there (in `scope`, if given)."""
+        """Restore handles that refer to values of this graph which were not computed (those of `scope`, if given)."""
         kept: list[Rebound] = []
         for entry in reversed(self.journal):
             handle, value, aval, tape, owner = entry
@@ -338,10 +355,10 @@ class Graph:
                 handle.value, handle.aval, handle.tape = value, aval, tape
         self.journal = kept[::-1]
 
-    def has_packed(self, place: Pending) -> bool:
-        """Return whether the value of a place is in a packed vector."""
+    def has_packed(self, pending: Pending) -> bool:
+        """Return whether the value is in a packed vector."""
         packs = self.packs
-        found = None if packs is None else packs.where.get(place.slot)
+        found = None if packs is None else packs.where.get(pending.slot)
         return packs is not None and found is not None and packs.vectors[found[0]].value is not None
 
 
@@ -354,7 +371,10 @@ _local = _Local()
 
 
 def thread_graph() -> Graph:
-    """Return the graph that this thread may record into, open: an inner one for code that interrupts the outer one."""
+    """Return the open graph that this thread may record into.
+
+    For code that interrupts work on one graph that is an inner graph.
+    """
     graph = _local.graph
     if graph.inside and graph.is_ours():
         while graph.inside:
@@ -372,7 +392,7 @@ current_graph = thread_graph
 
 
 def drop_closed() -> None:
-    """Release this thread's graph where it has been computed, and the residuals it may hold."""
+    """Release this thread's graph if it has been computed, with the residuals that it may hold."""
     if _local.graph.closed and not _local.graph.inside:
         _local.graph = Graph()
 
@@ -389,7 +409,7 @@ def leave_graph() -> None:
 
 
 def record(op: Operator, args: Args, taped: bool) -> Any:
-    """Append `op` on `args` to this thread's graph; return one handle, a tuple where the operator gives a tuple."""
+    """Append `op` on `args` to this thread's graph; return one handle, or a tuple if the operator returns a tuple."""
     while True:
         graph = _local.graph
         if graph.closed or graph.inside:
@@ -425,21 +445,25 @@ def record(op: Operator, args: Args, taped: bool) -> Any:
 
 
 def _stop_before_views(args: Args) -> None:
-    """Raise Blocked if one of these is a view of what has changed: to ask for its dtype would record its renewal."""
+    """Raise Blocked if an input is a view whose base has changed.
+
+    Asking for its dtype would record its renewal.
+    """
     for a in args:
         if isinstance(a, Handle) and a.derived and not a.is_current():
             raise Blocked
 
 
 def unblock(args: Args, graph: Graph) -> Args:
-    """Compute the inputs that could not be recorded in `graph`; return what goes in instead of `args`.
+    """Compute the inputs that could not be recorded in `graph`; return the inputs to use instead of `args`.
 
-    That is `args`, but for values of a graph that the caller interrupts: these are computed apart, and are constants.
+    They are `args`, except for values of a graph that the caller interrupts: these are computed separately and become
+    constants.
     """
     found = args
     for i, a in enumerate(args):
         if isinstance(a, Handle):
-            value = a.value  # renews a view
+            value = a.value  # brings a view up to date
             if type(value) is Pending and (value.graph is not graph or a.variable is not None):
                 array = settle(a, "an input of another thread or a variable's pending value")
                 if a.value is value:
@@ -451,10 +475,10 @@ _AGAIN: Any = object()
 
 
 def settle(handle: Handle, why: str = "a value was read") -> Any:
-    """Return the ``jax.Array`` (or tracer) of a handle, computing what is pending.
+    """Return the ``jax.Array`` (or tracer) of a handle, computing it if it is pending.
 
-    The handle takes the array up, unless it was rebound meanwhile by another thread, or its graph is being worked on
-    below the caller (:meth:`Graph.value_apart`).
+    The handle then holds the array, unless another thread has written to the handle meanwhile, or the caller interrupts
+    work on its graph (:meth:`Graph.value_apart`).
     """
     while (found := _settled(handle, why)) is _AGAIN:
         pass
@@ -462,7 +486,7 @@ def settle(handle: Handle, why: str = "a value was read") -> Any:
 
 
 def _settled(handle: Handle, why: str) -> Any:
-    """Return what :func:`settle` does, or that it is to look again, since the handle was rebound meanwhile."""
+    """Return what :func:`settle` returns, or a mark that the handle was rebound meanwhile and must be read again."""
     value = handle.value
     if type(value) is Pending:
         array = value.value
@@ -470,13 +494,13 @@ def _settled(handle: Handle, why: str) -> Any:
         if array is None:
             if graph.inside and graph.is_ours():
                 return graph.value_apart(value)
-            # Under somebody's jax.jit the program runs now all the same, and its results are no part of that trace.
-            # (`ensure_compile_time_eval` would also run what is constant in the program, compiled one by one.)
+            # Under a user's jax.jit the program still runs now, and its results are not part of that trace.
+            # (`ensure_compile_time_eval` would compile and run the program's constant operations one by one.)
             with eval_context():
                 if not graph.closed:
                     flushing.flush(graph, why)
                     drop_closed()
-                    graph = value.graph  # that of its device, where the graph was one of several
+                    graph = value.graph  # the graph of its device, if this graph was split by devices
                 with graph.lock:  # another thread may be about to put the value here
                     array = value.value
                     if array is None:
@@ -499,11 +523,11 @@ def _settled(handle: Handle, why: str) -> Any:
 
 
 def at_one_moment(handles: Sequence[Handle]) -> list[Handle]:
-    """Return handles on what `handles` held at one moment: between two steps, whichever threads are training.
+    """Return handles on what `handles` held at one moment between two steps, whatever other threads are training.
 
-    A step takes all that it replaces out of handles in one operation of C code (:data:`flushing.Taken`), and puts its
-    results into places, so what is read in one operation is of one step. Small arrays are read through their vectors;
-    both are read again until nothing has changed in between, and, where a step is under way, it has taken all of them.
+    A step takes all that it replaces out of handles in one C call (:data:`flushing.Taken`) and writes its results to
+    pending values, so what is read in one C call belongs to one step. Small arrays are read through their vectors. Both
+    are read again until nothing has changed in between, and a step that is under way has taken all of them.
     """
     while True:
         values = list(map(_value_of, handles))
@@ -514,7 +538,7 @@ def at_one_moment(handles: Sequence[Handle]) -> list[Handle]:
         under_way = {v.graph for v in (*values, *joined) if type(v) is Pending and v.value is None and v.graph.taken}
         if all([type(v) is Pending and v.graph in under_way for v in joined] if under_way else ()):
             break
-        if all(graph.is_ours() for graph in under_way):  # which waits for those of other threads
+        if all(graph.is_ours() for graph in under_way):  # is_ours() waits for the graphs of other threads
             break
     arrays = {id(v): v.arrays(now) for v, now in zip(vectors, joined, strict=True)}
     found: list[Handle] = []
@@ -526,6 +550,6 @@ def at_one_moment(handles: Sequence[Handle]) -> list[Handle]:
 
 
 def source_of(handle: Handle) -> Any:
-    """Return the target of gradients of this (settled) handle: an ``Out``, a Variable, or None."""
+    """Return where the gradient of this (computed) handle goes: an ``Out``, a Variable, or None."""
     tape = handle.tape
     return handle.variable if tape is None or tape.freed else tape

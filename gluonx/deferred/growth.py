@@ -1,8 +1,8 @@
-"""The slow half of recording: what happens the first time that an operator is met at a point of the trie.
+"""The slow half of recording: what happens when a program first reaches an operator at a point of the trie.
 
 Shapes are inferred with ``jax.eval_shape``, so a wrong shape raises here, at the line that wrote it, with the block's
-path and all shapes. Placeholders are filled, scalars get their dtype, and it is worked out through which inputs
-gradients flow.
+path and all shapes. Placeholders are filled, scalars get their dtype, and the inputs through which gradients flow are
+determined.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _Taped = type(Aval((), np.dtype(np.float32), None).taped)
 def typed(scalar: Number, args: Args, op: Recorded) -> Any:
     """Return a Python or NumPy scalar in the dtype that it takes beside the arrays of `args`, as an input of `op`."""
     dtype = scalar_dtype(scalar, args, op)
-    if isinstance(scalar, float) and not -6e4 < scalar < 6e4:  # it may be beyond what the dtype holds
+    if isinstance(scalar, float) and not -6e4 < scalar < 6e4:  # it may be too large for the dtype
         with telling():
             return dtype.type(scalar)
     return dtype.type(scalar)
@@ -62,9 +62,10 @@ def typed(scalar: Number, args: Args, op: Recorded) -> Any:
 def scalar_dtype(scalar: Number, args: Args, op: Recorded) -> np.dtype:
     """Return the dtype that a Python or NumPy scalar takes beside the arrays of `args`, as inputs of `op`.
 
-    An inexact array makes it that array's dtype. An integer array keeps integers in its own dtype and takes floats as
-    float32, the default dtype (MXNet 2 takes them as float64, and so does a program for it: `widen_floats`). What an
-    operator that was asked for a 64-bit type takes is rounded to no other one first.
+    Beside a floating-point array it takes that array's dtype. Beside an integer array an integer takes the array's
+    dtype, and a float takes float32, the default dtype (in MXNet 2 it takes float64, and so it does after
+    `widen_floats`). The inputs of an operator for which a 64-bit type was asked are not rounded to a smaller type
+    first.
     """
     if type(scalar) is Index:
         return _INT32 if -(2**31) <= scalar < 2**31 else _INT64
@@ -98,7 +99,7 @@ def scalar_dtype(scalar: Number, args: Args, op: Recorded) -> np.dtype:
 
 
 class _Floats:
-    """The switch for float64 as the type of a Python float beside integers."""
+    """The switch that makes float64 the type of a Python float beside integers."""
 
     wide = False
 
@@ -113,7 +114,7 @@ def _is_arithmetic(op: Recorded) -> bool:
 
 
 def _check_room(number: int, dtype: np.dtype) -> None:
-    """Raise for integers that an array's dtype does not have, which a compiled program would wrap round."""
+    """Raise for integers that do not fit into an array's dtype; a compiled program would wrap them round."""
     limits = np.iinfo(dtype)
     if not limits.min <= number <= limits.max:
         raise OverflowError(
@@ -123,7 +124,7 @@ def _check_room(number: int, dtype: np.dtype) -> None:
 
 
 def _is_key(value: Any) -> bool:
-    """Return whether this looks like the words of a random key, which no number beside it is to be cast to."""
+    """Return whether this looks like the words of a random key; numbers are not cast to its dtype."""
     return getattr(value, "shape", None) == (2,) and dtype_of(value) == np.uint32
 
 
@@ -134,9 +135,9 @@ def check_numeric(array: np.ndarray) -> None:
 
 
 def operand(array: np.ndarray, args: Args, op: Recorded | None = None, dtypes: Sequence[np.dtype] = ()) -> np.ndarray:
-    """Get the operand of `op` that a NumPy array among `args` is, in its dtype.
+    """Return the NumPy array `array`, an element of `args`, in the dtype that `op` takes it in.
 
-    The same object where it has that already.
+    It is the same object if it has that dtype already.
 
     Raises
     ------
@@ -161,7 +162,7 @@ def dtype_of(value: Handle | Shaped) -> np.dtype:
 
 
 def input_avals(args: Args, key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the avals behind the places of a trie key, taped twins made plain."""
+    """Return the avals of the input references in a trie key; for a taped variant, the plain aval."""
     avals: list[Any] = []
     for a, part in zip(args, key, strict=True):
         if isinstance(a, Handle):
@@ -201,7 +202,7 @@ def grow(graph: Graph, node: Node, key: tuple[Any, ...], op: Recorded, args: Arg
 
 
 def attach(graph: Graph, node: Node, key: tuple[Any, ...], child: Node) -> Node:
-    """Note where the user is and hang `child` into the trie."""
+    """Note the user's line and insert `child` into the trie."""
     child.used = program_cache.Cache.now
     child.line = source_location.user_line()
     child.where = source_location.block_path()
@@ -211,7 +212,7 @@ def attach(graph: Graph, node: Node, key: tuple[Any, ...], child: Node) -> Node:
 
 
 def number(graph: Graph, node: Node, child: Node, key: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[bool]]:
-    """Resolve a key into numbered places; also tell which of them gradients flow into."""
+    """Resolve a trie key into numbered input references, and find which of them gradients flow into."""
     parts: list[Any] = []
     lives: list[bool] = []
     for part in key:
@@ -247,7 +248,7 @@ def ids_of(sharding: Any) -> tuple[int, ...]:
 
 
 def check_committed(op: Recorded, args: Args, values: Sequence[Any]) -> None:
-    """Raise where arrays that were put on single devices by name meet on different ones, or one of a mesh."""
+    """Raise if arrays that were put on single devices explicitly meet on different devices, or meet one on a mesh."""
     found: dict[Any, str] = {}
     spread = False
     for a, value in zip(args, values, strict=True):
@@ -277,9 +278,9 @@ def check_devices(op: Recorded, args: Args, avals: tuple[Any, ...]) -> None:
             if owner and not any(isinstance(b, Aval) and b.spread for b in avals):
                 found.setdefault("default", f"parameter '{owner}' on {device_of(jax.local_devices()[0])}")
         elif aval.spread:
-            place = ids_of(aval.sharding)
-            order = "" if list(place) == sorted(place) else f" in the order {', '.join(map(str, place))}"
-            found.setdefault(place, f"{_named(owner)} on a mesh of {len(place)} devices{order}")
+            ids = ids_of(aval.sharding)
+            order = "" if list(ids) == sorted(ids) else f" in the order {', '.join(map(str, ids))}"
+            found.setdefault(ids, f"{_named(owner)} on a mesh of {len(ids)} devices{order}")
         else:
             device = place_device(aval.sharding)
             found.setdefault(device, f"{_named(owner)} on {device}")
@@ -287,7 +288,7 @@ def check_devices(op: Recorded, args: Args, avals: tuple[Any, ...]) -> None:
 
 
 def _refuse_several(op: Recorded, found: dict[Any, str], advice: str) -> None:
-    """Raise DeviceError for inputs on more than one place; `found` names what is at each."""
+    """Raise DeviceError for inputs on several devices; `found` says which inputs are on each."""
     if len(found) > 1:
         block = source_location.block_path()
         raise DeviceError(
@@ -322,14 +323,14 @@ _PLAIN = [
 
 
 def _plain(told: str) -> str:
-    """Translate what JAX says of an operator's inputs to the words of arrays."""
+    """Translate JAX's words for an operator's inputs into words about arrays."""
     for pattern, words in _PLAIN:
         told = re.sub(pattern, words, told)
     return told.strip()
 
 
 def fill(handle: Handle, op: Recorded, args: Args) -> None:
-    """Give a handle that holds a placeholder its array; `op` and its other inputs tell an unknown shape."""
+    """Give a handle that holds a placeholder its array; `op` and its other inputs determine an unknown shape."""
     placeholder = handle.value
     resolve = getattr(placeholder, "resolve", None)
     if resolve is not None:

@@ -1,25 +1,25 @@
-"""Operators that run on the host: NumPy is the interpreter, XLA the compiler.
+"""Operators that run on the host: NumPy interprets, XLA compiles.
 
-To compile an operator for shapes that it has not seen takes XLA 10 to 1,000 ms; NumPy computes it in microseconds where
-the arrays are small. So on a CPU an operator that is not recorded runs by NumPy
+Compiling an operator for new shapes takes XLA 10 to 1,000 ms; for small arrays NumPy computes it in microseconds. So on
+a CPU, NumPy runs an operator that is not recorded
 
-- always, where the work is small (``limits["small"]`` elements): a call of a compiled program costs as much as NumPy;
-- else until it has spent on these shapes about as long as a compilation would have taken
-  (:mod:`gluonx.deferred.policy`). From then on it is compiled, as is at once what is larger still. What was spent is
-  counted in elements and not by a clock, so that the same program runs the same way each time. Draws go by their size
-  alone.
+- always, if the work is small (``limits["small"]`` elements): calling a compiled program would cost as much;
+- else until the time spent on these shapes is about what a compilation would have taken
+  (:mod:`gluonx.deferred.policy`). From then on a compiled program runs it. A still larger operator is compiled at once.
+  The time spent is estimated from the number of elements and not measured, so that the same program runs the same way
+  each time. For random draws only the size decides.
 
-How NumPy computes it: by a form of its own (:mod:`gluonx.ops.host.forms`), or else by interpreting the operator's jaxpr
-(:mod:`gluonx.ops.host.jaxprs`), which is the same function with every dtype said. What neither can do is compiled.
-A whole program of recorded operators, a training step say, runs the same way the first times (:class:`Whole`).
-Random operators are jaxprs too, and draw the bits that they draw under XLA.
+NumPy computes an operator by a NumPy kernel (:mod:`gluonx.ops.host.kernels`), or else by interpreting the operator's
+jaxpr (:mod:`gluonx.ops.host.jaxprs`), which is the same function with every dtype explicit. What neither can do is
+compiled. A whole program of recorded operators, such as a training step, runs on the host for its first runs too
+(:class:`Whole`). Random operators are jaxprs as well, and draw the same bits as under XLA.
 
-Values are :class:`~gluonx.deferred.core.HostArray` then. Invariants: nobody writes to one, none shares memory with an
-array that a user or a ``jax.Array`` has (a buffer may be donated while a view of it lives), and an operator that fails
-on the host runs again the usual way, which tells the error.
+The results are :class:`~gluonx.deferred.core.HostArray`. Invariants: nobody writes to one; none shares memory with an
+array that a user or a ``jax.Array`` has, because a buffer may be donated while a view of it lives; and an operator that
+fails on the host runs again in the usual way, which raises the proper error.
 
 ``GLUONX_HOST=0``, or :func:`gluonx.engine.host`, switches all of this off. In a forked child of a process that has
-computed it is always on, whatever the work, for there is nothing else (:mod:`gluonx.common.forked`).
+computed it is always on, whatever the work, because XLA cannot be used there (:mod:`gluonx.common.forked`).
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, numpy_is_first
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
-from gluonx.ops.host import forms, layers
-from gluonx.ops.host.pullbacks import pullback_form
+from gluonx.ops.host import kernels, layers
+from gluonx.ops.host.pullbacks import pullback_kernel
 
 if TYPE_CHECKING:
     from gluonx.ops.host.jaxprs import HostProgram
@@ -85,7 +85,7 @@ __all__ = [
     "whole",
 ]
 
-del layers  # imported for the forms that it enters
+del layers  # imported for the NumPy kernels that it registers
 
 REFUSED: Any = object()
 limits = {
@@ -95,14 +95,14 @@ limits = {
 
 
 class Switch:
-    """Switch of the host tier; `near` tells if the default device is a CPU (None: not looked yet)."""
+    """The switch of the host tier; `near` says whether the default device is a CPU (None: not looked up yet)."""
 
     on = os.environ.get("GLUONX_HOST", "") != "0"
     near: bool | None = None
 
 
 def is_on() -> bool:
-    """Return whether operators may run on the host: it is switched on, and values there are where they are to be."""
+    """Return whether operators may run on the host: the tier is switched on, and the default device is a CPU."""
     near = Switch.near
     if near is None:
         near = Switch.near = jax.local_devices()[0].platform == "cpu"
@@ -124,28 +124,28 @@ numpy_is_first.append(lambda: policy.limits["runs"] > 0 and is_on())
 
 @forked.at_fork
 def _without_limits() -> None:
-    """In a forked child nothing is compiled, and NumPy does all that it can."""
+    """Let NumPy do all that it can, since a forked child can compile nothing."""
     limits["small"] = policy.limits["allowed"] = sys.maxsize
 
 
 class _Known:
-    """What is known of an operator: its form in NumPy, and by the kinds of its inputs how it has run."""
+    """What is known of an operator: its NumPy kernel, and for the kinds of its inputs how it has run."""
 
-    __slots__ = ("composed", "cost", "draws", "form", "seen", "work")
+    __slots__ = ("composed", "cost", "draws", "numpy_kernel", "seen", "work")
 
     def __init__(self, op: Operator) -> None:
-        found = forms.form_of(op)
-        self.form, self.work = (None, None) if found is None else found
-        self.cost = forms.cost_of(op)
+        found = kernels.kernel_of(op)
+        self.numpy_kernel, self.work = (None, None) if found is None else found
+        self.cost = kernels.cost_of(op)
         self.seen: dict[Any, Any] = {}
         self.draws = bool(op.random)
         self.composed = getattr(op, "composed", False)
 
     def reads(self, aval: Aval) -> bool:
-        """Return whether NumPy may be given an array at all: to look at one waits until it is computed.
+        """Return whether NumPy may be given an array at all: reading one waits until it is computed.
 
-        One that is larger than what may be spent on one operator is for an operator that touches a part of it, such as
-        a slice, or for the many of a net.
+        An array that is larger than what one operator may spend is given only to operators that touch a part of it,
+        such as a slice, or to the many operators of a net.
         """
         return aval.size <= policy.limits["allowed"] or self.work is not None or self.composed
 
@@ -158,12 +158,12 @@ def _known_of(op: Operator) -> _Known:
 
 
 def is_known(op: Operator, kind: object, diff: tuple[int, ...], count: int) -> bool:
-    """Return whether NumPy need not trace `op`, of `count` inputs, nor its pull-back to the inputs `diff`.
+    """Return whether NumPy can run `op`, of `count` inputs, and its pull-back to the inputs `diff` without a trace.
 
-    It has forms of both, or :func:`note_known` was told of `op` in a node of this kind.
+    It has NumPy kernels for both, or :func:`note_known` was called for `op` in a node of this kind.
     """
     known = _known_of(op)
-    if known.form is not None and (not diff or pullback_form(op, diff, count, (True,)) is not None):
+    if known.numpy_kernel is not None and (not diff or pullback_kernel(op, diff, count, (True,)) is not None):
         return True
     return ("node", kind) in known.seen
 
@@ -173,27 +173,27 @@ def note_known(op: Operator, kind: object) -> None:
     _remember(_known_of(op), ("node", kind), True)
 
 
-# Where NumPy says nothing of overflow and its like. A form runs in a copy of it, since a context serves one run at a
-# time; that takes a tenth of the time of `np.errstate`.
+# A context in which NumPy does not warn of overflow and the like. A kernel runs in a copy of it, since a context serves
+# one run at a time; copying takes a tenth of the time of `np.errstate`.
 _quiet = contextvars.Context()
 _quiet.run(np.seterr, all="ignore")
-watchers: list[Any] = []  # of gluonx.profiler: called with an operator's name, its begin and its end
+watchers: list[Any] = []  # set by gluonx.profiler: called with an operator's name, its begin and its end
 
 
 def stays_on_host() -> bool:
-    """Return whether an array that is made on the host, for no device in particular, may stay there."""
+    """Return whether a new array that was asked for on no device in particular may stay on the host."""
     state = current_state()
     return not state.naive and state.trace is None and is_on()
 
 
 def host_array(array: np.ndarray) -> HostArray:
-    """Return a value of `array`, which nobody else may have."""
+    """Return a HostArray of `array`, which nobody else may hold."""
     array.flags.writeable = False
     return HostArray(array)
 
 
 def nbytes() -> int:
-    """Return the bytes of all values on the host; a look at every object of the process."""
+    """Return the bytes of all values on the host; this looks at every object of the process."""
     arrays = [each.array for each in gc.get_objects() if type(each) is HostArray]
     return sum({id(a if a.base is None else a.base): getattr(a.base, "nbytes", a.nbytes) for a in arrays}.values())
 
@@ -236,8 +236,8 @@ def run(op: Operator, values: list[Any]) -> Any:
     begin = time.perf_counter() if watchers else None
     known = op.host or _known_of(op)
     out: Any = REFUSED
-    if known.form is not None:
-        out = _by_form(known, known.form, values)
+    if known.numpy_kernel is not None:
+        out = _by_kernel(known, known.numpy_kernel, values)
     if out is REFUSED:
         out = _by_jaxpr(op, known, values)
         if out is REFUSED:
@@ -250,7 +250,7 @@ def run(op: Operator, values: list[Any]) -> Any:
 
 
 def on_host(op: Operator, inputs: list[Any]) -> list[Any] | None:
-    """Return arrays, scalars and None as NumPy has them; None where one is not to be had for `op`."""
+    """Return arrays, scalars and None as NumPy has them; None if `op` cannot have one of them."""
     known, values = _known_of(op), list[Any]()
     for a in inputs:
         if isinstance(a, jax.Array):
@@ -262,19 +262,19 @@ def on_host(op: Operator, inputs: list[Any]) -> list[Any] | None:
 
 
 def _near(array: jax.Array, known: _Known, aval: Aval | None = None) -> np.ndarray | None:
-    """Return the memory of a JAX array; None for a tracer, one that lies elsewhere, or one too large to wait for."""
+    """Return the memory of a JAX array; None for a tracer, an array on another device, or one too large to wait for."""
     if isinstance(array, Tracer):
         return None
     aval = aval or aval_of(array)
     if aval.sharding is not None or not known.reads(aval):
         return None
     if forked.in_child() and not (Switch.near and forked.is_computed(array)):
-        return None  # its device is out of reach here, or the parent had not computed it when it forked
+        return None  # the child cannot reach its device, or the parent had not computed it before the fork
     return np.asarray(array)
 
 
 class Whole:
-    """A whole program by NumPy: arrays of JAX or NumPy in, of JAX out.
+    """A whole program that NumPy runs: it takes arrays of JAX or NumPy and returns arrays of JAX.
 
     Parameters
     ----------
@@ -288,16 +288,16 @@ class Whole:
         self.account = policy.Account(program.cost, program.steps, program.nbytes)
 
     def __call__(self, args: list[Any]) -> list[jax.Array]:
-        """Run it; the arguments stay whole, also those that XLA's program would take the buffers of."""
-        given = [*map(np.asarray, args), *[None] * (self.program.takes - len(args))]  # buffers to reuse are not read
+        """Run it. No argument is changed, not even those whose buffers XLA's program would reuse."""
+        given = [*map(np.asarray, args), *[None] * (self.program.takes - len(args))]  # buffers for reuse are not read
         with one_blas_thread():
             outs = self.program(*given)
         return _put(outs)
 
 
 def whole(jaxpr: Any) -> Whole | None:
-    """Return what runs a program that was traced to `jaxpr`; None where one of its operations has no form in NumPy."""
-    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only where an operator has no form
+    """Return what runs a program that was traced to `jaxpr`; None if NumPy lacks one of its operations."""
+    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only if an operator has no NumPy kernel
 
     try:
         return Whole(HostProgram(jaxpr))
@@ -306,13 +306,13 @@ def whole(jaxpr: Any) -> Whole | None:
 
 
 def _put(arrays: list[np.ndarray]) -> list[jax.Array]:
-    """Return copies that JAX owns: its programs may be given their buffers."""
+    """Return copies that JAX owns, so that its programs may be given the buffers."""
     with keeping_64_bits(any(a.dtype in WIDE for a in arrays)):
         return jax.device_put(arrays, may_alias=False)
 
 
 def placed(values: dict[int, Any]) -> dict[int, Any]:
-    """Return the values of a graph with those that the host computed as ``jax.Array``."""
+    """Return the values of a graph, those that the host computed as ``jax.Array``."""
     slots = [slot for slot, value in values.items() if not isinstance(value, (jax.Array, Tracer))]
     if not slots:
         return values
@@ -320,7 +320,7 @@ def placed(values: dict[int, Any]) -> dict[int, Any]:
 
 
 def _scalar(number: Number, op: Operator, args: Args) -> Any:
-    """Return a number in its dtype beside the other operand; the usual case takes a tenth of the rule's time."""
+    """Return a number in its dtype beside the other operand; a short cut for the usual case."""
     if type(number) in _NUMBERS and -6e4 < number < 6e4 and not op.exact:
         if len(args) == 2:
             others: Args = (args[1] if args[0] is number else args[0],)
@@ -341,7 +341,7 @@ _USUAL = frozenset([np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.floa
 
 
 def _taken(op: Operator, args: Args, known: _Known) -> tuple[list[Any], bool] | None:
-    """Return the arguments as NumPy has them, and whether one is memory of others; None where one is not to be had."""
+    """Return the arguments as NumPy has them, and whether others own memory of one; None if one is not available."""
     values: list[Any] = []
     foreign = False
     for a in args:
@@ -364,12 +364,12 @@ def _taken(op: Operator, args: Args, known: _Known) -> tuple[list[Any], bool] | 
 
 
 def _computed(value: object) -> Any:
-    """Return the array of a place that is computed and was not asked for yet; anything else as it is."""
+    """Return the array of a pending value that is computed and not yet in its handle; anything else unchanged."""
     return value.value if type(value) is Pending and value.value is not None else value
 
 
 def _of_handle(handle: Handle, op: Operator, args: Args, known: _Known) -> np.ndarray | None:
-    """Return the memory of a handle's array; None where it is still to be computed, or `_near` says so."""
+    """Return the memory of a handle's array; None if it is not computed yet, or if `_near` refuses it."""
     value = _computed(handle.value)
     if type(value) not in array_types:
         if isinstance(value, Placeholder):
@@ -388,7 +388,7 @@ def _of_handle(handle: Handle, op: Operator, args: Args, known: _Known) -> np.nd
 
 
 def _kept(out: object, values: list[Any], foreign: bool) -> Handle:
-    """Return a handle on a result: on memory that nobody else has, and no small part of a large array."""
+    """Return a handle on a result in memory of its own that is no small part of a large array; copy it if need be."""
     if not isinstance(out, np.ndarray):
         out = np.asarray(out)
     elif foreign:
@@ -401,7 +401,7 @@ def _kept(out: object, values: list[Any], foreign: bool) -> Handle:
 
 
 def _size(values: list[Any]) -> int:
-    """Return the number of elements that an elementwise operator of these operands gives."""
+    """Return the number of elements in the result of an elementwise operator of these operands."""
     first: tuple[int, ...] = ()
     for v in values:
         if isinstance(v, np.ndarray) and v.shape != first:
@@ -415,7 +415,7 @@ def _size(values: list[Any]) -> int:
     return math.prod(max(s[-axis] for s in shapes if len(s) >= axis) for axis in range(1, ndim + 1))
 
 
-def _by_form(known: _Known, form: Callable[..., Any], values: list[Any]) -> Any:
+def _by_kernel(known: _Known, numpy_kernel: Callable[..., Any], values: list[Any]) -> Any:
     try:
         if known.work is not None:
             work = known.work(*values)
@@ -427,7 +427,7 @@ def _by_form(known: _Known, form: Callable[..., Any], values: list[Any]) -> Any:
                 return REFUSED
         elif work > limits["small"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
-        out = _quiet.copy().run(form, *values)
+        out = _quiet.copy().run(numpy_kernel, *values)
     except Exception:  # the usual way says what is wrong
         return REFUSED
     return REFUSED if out is NotImplemented else out
@@ -438,7 +438,7 @@ def _key(values: list[Any]) -> tuple[Any, ...]:
 
 
 def _spend(known: _Known, key: tuple[object, ...], work: float, steps: int) -> bool:
-    """Return whether work on inputs of this kind may still be done by NumPy, and note that it is."""
+    """Return whether NumPy may still do this work for inputs of this kind, and count it as spent."""
     spent = known.seen.get(key, 0) + policy.running(work, steps)
     if spent > policy.compiling(steps):
         return False
@@ -466,7 +466,7 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     if program is None:
         return REFUSED
     cheap = program.steps <= _FEW and program.cost <= limits["small"]
-    # A draw goes one way for good, by its size: a seed repeats it to the last bit.
+    # A draw always runs the same way for its size, so that a seed repeats it to the last bit.
     if not (cheap or known.draws) and not _spend(known, key[1:], program.cost, program.steps):
         _remember(known, key, _COMPILE)  # the program is not needed any more
         return REFUSED
@@ -483,16 +483,16 @@ _as_it_is = contextlib.nullcontext()
 
 
 def _may_be_interpreted(op: Operator) -> bool:
-    """Return whether a jaxpr gives the operator's own results.
+    """Return whether interpreting the jaxpr gives the operator's exact results.
 
-    XLA orders the floats in quantized operators otherwise, and a step of rounding is a whole number there.
+    In quantized operators XLA orders floating-point operations otherwise, and one rounding step changes an integer.
     """
     return getattr(op, "interpreted", True) and not op.name.startswith("quantized_")
 
 
 def _interpreted(op: Operator, values: list[Any]) -> Any:
-    """Return what interprets `op` on such values, or None if it is to be compiled; and whether it gives one array."""
-    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only where an operator has no form
+    """Return what interprets `op` on such values (None: compile it), and whether it returns a single array."""
+    from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only if an operator has no NumPy kernel
 
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
     made = linking.linked_operator(op, structs)
@@ -502,7 +502,7 @@ def _interpreted(op: Operator, values: list[Any]) -> Any:
         with keeping_64_bits() if needs_64_bits(op, values) else without_64_bits():
             traced = jaxpr_of(op, structs)
             program = HostProgram(traced.jaxpr)
-    except (Unsupported, *growth.BAD_CALLS):  # of a bad call the usual way says what is wrong
+    except (Unsupported, *growth.BAD_CALLS):  # for a bad call the usual way raises the proper error
         return _COMPILE
     single = type(traced.out_info) not in (tuple, list)
     if op.random:

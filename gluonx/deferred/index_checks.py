@@ -1,16 +1,16 @@
-"""Indices out of range: which of them are looked at before an operator runs.
+"""Indices out of range: which of them are checked before an operator runs.
 
-A compiled program cannot raise: there a read out of range takes the nearest element, and a write is dropped. So an
-index is looked at on the way to the operator, where its value is known without waiting for a device:
+A compiled program cannot raise: there a read out of range returns the nearest element, and a write is dropped. So an
+index is checked before the operator runs, if its value is known without waiting for a device:
 
-- Python numbers, lists and NumPy arrays always are;
-- arrays on the CPU whose value is there are, for the operators that MXNet lets raise (``x[i]``, ``take``,
+- Python numbers, lists and NumPy arrays are always checked;
+- arrays on the CPU that are computed are checked for the operators for which MXNet raises (``x[i]``, ``take``,
   ``gather_nd`` ...). Classes and labels in arrays are clipped, as in MXNet;
-- everything is, also what is pending or on an accelerator, while the switch is on (``GLUONX_CHECK=1``, or
-  ``gluonx.engine.check()``). Pending values are computed for it, and hybridized blocks run un-hybridized.
+- everything is checked, also pending values and arrays on an accelerator, while the switch is on (``GLUONX_CHECK=1``,
+  or ``gluonx.engine.check()``). Pending values are computed for it, and hybridized blocks run un-hybridized.
 
-Which operand of an operator holds indices, and how far they may go, its record says (``index``, see
-`gluonx.ops.checks`). The engine asks for it where the operator is not plain, so other operators pay nothing.
+An operator's record says which of its operands holds indices, and their range (``index``, see `gluonx.ops.checks`). The
+engine asks only for operators that are marked as special, so other operators pay nothing.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ __all__ = ["Switch", "check", "is_near", "look"]
 
 
 class Switch:
-    """Whether indices on the device are looked at too, and what computes one that is pending."""
+    """Whether indices on devices are checked too, and the function that computes a pending index."""
 
-    settle: Callable[[Handle], Any] | None = None  # `graph.settle`, which builds on what asks for these rules
+    settle: Callable[[Handle], Any] | None = (
+        None  # `graph.settle`, set later because that module imports this one indirectly
+    )
     on = os.environ.get("GLUONX_CHECK", "") not in ("", "0")
 
 
 def _columns(what: str, shape: tuple[int, ...], index: Operand) -> None:
-    """Look at coordinates: each row of `index` goes along one axis."""
+    """Check coordinates: each row of `index` goes along one axis."""
     found = _known(index, True, True)
     if found is None or len(found) > len(shape):
         return
@@ -51,7 +53,7 @@ def _columns(what: str, shape: tuple[int, ...], index: Operand) -> None:
 
 
 def check(rule: Index, op: Operator, args: Args) -> None:
-    """Raise if an index of `op` that is known is out of range.
+    """Raise if an index of `op` is known and out of range.
 
     Raises
     ------
@@ -63,7 +65,7 @@ def check(rule: Index, op: Operator, args: Args) -> None:
         index = args[operand]
         if ignored is not None:
             if isinstance(index, Handle):
-                continue  # what is on a device is not searched for it
+                continue  # arrays on a device are not searched
             host = np.asarray(index)
             index = np.where(host == ignored, 0, host)
         if isinstance(size, tuple):
@@ -73,7 +75,7 @@ def check(rule: Index, op: Operator, args: Args) -> None:
 
 
 def look(what: str, index: Operand, size: object, axis: int | None, lowest: int, strict: bool = True) -> None:
-    """Raise if an element of `index` is known, and below `lowest` or not below `size`.
+    """Raise if an element of `index` is known, and is below `lowest` or not below `size`.
 
     Parameters
     ----------
@@ -81,11 +83,11 @@ def look(what: str, index: Operand, size: object, axis: int | None, lowest: int,
         The operator, for the message.
     index : Handle, array or int
     size : int
-        The length of the axis; nothing is looked at where it is symbolic.
+        The length of the axis; if it is symbolic, nothing is checked.
     axis : int or None
         The axis indexed, for the message; None for the flattened array.
     strict : bool
-        Whether arrays on the CPU are looked at too.
+        Whether arrays on the CPU are checked too.
 
     Raises
     ------
@@ -102,7 +104,7 @@ def _compare(
     if ends[0] >= lowest and ends[1] < size:
         return
     host = np.asarray(read())
-    host = np.trunc(host) if host.dtype.kind == "f" else host  # as the operators do
+    host = np.trunc(host) if host.dtype.kind == "f" else host  # as the operators round
     bad = host[(host < lowest) | (host >= size)]
     if not bad.size:
         return
@@ -129,7 +131,7 @@ def is_near(array: jax.Array) -> bool:
 
 
 def _opened(index: Operand, strict: bool) -> _Values | None:
-    """Return the array or number whose values are to be looked at, or None."""
+    """Return the array or number whose values are to be checked, or None."""
     if isinstance(index, Handle):
         trace = current_state().trace
         if trace is not None and not trace.transparent:
@@ -156,17 +158,17 @@ def _host(index: Operand) -> np.ndarray:
     return np.asarray(_opened(index, True))
 
 
-_ends: dict[tuple[int, bool], tuple[Any, Any]] = {}  # of arrays on devices, which never change
+_ends: dict[tuple[int, bool], tuple[Any, Any]] = {}  # least and largest values of arrays on devices, which never change
 
 
 def _known(index: Operand, strict: bool, rows: bool) -> list[tuple[Any, Any]] | None:
-    """Get the least and largest value of `index` (or its rows), if it is to be looked at and is not empty."""
+    """Return the least and largest value of `index` (or of its rows), if it is to be checked and is not empty."""
     value = _opened(index, strict)
     if value is None:
         return None
-    place = (id(value), rows)
+    key = (id(value), rows)
     if isinstance(value, jax.Array):
-        seen = _ends.get(place)
+        seen = _ends.get(key)
         if seen is not None and seen[0]() is value:
             return seen[1]
     host = np.asarray(value)
@@ -177,5 +179,5 @@ def _known(index: Operand, strict: bool, rows: bool) -> list[tuple[Any, Any]] | 
         parts = host.reshape(len(host), -1) if rows else [host]
         found = [(part.min(), part.max()) for part in parts]
     if isinstance(value, jax.Array):
-        _ends[place] = (ref(value, lambda _: _ends.pop(place, None)), found)
+        _ends[key] = (ref(value, lambda _: _ends.pop(key, None)), found)
     return found

@@ -1,14 +1,14 @@
-"""Gradients of integers, as MXNet computes them: what a ported program may ask for.
+"""Gradients of integers, as MXNet computes them: ported programs may ask for them.
 
 MXNet differentiates integer arrays like any others, each operator in the integers' own type: the slope of ``exp`` at 2
-is 7. JAX has no such gradients, so elsewhere they are zero. Where :func:`arm` was called, an operator that is recorded
-on an integer array with a gradient runs at once, and leaves a segment of its own on the tape. Its pull-back is that of
-the same operator in float64, cut off to whole numbers; of a function of each element the slope is cut off, and then
-multiplied. A cast, to integers too, hands the gradient on. In a floating result that a floating
-array has a part in integers have none, as in MXNet.
+is 7. JAX has no such gradients, so elsewhere they are zero. After :func:`arm`, an operator that is recorded on an
+integer array with a gradient runs at once, and leaves its own segment on the tape. Its pull-back is that of the same
+operator in float64, truncated to integers; for an elementwise function the slope is truncated first, and then
+multiplied. A cast, also to integers, passes the gradient on. If a floating array takes part in a floating result,
+integers get no gradient from it, as in MXNet.
 
-A process that never asked pays nothing: all operators are marked as special when the first such array is met, and only
-special ones come here.
+A process that never asks pays nothing: the first such array marks all operators as special, and only special ones come
+here.
 """
 
 from __future__ import annotations
@@ -39,20 +39,22 @@ __all__ = ["arm", "disarm", "recorded"]
 
 
 def arm() -> None:
-    """From now on integers with ``attach_grad()`` have gradients."""
+    """Give integers with ``attach_grad()`` gradients from now on."""
     if Integers.move:
         return
     Integers.move = True
     for op in set(OPS.values()):
         for bound in op.bound():
             bound.cache = None
-    for made in gc.get_objects():  # once, in a process that asks; a list of them all would cost each process
+    for made in (
+        gc.get_objects()
+    ):  # runs once, in a process that asks for it; keeping a list of operators would cost every process
         if type(made) is DerivedOp and made.cache is PLAIN:
             made.cache = None
 
 
 def disarm() -> None:
-    """End what :func:`arm` began."""
+    """Undo :func:`arm`."""
     Integers.move = False
 
 

@@ -1,7 +1,7 @@
-"""Interpreters through which operators pass on their way to what would have run them anyway.
+"""Interpreters that observe operators and pass them on.
 
-They stand where a trace would, see every operator, and change nothing about how it runs: hooks on operators look at
-what comes out, `hybrid_forward` of MXNet 1 turns it into NDArrays.
+They take the position of a trace and see every operator, but change nothing about how it runs: hooks on operators look
+at its results, and MXNet 1's `hybrid_forward` turns these into NDArrays.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gluonx.deferred import index_checks
-from gluonx.deferred.contracts import Args, Home, Operand, Operator, Shape
+from gluonx.deferred.contracts import Args, Operand, Operator, Placement, Shape
 from gluonx.deferred.core import Handle, State, current_state, set_state
 from gluonx.deferred.engine import invoke, random_inputs
 from gluonx.deferred.rows import RowVariable
@@ -19,7 +19,7 @@ __all__ = ["Interceptor", "is_traced_around"]
 
 
 class Interceptor:
-    """An :class:`~gluonx.deferred.contracts.Interpreter` that lets operators pass to the state `outer` around it."""
+    """An :class:`~gluonx.deferred.contracts.Interpreter` that passes operators on to the state `outer` around it."""
 
     transparent = True
     of_shapes = False
@@ -31,11 +31,11 @@ class Interceptor:
         self.unrolls: bool = index_checks.Switch.on if outer.trace is None else outer.trace.unrolls
 
     def state(self) -> State:
-        """Return the state in which this one stands in front of the outer one."""
+        """Return the state in which this interceptor stands in front of the outer state."""
         return State(self.outer.recording, self.outer.training, self, self.outer.bulk, self.outer.naive)
 
     def outside(self, fn: Callable[..., Any], *args: Any) -> Any:
-        """``fn(*args)`` as if this one did not stand there; whether it records and trains is as it is here."""
+        """Call ``fn(*args)`` in the outer state, but with this state's recording and training flags."""
         inside, outer = current_state(), self.outer
         set_state(State(inside.recording, inside.training, outer.trace, outer.bulk, outer.naive))
         try:
@@ -44,7 +44,7 @@ class Interceptor:
             set_state(inside)
 
     def invoke(self, op: Operator, args: Args) -> Any:
-        """Run `op` outside."""
+        """Run `op` in the outer state."""
         return self.outside(invoke, op, args)
 
     def random_inputs(self, count: int) -> tuple[Any, Any]:
@@ -52,29 +52,29 @@ class Interceptor:
         return self.outside(lambda: random_inputs(current_state(), count))
 
     def store(self, block: Any, name: str) -> None:
-        """Tell the trace outside, if there is one, that an attribute of a block is about to be written."""
+        """Tell the outer trace, if there is one, that an attribute of a block is about to be written."""
         if self.outer.trace is not None:
             self.outer.trace.store(block, name)
 
     def rebind(self, handle: Handle, new: Handle) -> bool:
-        """Write to an array that the trace outside, if there is one, must know of."""
+        """Write to an array; the outer trace, if there is one, must know."""
         return self.outer.trace is not None and self.outer.trace.rebind(handle, new)
 
     def value(self, handle: Handle) -> Any:
         """Return the value for raw JAX code."""
         return self.outside(handle._raw)  # type: ignore[attr-defined]
 
-    def moved(self, handle: Handle, place: Home) -> Handle:
-        """Copy it outside."""
-        return self.outside(handle.to_device, place)  # type: ignore[attr-defined]
+    def moved(self, handle: Handle, placement: Placement) -> Handle:
+        """Copy the handle in the outer state."""
+        return self.outside(handle.to_device, placement)  # type: ignore[attr-defined]
 
     def tap(self, home: RowVariable, index: Operand, shape: Shape) -> Handle:
-        """Not here: a look-up passes, and is done outside."""
+        """Return None: a look-up is passed on and done in the outer state."""
         raise AssertionError("it gives no taps out")
 
 
 def is_traced_around() -> bool:
-    """Return whether operators become part of a trace here, be it behind what they pass through."""
+    """Return whether operators become part of a trace here, directly or after interceptors have passed them on."""
     state = current_state()
     while state.trace is not None and state.trace.outer is not None:
         state = state.trace.outer

@@ -1,8 +1,8 @@
-"""Who interrupts: signal handlers, finalizers and debuggers, which run between two instructions of other code.
+"""Code that interrupts other code: signal handlers, finalizers and debuggers.
 
-They see the state of the code below them, such as the trace of a hybridized forward, of which they are no part. What
-they compute and read there has to be kept out of it (:func:`on_top`). A look at the stack is all that tells them from
-the forward's own code, so it is done where something is traced, and never at a step.
+They run between two instructions of other code and see its state, such as the trace of a hybridized forward, to which
+they do not belong. What they compute and read must be kept out of it (:func:`on_top`). Only the stack distinguishes
+them from the forward's own code, so it is inspected while something is traced, and never in a step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIGNALS = tuple(signal.valid_signals())
 
 
 def count() -> int:
-    """Return how many handlers, finalizers and debuggers are running on this thread, one on top of the other."""
+    """Return how many handlers, finalizers and debuggers are running on this thread, one inside the other."""
     handlers = [*map(signal.getsignal, _SIGNALS), sys.gettrace(), sys.getprofile()]
     codes = {_code_of(handler) for handler in handlers if callable(handler)} - {None}
     frame, found = inspect.currentframe(), 0
@@ -40,9 +40,9 @@ def on_top(trace: Interpreter) -> bool:
 
 
 def _code_of(handler: object) -> CodeType | None:
-    """Return the code that runs when `handler` is called; None where it is not Python's."""
+    """Return the code that runs when `handler` is called; None if it is not Python code."""
     while isinstance(handler, partial):
         handler = handler.func  # type: ignore[reportUnknownMemberType]
-    handler = getattr(handler, "__func__", handler)  # of a method
+    handler = getattr(handler, "__func__", handler)  # the function of a method
     code = getattr(handler, "__code__", None)
     return code if code is not None else getattr(type(handler).__call__, "__code__", None)

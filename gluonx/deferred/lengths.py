@@ -1,18 +1,18 @@
 """One trace of an operator for all lengths.
 
-JAX traces an operator for shapes, and takes 1 to 20 ms for it. Of sentences each has a length of its own, so a training
-loop over them would trace at every step. So where an operator meets other lengths than before, it is traced with a
-symbol (`jax.export.symbolic_shape`) in the place of each length that has differed, and what JAX gives then holds for
-all numbers: what it could not prove while it traces is an error, and the operator is traced for numbers as ever.
+JAX traces an operator for given shapes, which takes it 1 to 20 ms. Each sentence has a length of its own, so a training
+loop over sentences would trace at every step. Therefore an operator that meets new lengths is traced with a symbol
+(`jax.export.symbolic_shape`) for each length that has differed; the result then holds for all numbers. If JAX cannot
+prove a step of the trace for all numbers, it raises, and the operator is traced for numbers as usual.
 
-One thing JAX does not prove. A symbol compares as unequal to a number, and to another expression, where it cannot tell;
-an operator that asks ``n == 3`` would be traced for all other lengths. So a `Kind` serves numbers of which these
-comparisons are true, as far as they can be known: lengths below `_LEAST` stay numbers, and so do those that are among
-the operator's attributes; lengths that were equal are one symbol; and two symbols, or a symbol and a length beside it,
-are never the same number. And what a trace with symbols says is compared with what the one for numbers said
-(``check``), before it is believed.
+JAX does not prove one thing. A comparison of a symbol with a number, or with another expression, is False if JAX cannot
+decide it, so that an operator which asks ``n == 3`` would be traced as for all other lengths. A `Kind` therefore serves
+only numbers for which these answers are right, as far as that can be known: lengths below `_LEAST` stay numbers, and so
+do lengths that occur among the operator's attributes; lengths that were equal are one symbol; two symbols, or a symbol
+and a neighbouring length, must not be the same number. Before a trace with symbols is used, its result is compared with
+the one for numbers (``check``).
 
-Only operators are traced so, never the user's Python, which may ask of a length what it likes.
+Only operators are traced in this way, never the user's Python code, which may ask anything of a length.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _SEEN = threshold("lengths.seen")
 
 
 class Kind:
-    """Inputs that one trace serves.
+    """The inputs that one trace serves.
 
     Attributes
     ----------
     pattern : sequence
-        Of each length its number, or a tuple of which symbol it is.
+        For each length its number, or a tuple with the number of its symbol.
     names : tuple of str
         The symbols.
     made : dict
-        What was made of such traces, by what it is for.
+        What was made from such traces, by purpose.
     """
 
     __slots__ = ("pattern", "_structs", "_taken", "made", "names")
@@ -61,15 +61,15 @@ class Kind:
         taken: Iterable[int] = (),
     ) -> None:
         self._structs, self.names, self.made = list(structs), names, dict[Any, Any]()
-        self.pattern, self._taken = pattern, taken  # the latter are numbers that no symbol is
+        self.pattern, self._taken = pattern, taken  # `_taken`: numbers that no symbol may be
 
     @property
     def structs(self) -> list[Any]:
-        """The inputs; symbols are made for who asks, and are the same each time that somebody does."""
+        """Return the inputs; the symbols are made on the first call, and the same ones returned later."""
         return self._structs if not self.names else _symbolic(self._structs, self.pattern, self.names)
 
     def numbers(self, lengths: Numbers) -> Numbers | None:
-        """Return the numbers that the symbols are for these lengths; None where they do not fit."""
+        """Return the values of the symbols for these lengths; None if the lengths do not fit."""
         numbers: list[Any] = [None] * len(self.names)
         for length, part in zip(lengths, self.pattern, strict=True):
             if type(part) is int:
@@ -85,7 +85,7 @@ class Kind:
 
 
 class _Family:
-    """The kinds of inputs of one number of axes each."""
+    """The kinds whose inputs have the same numbers of axes."""
 
     __slots__ = ("exact", "seen", "symbolic")
 
@@ -102,19 +102,19 @@ def found(
     make: Callable[[Kind], Any],
     check: Check,
 ) -> tuple[Any, Numbers]:
-    """Return what was made for inputs of these lengths, and what the symbols in it are.
+    """Return what was made for inputs of these lengths, and the values of its symbols.
 
     Parameters
     ----------
     op : Operator
     inputs : sequence of Aval, ScalarSlot, jax.ShapeDtypeStruct or None
     what : hashable
-        Says what is made.
+        Names what is made.
     make : callable
-        Makes it of a `Kind`.
+        Makes it from a `Kind`.
     check : callable, optional
-        Takes what was made with symbols, its kind, the numbers of lengths that were met before, and what was made for
-        these; tells whether both say the same. None: no symbols.
+        Takes the result with symbols, its kind, the values of the symbols for earlier lengths, and the result for those
+        lengths; returns whether both agree. None: use no symbols.
     """
     structs = [None if a is None else getattr(a, "struct", a) for a in inputs]
     lengths = tuple([n for s in structs if s is not None for n in s.shape])
@@ -154,13 +154,13 @@ def _of_kind(
     make: Callable[[Kind], Any],
     check: Check,
 ) -> Any:
-    """Return what is made with symbols; None where that cannot be, or is not what was made for numbers."""
+    """Return what is made with symbols; None if that fails, or if it does not agree with what was made for numbers."""
     if what in kind.made:
         return kind.made[what]
     assert check is not None, "what has no check is made without symbols"
     known = [(kind.numbers(lengths), exact) for lengths, exact in family.exact.items() if what in exact.made]
     known = [(numbers, exact) for numbers, exact in known if numbers is not None]
-    if not known:  # nothing to compare it with
+    if not known:  # there is nothing to compare with
         return None
     made: Any = None
     try:
@@ -174,17 +174,17 @@ def _of_kind(
 
 
 def inconclusive() -> tuple[type[BaseException], ...]:
-    """Return the errors that JAX raises where it cannot prove something of a symbol."""
+    """Return the errors that JAX raises if it cannot prove something about a symbol."""
     from jax.extend.core import InconclusiveDimensionOperation  # jax.errors of 0.10.0 lacks it
 
     return (InconclusiveDimensionOperation,)
 
 
 def _generalized(op: Operator, family: _Family, structs: Sequence[Any], lengths: Numbers) -> Kind | None:
-    """Return a new kind that serves these lengths and others that were seen before; None where there is none.
+    """Return a new kind for these lengths and others that were seen before; None if there is none.
 
-    All that was seen is looked at together first, then pairs, those first that differ in the fewest lengths: an
-    operator may come in several roles, each with lengths of its own.
+    All lengths that were seen are tried together first, then pairs, beginning with those that differ least, since an
+    operator may be used in several roles, each with its own lengths.
     """
     if lengths in family.seen:
         return None
@@ -205,7 +205,7 @@ def _generalized(op: Operator, family: _Family, structs: Sequence[Any], lengths:
 
 
 def _kind(op: Operator, structs: Sequence[Any], seen: Sequence[Numbers]) -> Kind | None:
-    """Return a kind with a symbol for each length that is not always the same in what was `seen`."""
+    """Return a kind with a symbol for each length that differs within `seen`."""
     taken = set(_whole_numbers(op.attrs))
     symbols: dict[Any, int] = {}
     pattern: list[Any] = []
@@ -234,8 +234,8 @@ def _symbolic(structs: Sequence[Any], pattern: Sequence[Any], names: tuple[str, 
 
 @functools.cache
 def _symbols(count: int) -> tuple[Any, ...]:
-    """Return so many symbols: JAX's traces know them by identity of their scope."""
-    from jax import export  # not for who meets one shape
+    """Return so many symbols; JAX identifies symbols by the identity of their scope."""
+    from jax import export  # not needed by programs with one shape
 
     names = [f"n{i}" for i in range(count)]
     scope = export.SymbolicScope([f"{name} >= {_LEAST}" for name in names])

@@ -1,8 +1,9 @@
-"""Matrices that have no inverse or no Cholesky factor: LAPACK says so, a compiled program gives inf or NaN.
+"""Matrices without an inverse or a Cholesky factor: LAPACK reports them, a compiled program returns inf or NaN.
 
-MXNet and NumPy raise there. So what an operator gave that runs by itself, on the CPU, is looked at once: elements that
-are not finite lead to the reason, and to the error. What is recorded, or part of a hybridized block, cannot raise and
-keeps NaN; so do arrays on accelerators, but for ``GLUONX_CHECK=1``, since looking means to wait for them.
+MXNet and NumPy raise for these. So the result of an operator that runs by itself, on the CPU, is checked at once;
+elements that are not finite lead to a search for the reason, and to the error. An operator that is recorded, or part of
+a hybridized block, cannot raise and returns NaN. So do operators on accelerators, unless ``GLUONX_CHECK=1``, since
+checking waits for the result.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["check"]
 
 
 def check(why_not: MatrixCheck, op: Operator, values: list[Any], out: jax.Array | np.ndarray) -> None:
-    """Raise if `out`, which `op` gave for these values, comes of a matrix that it cannot take, as its record tells.
+    """Raise if `out`, the result of `op`, comes from a matrix that it cannot take, as its record tells.
 
     Raises
     ------

@@ -1,14 +1,16 @@
-"""A program for NumPy, put together from traces of its operators.
+"""A program for NumPy, assembled from traces of its operators.
 
-The other way to one is to have JAX trace the whole program (`Program._trace`), which takes a millisecond or ten for
-each operator, and all of it again for each length. Here each operator, with its pull-back, is traced by itself, once
-for all lengths where JAX can prove that (:mod:`gluonx.deferred.lengths`), and equal layers share that. The program is
-these traces one behind the other (:mod:`gluonx.ops.host.linking`). Operators within the trace of a block are linked one
+The alternative is to let JAX trace the whole program (`Program._trace`), which takes one to ten milliseconds for each
+operator, and again for each new length. Here each operator, with its pull-back, is traced by itself, once for all
+lengths where JAX can prove that this is right (:mod:`gluonx.deferred.lengths`), and equal layers share the trace. The
+program is a sequence of these traces (:mod:`gluonx.ops.host.linking`). Operators in the trace of a block are linked one
 by one, too.
 
-What is done here is what :meth:`gluonx.deferred.program.Plan.run` does, with the same operators and pull-backs in the
-same order, so the numbers are the same. Whatever is not an operator by itself (several devices, 64-bit types, raw JAX
-code in a forward that a gradient passes) is not linked: then JAX traces the whole.
+Linking does what :meth:`gluonx.deferred.program.Plan.run` does, with the same operators and pull-backs in the same
+order, so the numbers are the same. A program with something that is not a single operator (several
+devices, 64-bit types, raw JAX code in a forward that a gradient passes) is not linked: JAX traces the whole.
+
+A value of the program is stored in a *register*, which has a number.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from gluonx.deferred.derived import DerivedOp, Inner, Pullback, has_any_length, 
 from gluonx.deferred.operators import is_one
 from gluonx.deferred.vectors import VectorLayout
 from gluonx.dtype import without_64_bits
-from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.cpu.convolution import native_operations
 from gluonx.ops.host.jaxprs import HostProgram, Unsupported
 from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.linking import Bound, Fragment, Linker
@@ -42,25 +44,25 @@ __all__ = ["linked", "linked_operator"]
 
 
 class _NotLinked(Exception):
-    """Something is not to be linked."""
+    """Raised where a program cannot be linked."""
 
 
 class _Pair(NamedTuple):
-    """An operator's forward, which gives residuals behind its results, and its pull-back of (residuals, cotangents)."""
+    """An operator's forward, whose results are followed by residuals, and its pull-back of (residuals, cotangents)."""
 
     forward: Fragment
     back: Fragment
-    results: int  # how many there are
+    results: int  # how many results there are
 
 
 _Made: TypeAlias = "Fragment | _Pair"
 
 
 class _Entry:
-    """One operator of a program, or a fragment of it that is none.
+    """One operator of a program, or a piece of a block's trace that is no operator.
 
-    ``ins`` and ``outs`` are names of values, ``diff`` which inputs a gradient moves, ``passed`` which results one comes
-    to.
+    ``ins`` and ``outs`` are names of values. ``diff`` lists the inputs that a gradient reaches, ``passed`` the results
+    that a cotangent reaches.
     """
 
     __slots__ = ("avals", "diff", "ins", "op", "outs", "passed", "residuals")
@@ -78,14 +80,14 @@ class _Entry:
 
 def _alone(op: Operator, kind: lengths.Kind) -> Fragment:
     program_cache.add(program_cache.TRACE, op)
-    with tracing, native_forms(), uncollected():
+    with tracing, native_operations(), uncollected():
         return Fragment(jax.make_jaxpr(strong(op))(*kind.structs), kind.names)
 
 
 def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: lengths.Kind) -> _Pair:
-    """Trace an operator so that a gradient passes, as `program._apply` does."""
+    """Trace an operator so that a gradient can pass, as `program._apply` does."""
     tree, structs = list[Any](), kind.structs
-    with native_forms():
+    with native_operations():
         run = strong(op)
 
     def forward(*inputs: jax.Array) -> tuple[Any, ...]:
@@ -104,7 +106,7 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
         return (*results, *flat)
 
     program_cache.add(program_cache.TRACE, op)
-    with tracing, native_forms(), uncollected():
+    with tracing, native_operations(), uncollected():
         closed = jax.make_jaxpr(forward)(*structs)
         treedef, count = tree
         outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
@@ -120,7 +122,7 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
 
 
 def _agree(made: _Made, kind: lengths.Kind, numbers: lengths.Numbers, exact: _Made) -> bool:
-    """Return whether a trace with symbols gives, for lengths that are known, what the trace for these gives."""
+    """Return whether a trace with symbolic lengths gives for known lengths what a trace for these lengths gives."""
     structs = [s for s in kind.structs if s is not None]
     fragment = exact if isinstance(exact, Fragment) else exact.forward
     inputs = [_sample(spec.shape, spec.dtype, i) for i, spec in enumerate([fragment.specs[i] for i in fragment.ins])]
@@ -131,7 +133,7 @@ def _agree(made: _Made, kind: lengths.Kind, numbers: lengths.Numbers, exact: _Ma
 
 
 def _close(one: np.ndarray, two: np.ndarray) -> bool:
-    """Return whether two results are equal but for the order of sums."""
+    """Return whether two results are equal up to the order of sums."""
     if one.shape != two.shape or one.dtype != two.dtype:
         return False
     if one.dtype.kind in "iub":
@@ -149,24 +151,24 @@ def _sample(shape: tuple[int, ...], dtype: np.dtype, seed: int) -> np.ndarray:
 
 
 def _sampled(made: _Made, numbers: lengths.Numbers, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the results for some inputs, and the gradients of their sum."""
+    """Return the results for some sample inputs, and the gradients of their sum."""
     linker = Linker()
-    places = [linker.input(x.nbytes) for x in inputs]
+    registers = [linker.input(x.nbytes) for x in inputs]
     if isinstance(made, Fragment):
-        return linker.program(linker.add(made.bound(numbers), places))(*inputs)
+        return linker.program(linker.add(made.bound(numbers), registers))(*inputs)
     bound, back = made.forward.bound(numbers), made.back.bound(numbers)
-    outs = linker.add(bound, places)
+    outs = linker.add(bound, registers)
     heads = made.back.ins[len(outs) - made.results :]
     given = [
-        _sample(_shape_of(made.back, back, place), made.back.specs[place].dtype, 100 + i)
-        for i, place in enumerate(heads)
+        _sample(_shape_of(made.back, back, register), made.back.specs[register].dtype, 100 + i)
+        for i, register in enumerate(heads)
     ]
     gradients = linker.add(back, [*outs[made.results :], *map(linker.constant, given)])
     return linker.program([*outs[: made.results], *gradients])(*inputs)
 
 
-def _shape_of(fragment: Fragment, bound: Bound, place: int) -> tuple[int, ...]:
-    return Lengths(fragment.names, bound.numbers).shape(fragment.specs[place].shape)
+def _shape_of(fragment: Fragment, bound: Bound, register: int) -> tuple[int, ...]:
+    return Lengths(fragment.names, bound.numbers).shape(fragment.specs[register].shape)
 
 
 # -- programs ----------------------------------------------------------------------------------------------------------
@@ -175,26 +177,26 @@ def _shape_of(fragment: Fragment, bound: Bound, place: int) -> tuple[int, ...]:
 class _Linking:
     """A program that is being linked.
 
-    Values have names: the plan's for what it knows, others for what is within the trace of a block.
+    Values have names: those of the plan, and further ones for values within the trace of a block.
     """
 
     def __init__(self, linker: Linker) -> None:
         self.linker = linker
-        self.places: dict[Any, int] = {}  # of values, by name
+        self.registers: dict[Any, int] = {}  # by name of a value
         self.entries: dict[int, list[_Entry]] = {}  # by the depth of a node
-        self.same: dict[Any, Any] = {}  # what the result of a block is called within
+        self.same: dict[Any, Any] = {}  # by a block's result: its name within the block's trace
         self.fresh = itertools.count()
 
     def constant(self, array: np.ndarray) -> Any:
         """Return the name of a constant."""
         name = ("within", next(self.fresh))
-        self.places[name] = self.linker.constant(array)
+        self.registers[name] = self.linker.constant(array)
         return name
 
-    # First it is found out which operators there are, and which of them a gradient passes.
+    # First, find the operators, and those among them that a gradient passes.
 
     def enter(self, node: Node, avals: Sequence[Any], names: list[Any], first: int) -> None:
-        """Take in a node of the plan, whose results are called from `first` on."""
+        """Add a node of the plan, whose results are named from `first` on."""
         op, outs = node.op, list(range(first, first + len(node.outs)))
         inner = op.within if type(op) is DerivedOp else None
         if inner is not None:
@@ -205,7 +207,7 @@ class _Linking:
             raise _NotLinked(op.name)
 
     def within(self, inner: Inner, names: list[Any], outs: list[int], diff: tuple[int, ...]) -> list[_Entry]:
-        """Return the operators of a block's trace."""
+        """Return the operators in a block's trace."""
         closed, kept = inner
         jaxpr = closed.jaxpr
         if jaxpr.effects:
@@ -230,7 +232,7 @@ class _Linking:
         return entries
 
     def entry(self, jaxpr: Jaxpr, eqn: Equation, env: dict[Any, Any], own: list[Any], active: set[Any]) -> _Entry:
-        """Return an equation of a block's trace as an operator or a fragment."""
+        """Return an equation of a block's trace as an operator or another piece."""
         if not is_one(eqn):
             read = list(dict.fromkeys([v for v in eqn.invars if not hasattr(v, "val")]))
             if not active.isdisjoint(read) and any(map(_moves, eqn.outvars)):
@@ -254,7 +256,7 @@ class _Linking:
         return _Entry(eqn.params["op"], names, own, avals, tuple(diff))
 
     def mark(self, heads: Iterable[Any], depths: Iterable[int]) -> None:
-        """Note to which results of which operators a gradient from `heads` comes."""
+        """Note the operators and results that a gradient from `heads` reaches."""
         marked = {self.same.get(head, head) for head in heads}
         for depth in sorted(depths, reverse=True):
             for entry in reversed(self.entries[depth]):
@@ -266,27 +268,27 @@ class _Linking:
                 entry.passed = passed
                 marked.update([entry.ins[i] for i in entry.diff])
 
-    # Then they are put one behind the other.
+    # Then, put them into sequence.
 
     def run(self, entry: _Entry) -> None:
         """Link one operator."""
-        op, places = entry.op, [self.places[name] for name in entry.ins if name is not None]
+        op, registers = entry.op, [self.registers[name] for name in entry.ins if name is not None]
         if isinstance(op, Fragment):
-            outs = self.linker.add(op.bound(()), places)
+            outs = self.linker.add(op.bound(()), registers)
         elif type(op) is Pullback:
             outs = self.replay(entry)
         elif needs_64_bits(op, entry.avals):
             raise _NotLinked("64-bit types")
         elif entry.passed is None:
             fragment, numbers = _traced(op, entry.avals, "alone", functools.partial(_alone, op))
-            outs = self.linker.add(fragment.bound(numbers), places)
+            outs = self.linker.add(fragment.bound(numbers), registers)
         else:
             make = functools.partial(_pair, op, entry.diff, entry.passed)
             pair, numbers = _traced(op, entry.avals, (entry.diff, entry.passed), make)
-            found = self.linker.add(pair.forward.bound(numbers), places)
+            found = self.linker.add(pair.forward.bound(numbers), registers)
             outs = found[: pair.results]
             entry.residuals = pair.back.bound(numbers), found[pair.results :]
-        self.places.update(zip(entry.outs, outs, strict=True))
+        self.registers.update(zip(entry.outs, outs, strict=True))
 
     def replay(self, entry: _Entry) -> list[int]:
         """Link the way back through a program that has run: its forward once more, and the pull-backs.
@@ -298,19 +300,19 @@ class _Linking:
         plan, slots, last = program.replay, program.tape_slots, program.node
         if entry.passed is not None or any(node.grad is not None for node in plan.needed):
             raise _NotLinked("a gradient of a gradient")
-        places = [None if name is None else self.places[name] for name in entry.ins]
+        registers = [None if name is None else self.registers[name] for name in entry.ins]
         path = _Path(plan, self.linker, entry.avals[: last.n_leaves])
-        path.linking.places.update({-1 - i: at for i, at in enumerate(places[: last.n_leaves]) if at is not None})
-        numbers = places[last.n_leaves : -len(slots)]
+        path.linking.registers.update({-1 - i: at for i, at in enumerate(registers[: last.n_leaves]) if at is not None})
+        numbers = registers[last.n_leaves : -len(slots)]
         path.floats = numbers.pop(0) if last.n_floats else None
         path.ints = numbers.pop(0) if last.n_ints else None
-        heads = [(slot, at) for slot, at in zip(slots, places[-len(slots) :], strict=True) if at is not None]
+        heads = [(slot, at) for slot, at in zip(slots, registers[-len(slots) :], strict=True) if at is not None]
         region = frozenset[int]().union(*[program.reach[slot].nodes for slot, _ in heads])
         path.link([slot for slot, _ in heads], region)
         return path.gradients(heads, region, [(-1 - i, entry.avals[i]) for i in program.diff_leaves])
 
     def pull(self, entry: _Entry, given: list[int]) -> list[int]:
-        """Link the pull-back of an operator, of the places of the cotangents that come to it."""
+        """Link the pull-back of an operator; `given` are the registers of the cotangents."""
         assert entry.residuals is not None, "its forward was linked before"
         back, residuals = entry.residuals
         return self.linker.add(back, [*residuals, *given])
@@ -328,7 +330,10 @@ def _moves(var: JaxprVar) -> bool:
 def _traced(
     op: Operator, avals: Sequence[Any], what: Hashable, make: Callable[[lengths.Kind], Any]
 ) -> tuple[Any, lengths.Numbers]:
-    """Return what `make` makes of an operator, and the numbers of its symbols; it is kept if it never differs."""
+    """Return what `make` makes of an operator, and the numbers of its symbols.
+
+    Cached if it is the same for all lengths.
+    """
     if has_any_length(op):
         return lengths.found(op, avals, what, make, _agree)
     if type(op) is DerivedOp and not op.steady:
@@ -342,9 +347,9 @@ class _Path:
     Attributes
     ----------
     avals : dict
-        Of the values, by slot, and of the leaves, by place.
+        Of the values and leaves, by input reference.
     floats, ints : int or None
-        The places of the vectors of numbers.
+        The registers of the vectors of numbers.
     """
 
     def __init__(self, plan: Plan, linker: Linker, leaves: Sequence[Any]) -> None:
@@ -355,22 +360,22 @@ class _Path:
         self.ints: int | None = None
 
     def name(self, part: InputRef) -> Any:
-        """Return the name of what stands at a place of the plan; of a number in its vector, one of its own."""
+        """Return the name of an input reference's value; a number in a vector gets a name of its own."""
         if part is None:
             return None
         if isinstance(part, int):
             return self.linking.same.get(part, part)
-        if part not in self.linking.places:
+        if part not in self.linking.registers:
             slot, n = part
             vector = self.ints if slot.integral else self.floats
             assert vector is not None, "a path with numbers is given them"
             dtype = slot.dtype
-            place = self.linker.step(lambda v: v[n].astype(dtype), [vector], dtype.itemsize, 1)
-            self.linking.places[part] = place
+            register = self.linker.step(lambda v: v[n].astype(dtype), [vector], dtype.itemsize, 1)
+            self.linking.registers[part] = register
         return part
 
     def aval(self, part: InputRef) -> Any:
-        """Return the aval of what stands at a place of the plan."""
+        """Return the aval of an input reference's value."""
         if part is None:
             return None
         if not isinstance(part, int):
@@ -379,9 +384,9 @@ class _Path:
             self.avals[part] = self.plan.aval(part)
         return self.avals[part]
 
-    def place(self, part: InputRef) -> int:
-        """Return the place of what stands at a place of the plan."""
-        return self.linking.places[self.name(part)]
+    def register_of(self, part: InputRef) -> int:
+        """Return the register of an input reference's value."""
+        return self.linking.registers[self.name(part)]
 
     def link(self, heads: Iterable[int] = (), region: Iterable[int] = ()) -> None:
         """Link the plan, so that a gradient may go from `heads` through the nodes at the depths in `region`."""
@@ -407,19 +412,22 @@ class _Path:
         info = node.grad
         heads = [(head, self.head(self.aval(head), g)) for head, g in zip(info.heads, info.head_grads, strict=True)]
         first = self.plan.starts[node.depth - 1]
-        for i, place in enumerate(self.gradients(heads, info.region, zip(info.targets, node.outs, strict=True))):
-            self.linking.places[first + i] = place
+        for i, register in enumerate(self.gradients(heads, info.region, zip(info.targets, node.outs, strict=True))):
+            self.linking.registers[first + i] = register
 
     def gradients(
         self, heads: Iterable[tuple[int, int]], region: Iterable[int], targets: Iterable[tuple[int, Any]]
     ) -> list[int]:
-        """Link the way back: from pairs of a slot and the place of its cotangent to pairs of a place and its aval."""
+        """Link the way back from `heads`, pairs of a slot and the register of its cotangent.
+
+        ``targets`` are pairs of an input reference and its aval; the result has the register of each one's gradient.
+        """
         linker, linking = self.linker, self.linking
         cotangents: dict[Any, int] = {}
 
-        def add(name: Hashable, place: int, nbytes: int, size: int) -> None:
+        def add(name: Hashable, register: int, nbytes: int, size: int) -> None:
             known = cotangents.get(name)
-            cotangents[name] = place if known is None else linker.step(np.add, [known, place], nbytes, size)
+            cotangents[name] = register if known is None else linker.step(np.add, [known, register], nbytes, size)
 
         for head, given in heads:
             add(self.name(head), given, self.aval(head).nbytes, self.aval(head).size)
@@ -428,19 +436,19 @@ class _Path:
                 given = [cotangents[out] for out in entry.outs if out in cotangents]
                 if not given or entry.residuals is None:
                     continue
-                for i, place in zip(entry.diff, linking.pull(entry, given), strict=True):
-                    nbytes = linker.nbytes[place]
-                    add(entry.ins[i], place, nbytes, nbytes // entry.avals[i].dtype.itemsize)
+                for i, register in zip(entry.diff, linking.pull(entry, given), strict=True):
+                    nbytes = linker.nbytes[register]
+                    add(entry.ins[i], register, nbytes, nbytes // entry.avals[i].dtype.itemsize)
         found = [(cotangents.get(self.name(target)), aval) for target, aval in targets]
-        return [linker.constant(np.zeros(a.shape, a.dtype)) if place is None else place for place, a in found]
+        return [linker.constant(np.zeros(a.shape, a.dtype)) if register is None else register for register, a in found]
 
     def head(self, aval: Aval, given: InputRef) -> int:
-        """Return the place of the cotangent that a gradient begins with."""
+        """Return the register of the cotangent that a gradient begins with."""
         shape, dtype = aval.shape, aval.dtype
         if given is None:
             return self.linker.constant(np.ones(shape, dtype))
         fn = lambda g: np.broadcast_to(g, shape).astype(dtype)  # noqa: E731
-        return self.linker.step(fn, [self.place(given)], aval.nbytes, aval.size)
+        return self.linker.step(fn, [self.register_of(given)], aval.nbytes, aval.size)
 
 
 def _whole(
@@ -452,9 +460,9 @@ def _whole(
     """
     linker = Linker()
     path = _Path(program.plan, linker, leaves)
-    places = path.linking.places
+    registers = path.linking.registers
     for i in program.single:
-        places[-1 - i] = linker.input(_nbytes(leaves[i]))
+        registers[-1 - i] = linker.input(_nbytes(leaves[i]))
     vectors = [linker.input(sum([a.nbytes for a in join.layout.avals])) for join in program.joins]
     path.floats = None if floats is None else linker.input(_nbytes(floats))
     path.ints = None if ints is None else linker.input(_nbytes(ints))
@@ -462,18 +470,18 @@ def _whole(
         linker.input(0)
     for join, vector in zip(program.joins, vectors, strict=True):
         for leaf, number in zip(join.leaves, join.numbers, strict=True):
-            places[-1 - leaf] = _cut(linker, vector, join.layout, number)
+            registers[-1 - leaf] = _cut(linker, vector, join.layout, number)
     path.link()
-    outs = [path.place(slot) for slot in program.outputs]
+    outs = [path.register_of(slot) for slot in program.outputs]
     for slots, layout in program.packs:
         nbytes = sum([a.nbytes for a in layout.avals])
         join = lambda *arrays, layout=layout: layout.join(list(map(np.asarray, arrays)))  # noqa: E731
-        outs.append(linker.step(join, list(map(path.place, slots)), nbytes, nbytes // 4))
+        outs.append(linker.step(join, list(map(path.register_of, slots)), nbytes, nbytes // 4))
     return linker.program(outs)
 
 
 def _cut(linker: Linker, vector: int, layout: VectorLayout, number: int) -> int:
-    """Return the place of a piece of a vector."""
+    """Return the register of one array of a vector."""
     return linker.step(lambda v: layout.part(v, number), [vector], layout.avals[number].nbytes, 1)
 
 
@@ -485,13 +493,13 @@ _GIVEN_UP = (_NotLinked, Unsupported, NotImplementedError, *BAD_CALLS)
 
 
 def linked(program: Program, args: Sequence[Any]) -> HostProgram | None:
-    """Return a program for NumPy, linked; None where it has to be traced as a whole.
+    """Return a linked program for NumPy; None if it has to be traced as a whole.
 
     Parameters
     ----------
     program : Program
     args : sequence
-        Its arguments, or their kinds.
+        Its arguments, or their avals.
     """
     if program.wide or program.plan.gathers:
         return None
@@ -532,13 +540,13 @@ def linked_operator(op: Operator, structs: Sequence[Any]) -> HostProgram | None:
     try:
         for name, struct in zip(names, structs, strict=True):
             if struct is not None:
-                linking.places[name] = linker.input(_nbytes(struct))
+                linking.registers[name] = linker.input(_nbytes(struct))
         with without_64_bits():
             if inner is None:
                 return linker.program(linking.replay(_Entry(op, names, [], list(structs), ())))
             outs = list(range(len(inner.closed.jaxpr.outvars)))
             for entry in linking.within(inner, names, outs, ()):
                 linking.run(entry)
-            return linker.program([linking.places[linking.same[out]] for out in outs])
+            return linker.program([linking.registers[linking.same[out]] for out in outs])
     except _GIVEN_UP:
         return None

@@ -1,10 +1,10 @@
-"""A progress line for compilations that take long.
+"""A progress line for long compilations.
 
-After two seconds a terminal shows one line, and a notebook a bar, which says what is compiled for which line of the
-user's code, and for how long already; it goes away when the program is there. Where the standard error is no terminal
-(a log file, a test, a pipe) nothing is ever written. ``GLUONX_PROGRESS=0`` is silent everywhere.
+After two seconds a terminal shows one line, or a notebook a bar, with what is being compiled, the line of the user's
+code that needs it, and the time so far. It goes away when the compilation ends. If the standard error is no terminal (a
+log file, a test, a pipe), nothing is ever written. ``GLUONX_PROGRESS=0`` switches it off.
 
-A thread writes, since the one that compiles is busy; it lives for as long as one compilation.
+A thread writes it, since the compiling thread is busy; the thread lives as long as one compilation.
 """
 
 from __future__ import annotations
@@ -27,45 +27,45 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar", "Terminal", "told"]
 
-_after, _every = 2.0, 0.5  # seconds of silence, and between two looks at the clock
+_after, _every = 2.0, 0.5  # seconds before the line appears, and between updates
 
 
 class Terminal:
-    """One line at the end of what a terminal shows, written over until it goes away."""
+    """One line at the end of a terminal, overwritten until it is removed."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def show(self, text: str) -> None:
-        """Write the line, cut where the terminal ends."""
+        """Write the line, cut to the width of the terminal."""
         self.stream.write(f"\r\x1b[K{text[: max(20, shutil.get_terminal_size().columns - 1)]}")
         self.stream.flush()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self.stream.write("\r\x1b[K")
         self.stream.flush()
 
 
 class Bar:
-    """A bar without an end in the output of a notebook's cell."""
+    """An indeterminate progress bar in the output of a notebook's cell."""
 
     def __init__(self) -> None:
         self.display: Any = importlib.import_module("IPython.display")
-        self.place: Any = None
+        self.output: Any = None
 
     def show(self, text: str) -> None:
-        """Draw the bar, or draw over it."""
+        """Draw the bar, or update it."""
         drawn = self.display.HTML(f"<progress></progress> <small>{html.escape(text)}</small>")
-        if self.place is None:
-            self.place = self.display.display(drawn, display_id=True)
+        if self.output is None:
+            self.output = self.display.display(drawn, display_id=True)
         else:
-            self.place.update(drawn)
+            self.output.update(drawn)
 
     def clear(self) -> None:
-        """Leave nothing in its place."""
-        if self.place is not None:
-            self.place.update(self.display.HTML(""))
+        """Remove the bar."""
+        if self.output is not None:
+            self.output.update(self.display.HTML(""))
 
 
 def _where_to_tell() -> Terminal | Bar | None:
@@ -91,7 +91,7 @@ def _tell(shown: Terminal | Bar, what: str, done: threading.Event) -> None:
             if done.wait(_every):
                 break
         shown.clear()
-    except (OSError, ValueError):  # the terminal is gone, or the stream closed
+    except (OSError, ValueError):  # the terminal is gone, or the stream is closed
         pass
 
 
@@ -99,7 +99,7 @@ _More = ParamSpec("_More")
 
 
 def told(compiles: Callable[Concatenate[Graph, _More], None]) -> Callable[Concatenate[Graph, _More], None]:
-    """Return `compiles`, which takes a graph first, as a function that shows its progress while it takes long."""
+    """Return `compiles`, whose first argument is a graph, as a function that shows its progress if it takes long."""
 
     @functools.wraps(compiles)
     def tells(graph: Graph, *args: _More.args, **options: _More.kwargs) -> None:

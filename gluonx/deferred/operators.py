@@ -1,9 +1,9 @@
 """Operators as single equations of the trace of a block.
 
-While a block is traced for NumPy's first runs, each operator is one equation, of the primitive ``operator``: nothing is
-needed of it but the shapes of its results, which one trace tells for all lengths (`derived.any_shapes`). So a forward
-is traced in the time that its Python takes. `gluonx.deferred.linking` makes a program for NumPy of such a trace, and
-`expanded` a function in which operators are what JAX traces, when it is to be compiled.
+While a block is traced for NumPy's first runs, each operator is one equation, of the primitive ``operator``. Only the
+shapes of its results are needed, and one trace gives them for all lengths (`derived.any_shapes`). So tracing a forward
+takes only the time of its Python code. `gluonx.deferred.linking` makes a program for NumPy from such a trace;
+`expanded` returns a function in which JAX traces the operators, for the compiler.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jax.core import ShapedArray
 from gluonx.deferred.contracts import ClosedJaxpr, Equation, Operator, Shaped
 from gluonx.deferred.core import Tracer
 from gluonx.deferred.derived import any_shapes, has_any_length, needs_64_bits, strong
-from gluonx.ops.cpu.convolution import native_forms, native_only
+from gluonx.ops.cpu.convolution import native_only, native_operations
 from gluonx.ops.cpu.natively import natively
 
 __all__ = ["bind", "expanded", "is_one", "may_be_one"]
@@ -26,7 +26,7 @@ __all__ = ["bind", "expanded", "is_one", "may_be_one"]
 
 @functools.cache
 def _primitive() -> Any:
-    from jax.extend.core import Primitive  # brings much along that a process without blocks does not need
+    from jax.extend.core import Primitive  # imports much that a process without blocks does not need
 
     primitive = Primitive("operator")
     primitive.multiple_results = True
@@ -41,14 +41,14 @@ def _shapes(*avals: Shaped, op: Operator, present: tuple[bool, ...], scope: str)
 
 
 def _results(op: Operator, inputs: Sequence[Shaped | None]) -> Any:
-    """Return the shapes and dtypes of an operator's results: a tuple where it gives a tuple."""
+    """Return the shapes and dtypes of an operator's results: a tuple if it returns a tuple."""
     structs = [None if a is None else jax.ShapeDtypeStruct(a.shape, a.dtype) for a in inputs]
-    with native_forms():
+    with native_operations():
         return any_shapes(op, structs)
 
 
 def may_be_one(op: Operator, values: Sequence[Any], tracer: type) -> bool:
-    """Return whether an operator on these values is one equation: none of them is of another trace of JAX within."""
+    """Return whether an operator on these values is one equation: none belongs to another JAX trace inside this one."""
     return (
         has_any_length(op)
         and not needs_64_bits(op, values)
@@ -57,10 +57,10 @@ def may_be_one(op: Operator, values: Sequence[Any], tracer: type) -> bool:
 
 
 def bind(op: Operator, values: Sequence[Any], scope: str) -> Any:
-    """Make an operator on these values one equation of the trace that is being made; return its results."""
+    """Make an operator on these values one equation of the current trace; return its results."""
     present = tuple([v is not None for v in values])
     outs = _primitive().bind(*[v for v in values if v is not None], op=op, present=present, scope=scope)
-    # Only a single result may stand alone or in a tuple of one, which is asked again; that costs a look-up.
+    # A single result may be bare or in a tuple of one; only then is that looked up again.
     return tuple(outs) if len(outs) > 1 or type(_results(op, values)) is tuple else outs[0]
 
 
@@ -84,7 +84,7 @@ def _function_of(eqn: Equation) -> Callable[..., Any] | None:
 
 
 def expanded(closed: ClosedJaxpr) -> Callable[..., Any] | None:
-    """Return the trace of a block as a function of arrays; None where none of its equations is an operator."""
+    """Return the trace of a block as a function of arrays; None if none of its equations is an operator."""
     if not any(map(is_one, closed.jaxpr.eqns)):
         return None
     functions = {

@@ -1,9 +1,9 @@
 """Arrays on a mesh: putting one there, and keeping it there.
 
-XLA finds out how the values inside a program are laid out. What must not be left to it is where a program ends: a
-weight that came out otherwise than it went in would be another kind of input at the next step, which compiles anew and
-can donate nothing. So gradients and whatever a step replaces come out as they went in (:func:`program.pinned`), and a
-write to an array on a mesh is laid out as the array was (:func:`kept`).
+XLA chooses the shardings of values inside a program. It must not choose those of a program's outputs: a weight that
+came out with another sharding than it went in would be another kind of input at the next step, which compiles anew and
+can donate nothing. So gradients and replaced values keep their shardings (:func:`program.pinned`), and a write to an
+array on a mesh keeps the array's sharding (:func:`kept`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import jax
 from jax.sharding import Sharding
 
-from gluonx.deferred.contracts import Home
+from gluonx.deferred.contracts import Placement
 from gluonx.deferred.core import Handle, Pending, Tracer, aval_of, current_state, new_handle
 from gluonx.deferred.derived import pin
 from gluonx.deferred.engine import invoke
@@ -25,27 +25,31 @@ from gluonx.dtype import on_device
 __all__ = ["at_home", "constrained", "kept", "moved", "placed"]
 
 
-def placed(handle: Handle, place: Any) -> Any:
-    """Return the value of `handle` laid out by a sharding, or on a device: `handle` itself if it lies so already."""
+def placed(handle: Handle, placement: Any) -> Any:
+    """Return the value of `handle` with a sharding, or on a device; `handle`'s own value if it lies there already."""
     value = handle.value
-    if isinstance(place, jax.sharding.Sharding) and type(value) is Pending and value.value is None:
-        return constrained(handle, place)
+    if isinstance(placement, jax.sharding.Sharding) and type(value) is Pending and value.value is None:
+        return constrained(handle, placement)
     array = settle(handle)
-    if array.sharding == place or (isinstance(place, jax.Device) and array.devices() == {place}):
+    if array.sharding == placement or (isinstance(placement, jax.Device) and array.devices() == {placement}):
         return handle
-    return moved(handle, place)
+    return moved(handle, placement)
 
 
-def moved(handle: Handle, place: Home) -> Any:
-    """Return a copy of `handle` on another device; while autograd records, its gradient goes back where `handle` is.
+def moved(handle: Handle, placement: Placement) -> Any:
+    """Return a copy of `handle` on another device.
 
-    One program has the devices of one mesh, so what is pending is computed, and the copy stands between two segments of
-    the tape. The gradient is copied by the same function: where that is recorded too, it can be differentiated again.
+    While autograd records, its gradient is copied back to the first device.
+
+    One program has the devices of one mesh, so pending values are computed, and the copy stands between two segments of
+    the tape. The gradient is copied by the same function, so a recorded copy can be differentiated again.
     """
     array = settle(handle, "a copy to another device")
-    copy = new_handle(on_device(array, place, may_alias=False))  # a step may donate both: folded devices are one
+    copy = new_handle(
+        on_device(array, placement, may_alias=False)
+    )  # must not alias: folded devices share memory, and a step may donate both
     for value in (array, copy.value):
-        aval_of(value)  # raises for a mesh of axes that JAX types operations by
+        aval_of(value)  # raises for a mesh with explicit axes, by which JAX types operations
     source = source_of(handle)
     if source is not None and current_state().recording:
         home = array.sharding
@@ -58,12 +62,12 @@ def moved(handle: Handle, place: Home) -> Any:
 
 
 def constrained(handle: Handle, sharding: Sharding) -> Any:
-    """Return `handle` with its layout said to XLA; gradients pass, and lie likewise."""
+    """Return `handle` with a sharding constraint for XLA; its gradient gets the same constraint."""
     return invoke(pin(sharding), (handle,))
 
 
 def kept(old: Handle, new: Handle) -> Handle:
-    """Return `new`, which is to replace the value of `old` on several devices, laid out as that is."""
+    """Return `new`, which is to replace the value of `old` on several devices, with the sharding of that value."""
     value, before = new.value, old.value
     if current_state().trace is not None or isinstance(before, Tracer) or new.shape != old.shape:
         return new
@@ -71,23 +75,28 @@ def kept(old: Handle, new: Handle) -> Handle:
         return new
     if type(before) is Pending and before.value is None:
         before.graph.path()
-        place = pinned(*before.graph.owners[before.slot])
+        placement = pinned(*before.graph.owners[before.slot])
     else:
-        place = aval_of(settle(old)).sharding
-    if place is None or (value.aval.sharding == place and _is_pinned(value)):
+        placement = aval_of(settle(old)).sharding
+    if placement is None or (value.aval.sharding == placement and _is_pinned(value)):
         return new
-    return constrained(new, place)
+    return constrained(new, placement)
 
 
 def at_home(old: Handle, new: Handle) -> Handle:
-    """Return `new`, which is to replace the value of `old`: one of no device in particular goes where that is."""
+    """Return `new`, which is to replace the value of `old`, on that value's device.
+
+    Unchanged if it was put on a device.
+    """
     value, before = new.value, old.value
     if current_state().trace is not None or type(value) is Pending or not isinstance(before, (jax.Array, Pending)):
         return new
-    place = old.aval.sharding if old.aval is not None else None if type(before) is Pending else aval_of(before).sharding
-    if place is None or isinstance(value, Tracer) or aval_of(settle(new)).sharding is not None:
+    placement = (
+        old.aval.sharding if old.aval is not None else None if type(before) is Pending else aval_of(before).sharding
+    )
+    if placement is None or isinstance(value, Tracer) or aval_of(settle(new)).sharding is not None:
         return new
-    return moved(new, place)
+    return moved(new, placement)
 
 
 def _is_pinned(value: Pending) -> bool:

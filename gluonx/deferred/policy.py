@@ -1,17 +1,17 @@
 """When a program is compiled: the one rule.
 
-A program can run in two ways. By NumPy (:mod:`gluonx.ops.host.jaxprs`) it begins at once; by XLA it begins after a
-compilation, and is faster from then on. Nobody knows how often it will come. So it is the problem of skiers who may
-rent or buy (Karlin et al., "Competitive snoopy caching", 1988), and the rule is theirs: take the way that is cheap to
-begin, until what was spent on it reaches what the other way's beginning costs. A program that came ``runs`` times is
-not waited for any longer: it will come a thousand times, and these are to lose nothing.
+A program can run in two ways. NumPy (:mod:`gluonx.ops.host.jaxprs`) can begin at once; XLA must compile first, and is
+faster afterwards. Nobody knows how often the program will run. This is the ski rental problem (Karlin et al.,
+"Competitive snoopy caching", 1988), with the usual rule: let NumPy run it until the time spent equals the time of the
+compilation, then compile. After ``runs`` runs a program is compiled in any case: it will run a thousand times more, and
+these runs should be fast.
 
 Both costs are estimated from the program, its operations and the elements that they touch, and never measured by a
 clock. So the same code is compiled at the same step in each run of it. XLA takes 2 to 5 ms for an operation of a
 training step, in which NumPy computes 5 to 10 million elements (measured on four nets): ``compiled`` is a part of that.
 
-What is not left to NumPy at all: a program whose values take more than ``bytes`` at once, one on several devices, and
-one with an operation that has no form there.
+NumPy never runs a program whose values take more than ``bytes`` at once, one on several devices, or one with an
+operation that it does not have.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ limits = {
 
 
 def compiling(operations: int) -> int:
-    """Return what XLA takes to compile a program of so many operations, in elements that NumPy computes meanwhile."""
+    """Return the cost of compiling a program of so many operations, as elements that NumPy computes in that time."""
     return (operations + limits["overhead"]) * limits["allowed"]
 
 
 def running(elements: float, operations: int) -> float:
-    """Return what NumPy takes to run a program that touches so many elements in so many operations."""
+    """Return the cost of one run by NumPy that reads or writes so many elements in so many operations."""
     return elements + operations * limits["call"]
 
 
 class Account:
-    """What was spent on a program by running it by NumPy.
+    """The cost so far of running a program with NumPy.
 
     Parameters
     ----------
     elements : float
-        That a run touches.
+        How many elements a run reads or writes.
     operations : int
-        That a run, and a compilation, consists of.
+        How many operations the program has.
     nbytes : int
-        That the values of a run take at once.
+        The largest memory that the values of a run take at one time.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Account:
             self._most = 0
 
     def may_run(self) -> bool:
-        """Return whether NumPy is to run the program once more, and note that it does."""
+        """Return whether NumPy is to run the program once more, and count that run."""
         if self.runs >= limits["runs"] or not self._spent + self._run <= self._most:
             return False
         self._spent += self._run

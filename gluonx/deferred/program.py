@@ -37,7 +37,7 @@ from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_a
 from gluonx.deferred.vectors import Join, Vector, layout_of, picks, resolved
 from gluonx.device import is_folded
 from gluonx.errors import NotFiniteError
-from gluonx.ops.cpu.convolution import for_cpu, native_forms
+from gluonx.ops.cpu.convolution import for_cpu, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
 
@@ -49,7 +49,7 @@ __all__ = [
     "GradInfo",
     "Plan",
     "Program",
-    "default_place",
+    "default_sharding",
     "packable",
     "pinned",
     "scalars_of",
@@ -58,14 +58,14 @@ __all__ = [
 
 PACK_ELEMENTS = threshold("small.elements")
 _TRACED = threshold("program_cache.traced")
-Numbers: TypeAlias = "Sequence[float] | jax.Array | None"  # those of a path, of one kind
+Numbers: TypeAlias = "Sequence[float] | jax.Array | None"  # the numbers of one kind on a path
 
 
 class GradInfo:
-    """The work of a backward node: from `heads` (slots) with `head_grads` (places or None) to `targets` (places).
+    """The work of a backward node: from `heads` (slots) with `head_grads` (input references) to `targets` (likewise).
 
-    ``region`` holds the depths of the nodes that the gradient passes. ``retain`` tells that a later backward may pass
-    them again. ``of_leaves`` gets the items of the leaves among the targets out of a list of one for each leaf.
+    ``region`` holds the depths of the nodes that the gradient passes. ``retain`` says that a later backward may pass
+    them again. ``of_leaves`` selects the items of the targets that are leaves from a list with one item for each leaf.
     """
 
     __slots__ = ("head_grads", "heads", "of_leaves", "region", "retain", "targets")
@@ -91,14 +91,14 @@ class Plan:
 
     def __init__(self, path: list[Node], wanted: Iterable[int], gathers: Mapping[int, Any] | None = None) -> None:
         self.path = path
-        self.gathers = gathers or {}  # by leaf: how a weight lies where it is used, if not as it is kept
+        self.gathers = gathers or {}  # by leaf: the sharding in which a weight is used, if it is stored in another one
         self.starts = [n.size - len(n.outs) for n in path]
         self.wanted = frozenset(wanted)
         self.needed, self.moving = self._mark(self.wanted)
         self.passed = self._passed()
 
     def _passed(self) -> frozenset[int]:
-        """Return the values that a gradient comes to; of a node with several, the others may be left out."""
+        """Return the values that a gradient reaches; a node with several outputs may differentiate these alone."""
         found: set[int] = set()
         for node in self.needed:
             if node.grad is not None:
@@ -130,7 +130,7 @@ class Plan:
         return {-1 - p for p in parts if isinstance(p, int) and p < 0}
 
     def _spent(self) -> dict[int, list[int]]:
-        """By the depth of a node: the values that nobody wants once it has run."""
+        """Return by the depth of a node the values that nobody needs after it has run."""
         last: dict[int, int] = {}
         for node in self.needed:
             start = self.starts[node.depth - 1]
@@ -152,8 +152,9 @@ class Plan:
         cut: bool = False,
         taps: Mapping[int, jax.Array] | None = None,
     ) -> dict[int, Any]:
-        """Values by slot. With ``compiled=False``, op by op: on the host where they can, or by programs of their own.
+        """Return values by slot.
 
+        With ``compiled=False`` operators run one by one: on the host where they can, else as programs of their own.
         With ``cut``, for a plan that is differentiated as a whole, gradients flow only where the tape lets them.
         ``taps`` are added to the values of the slots that they name.
         """
@@ -174,12 +175,14 @@ class Plan:
             with telling(line=lambda: (node.line.file, node.line.number) if node.line is not None else None):
                 return slot.dtype.type(scalar)
 
-        # What runs operator by operator takes no more memory than the same without gluonx; a backward needs it all.
+        # Operator by operator, values are freed as early as without gluonx; a backward needs them all.
         spent = {} if compiled or self.moving else self._spent()
         used = self._gathered(leaves)
         for node in self.needed:
             start = self.starts[node.depth - 1]
-            used = used if node.donors is None else leaves  # an update takes and gives weights as they are kept
+            used = (
+                used if node.donors is None else leaves
+            )  # an update takes and returns weights in the sharding that they are stored in
             with _AtLine(node, "in"):
                 if node.grad is not None:
                     outs = self._gradients(node, fetch, pulls, compiled)
@@ -200,12 +203,12 @@ class Plan:
         return values
 
     def _gathered(self, leaves: Sequence[Any]) -> Any:
-        """Return the leaves as they are used."""
+        """Return the leaves in the shardings in which they are used."""
         if not self.gathers:
             return leaves
         used = list(leaves)
-        for i, place in self.gathers.items():
-            used[i] = jax.lax.with_sharding_constraint(leaves[i], place)
+        for i, sharding in self.gathers.items():
+            used[i] = jax.lax.with_sharding_constraint(leaves[i], sharding)
         return used
 
     def _gradients(
@@ -214,8 +217,8 @@ class Plan:
         info: GradInfo = node.grad
         cotangents: dict[int, Any] = {}
 
-        def add(place: int, value: jax.Array | np.ndarray) -> None:
-            cotangents[place] = cotangents[place] + value if place in cotangents else value
+        def add(ref: int, value: jax.Array | np.ndarray) -> None:
+            cotangents[ref] = cotangents[ref] + value if ref in cotangents else value
 
         for head, given in zip(info.heads, info.head_grads, strict=True):
             aval = self.aval(head)
@@ -254,7 +257,7 @@ class Plan:
 
 
 class _AtLine:
-    """A context in which an error of ``jax_debug_nans`` is raised with the line that recorded the operator."""
+    """A context that adds the line which recorded the operator to an error of ``jax_debug_nans``."""
 
     __slots__ = ("how", "node")
 
@@ -268,7 +271,9 @@ class _AtLine:
         if not isinstance(error, FloatingPointError) or isinstance(error, NotFiniteError):
             return
         found, node = str(error).partition("\n")[0], self.node
-        if not found.startswith("invalid value"):  # JAX's words about functions that it could not look into
+        if not found.startswith(
+            "invalid value"
+        ):  # how JAX begins the message for functions that it could not look into
             found = "a value that is not finite"
         operator = node.op.name.partition("(")[0]
         block = f" of block {node.where}" if node.where else ""
@@ -276,21 +281,24 @@ class _AtLine:
 
 
 def _home(aval: Aval, compiled: bool) -> Any:
-    """Return where to make an array that stands for one of `aval`; in a program, and on a mesh, XLA finds that out."""
+    """Return the device for an array that stands for a value of `aval`.
+
+    None where XLA decides, in a program and on a mesh.
+    """
     return None if compiled or aval.spread else aval.sharding
 
 
 def _laid_out(gradient: jax.Array, aval: Aval | None) -> Any:
-    """Lay a gradient out as its leaf, of `aval`, is: so it is summed into shards where that is sharded."""
+    """Give a gradient the sharding of its leaf's `aval`; XLA then sums it into shards if the leaf is sharded."""
     if aval is None or not aval.spread:
         return gradient
     return jax.lax.with_sharding_constraint(gradient, aval.sharding)
 
 
 def pinned(node: Node, i: int) -> Any:
-    """Return the sharding that output `i` of a node must have; None where XLA decides.
+    """Return the sharding that output `i` of a node must have; None if XLA decides.
 
-    A gradient lies as its leaf does, what a step replaces lies as it did, and a `Pin` says it.
+    A gradient has its leaf's sharding, a value that replaces another has the other's, and a `Pin` gives its own.
     """
     aval = node.outs[i]
     if not aval.spread:
@@ -305,10 +313,10 @@ def _constant(value: jax.Array | None) -> Any:
 
 
 def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bool) -> tuple[tuple[Any, ...], Any]:
-    """Run one node; where a gradient will pass, also give its pull-back (list of cotangents or None -> tuple).
+    """Run one node; if a gradient will pass it, also return its pull-back (list of cotangents or None -> tuple).
 
-    ``passed`` says of each output whether one comes to it. The others are not differentiated: zeros in the place of
-    their cotangents would be NaN where they are multiplied with a slope that is infinite.
+    ``passed`` says for each output whether a cotangent will come. The other outputs are not differentiated: a zero
+    cotangent would become NaN where it is multiplied with an infinite slope.
     """
     op, diff = node.op, node.diff
     if not any(passed) or not diff:
@@ -335,7 +343,7 @@ def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bo
             full[i] = m
         with jax.named_scope(
             source_location.scope_name(node.where, op)
-        ):  # in here, so that the backward carries it too
+        ):  # inside the context, so that the backward has it too
             out = run(*full)
         results = out if type(out) is tuple else (out,)
         return tuple(itertools.compress(results, passed)), results
@@ -345,7 +353,7 @@ def _apply(node: Node, inputs: list[Any], passed: tuple[bool, ...], compiled: bo
     def pull(given: list[Any]) -> Any:
         mask = tuple([g is not None for g in given])
         some = [g for g in given if g is not None]
-        # Of two backwards through one node each may come through other outputs: that of fewer runs it again.
+        # Two backwards may reach one node through different outputs; the one that reaches fewer runs the node again.
         return back(tuple(some)) if mask == passed else strong(pullback_of(op, diff, len(inputs), mask))(*inputs, *some)
 
     return results, pull
@@ -363,9 +371,9 @@ def _alone(op: Operator, inputs: list[Any]) -> Any:
 
 
 def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Iterator[tuple[Node, int]]:
-    """Yield the nodes that a gradient from `slots` passes, each once and with the output that it came through.
+    """Yield each node that a gradient from `slots` passes, once, with the output through which it came.
 
-    ``owners`` tells for each slot its node and which output of that it is.
+    ``owners`` gives for each slot its node and the number of the node's output.
     """
     stack, seen = list(slots), set[int]()
     while stack:
@@ -377,7 +385,7 @@ def walk_back(owners: Sequence[tuple[Node, int]], slots: Iterable[int]) -> Itera
 
 
 def _reach(plan: Plan, slot: int, outputs: Iterable[int]) -> Reach:
-    """Return the reach of a gradient from `slot`, by numbers of leaves."""
+    """Return the reach of a gradient from `slot`, by leaf numbers."""
     owners = [(n, i) for n in plan.path for i in range(len(n.outs))]
     nodes = [node for node, _ in walk_back(owners, (slot,))]
     passed = {node.parts[i] for node in nodes for i in node.diff}
@@ -385,16 +393,16 @@ def _reach(plan: Plan, slot: int, outputs: Iterable[int]) -> Reach:
     return Reach(leaves, frozenset([n.depth for n in nodes]), frozenset({slot, *passed}.intersection(outputs)))
 
 
-def default_place() -> Any:
+def default_sharding() -> Any:
     """Return the sharding of arrays on the default device."""
     return jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
 
 
 class Pullbacks(NamedTuple):
-    """Operators that take cotangents of a segment's outputs back.
+    """The operators that take cotangents of a segment's outputs back to its inputs.
 
-    ``saved`` works on the residuals. The others recompute the forward from the segment's inputs: ``exact``, which can
-    itself be differentiated, and ``inner``, which gives the gradients of the segment's outputs among themselves.
+    ``saved`` works on the residuals. The others recompute the forward from the segment's inputs: ``exact`` can itself
+    be differentiated, and ``inner`` gives the gradients of the segment's outputs with respect to each other.
     """
 
     saved: DerivedOp
@@ -403,7 +411,10 @@ class Pullbacks(NamedTuple):
 
 
 class Program:
-    """A compiled path. ``outputs`` are slots in the order of the results; ``tape_slots`` the ones a segment keeps."""
+    """A compiled path. ``outputs`` are slots in the order of the results.
+
+    ``tape_slots`` are those that a segment keeps.
+    """
 
     def __init__(
         self,
@@ -423,7 +434,7 @@ class Program:
         self.wide = last.wide  # whether it runs with JAX's x64 switch on
         self.joins = joins
         first = last.size - len(last.outs)
-        # The slots of each vector that comes out: small gradients, then what replaces the leaves of `joins`.
+        # The slots in each returned vector: small gradients, then the replacements for leaves of `joins`.
         self.replacing = [join for join in joins if join.outs]
         vectors = [*packs, *[tuple([first + out for out in join.outs]) for join in self.replacing]]
         self.plan = Plan(path, (*outputs, *tape_slots, *itertools.chain(*vectors)), gathers)
@@ -432,11 +443,11 @@ class Program:
         self.packed = {s: (k, i) for k, slots in enumerate(packs) for i, s in enumerate(slots)}
         self.recycled = [(s, self.plan.aval(s)) for s in recycled]
         self.outputs = outputs
-        self.finals = finals  # which of a step's outputs these begin with; what users hold comes behind
+        self.finals = finals  # the step's outputs, which come before the values that users hold
         self.finals_of = picks(finals)
         self.alive = outputs[len(finals) :]
         self.tape_slots = tape_slots
-        # What no tape slot depends on (the weights of another net in the same step) is not held for a later backward.
+        # Leaves that no tape slot depends on (weights of another net in this step) are not kept for a later backward.
         self.replay = Plan(path, tape_slots, gathers)
         self.held = self.replay.leaves()
         reached = {s: _reach(self.plan, s, tape_slots) for s in tape_slots}
@@ -448,15 +459,17 @@ class Program:
         self.out_avals: Any = None
         self.runs = 0
         self.is_fresh = True  # whether XLA's program has not run yet
-        self.by_host: host.Whole | None = None  # what runs it until it is compiled
-        self.traced: Any = None  # what JAX traced, until it is compiled
+        self.by_host: host.Whole | None = None  # the NumPy version, which runs until it is compiled
+        self.traced: Any = None  # the result of JAX's trace, until it is compiled
         self.is_lowered = False
         self.nbytes = 0  # an estimate, see gluonx.deferred.program_cache
         self.site: Any = None  # the line that it was compiled for
-        self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
+        self.chosen: dict[
+            Any, list[int | None]
+        ] = {}  # by the live slots: the position among them that each output goes to
         self._pullbacks: Pullbacks | None = None
 
-        me = weakref.ref(self)  # no circle: a program that is forgotten is freed at once
+        me = weakref.ref(self)  # no reference cycle: a program that is evicted is freed at once
 
         def gluonx_step(*args: jax.Array) -> Any:
             program = me()
@@ -465,12 +478,14 @@ class Program:
 
         self.name = gluonx_step.__name__ = gluonx_step.__qualname__ = f"gluonx_{path[-1].op.name}_{path[-1].depth}"
         joined = frozenset(itertools.chain(*[join.leaves for join in joins]))
-        self.single = [i for i in range(last.n_leaves) if i not in joined]  # leaves that are arguments of their own
+        self.single = [
+            i for i in range(last.n_leaves) if i not in joined
+        ]  # leaves that are single arguments, not in a vector
         self.donated = [self.single.index(i) for i in donors if i not in joined]
         scalars = len(self.single) + len(joins)
         first = scalars + (last.n_floats > 0) + (last.n_ints > 0)
         self.donated_vectors = [len(self.single) + k for k, join in enumerate(joins) if join.outs]
-        # Of what a step replaces: its results that come one by one, and its vectors.
+        # The results of a step: the single ones, then the vectors.
         self.final_avals = tuple([self.plan.aval(s) for s in outputs[: len(finals)]]) + tuple(
             [
                 intern_aval((sum(a.size for a in join.layout.avals),), join.layout.avals[0].dtype)
@@ -478,31 +493,36 @@ class Program:
             ]
         )
         given_away = (*self.donated, *self.donated_vectors, *range(first, first + len(recycled)))
-        places = [] if tape_slots else [pinned(*owners[s]) for s in outputs]
-        self.folded = any(is_folded(a.sharding) for n in path for a in n.outs)  # whether devices share one of JAX's
-        if self.folded and places:
-            places = [self.plan.aval(s).sharding or default_place() for s in outputs]
-        placed: dict[str, Any] = {"out_shardings": (*places, *[None] * len(self.packs))} if any(places) else {}
+        shardings = [] if tape_slots else [pinned(*owners[s]) for s in outputs]
+        self.folded = any(
+            is_folded(a.sharding) for n in path for a in n.outs
+        )  # whether several devices share one JAX device
+        if self.folded and shardings:
+            shardings = [self.plan.aval(s).sharding or default_sharding() for s in outputs]
+        placed: dict[str, Any] = {"out_shardings": (*shardings, *[None] * len(self.packs))} if any(shardings) else {}
         spread = next((a.sharding for n in path for a in n.outs if a.spread), None)
         options = None if spread is None else multi_device_options(spread.device_set)
-        self.on_fakes = options is not None  # whether it runs on several devices that are threads of one CPU
+        self.on_fakes = options is not None  # whether its devices are threads of one CPU
         if self.on_fakes:
             placed["compiler_options"] = options
         homes = {a.sharding for n in path for a in n.outs}
         self.is_near = homes == {None}  # whether all its values are on the default device
-        self.for_cpu = all(_platform(home or default_place()) == "cpu" for home in homes)
-        self.on_cpu = not spread and self.for_cpu  # and on one
+        self.for_cpu = all(_platform(home or default_sharding()) == "cpu" for home in homes)
+        self.on_cpu = not spread and self.for_cpu  # and on one device
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
 
     def trace(self, args: Sequence[Any], compiled: bool = True) -> Any:
-        """Have JAX trace the program for these arguments, or their kinds; for NumPy, too, if not only `compiled`."""
+        """Let JAX trace the program for these arguments or their avals.
+
+        For NumPy too, unless only `compiled` is wanted.
+        """
         with for_cpu(self.for_cpu and compiled):
             self.traced = self.call.trace(*args)
         return self.traced
 
     def lower(self, args: Sequence[Any]) -> Any:
-        """Return the program lowered; for one CPU rewritten, as that compiles sooner."""
+        """Return the lowered program; for a single CPU it is rewritten first, because it then compiles sooner."""
         found = self.traced or self.trace(args)
         self.traced, self.is_lowered = None, True
         run = rewritten(found.jaxpr) if self.on_cpu else None
@@ -518,11 +538,11 @@ class Program:
         return found.lower()
 
     def put_on_host(self, args: Sequence[Any]) -> None:
-        """Have NumPy run the program, if it can, as JAX traces it for these arguments.
+        """Let NumPy run the program, if it can, as JAX traces it for these arguments.
 
-        NumPy has no use for the forms of operations for a CPU, so these are traced once the program is to be compiled.
-        Residuals are told apart by what was traced: where some come out, there is one trace for both. What is linked
-        has none; a gradient through its results replays it.
+        NumPy needs no CPU lowerings of operations, so these are traced only when the program is to be compiled.
+        Residuals are identified by the trace, so a program that returns some has one trace for both. A linked program
+        returns none: a gradient through its results computes it again.
         """
         named = (node.op.name for node in self.plan.path)
         if not self.is_near or any(name.startswith("quantized_") for name in named):
@@ -533,16 +553,16 @@ class Program:
         elif self.tape_slots:
             self.by_host = host.whole(self.trace(args, compiled=False).jaxpr)
         else:
-            with native_forms():
+            with native_operations():
                 self.by_host = host.whole(jax.make_jaxpr(lambda *args: self._trace(args))(*args))
         if self.by_host is not None:
             self.nbytes = program_cache.size_of(self.by_host.program.steps) // _TRACED
             program_cache.add(self.nbytes, programs=1)
 
     def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:
-        """Return the program's arguments: leaves, vectors of leaves that are joined, the scalars as two vectors.
+        """Return the program's arguments: leaves, vectors of joined leaves, and the scalars as two vectors.
 
-        Beside them those of the vectors that the program replaces.
+        Return also the vectors that the program replaces.
         """
         leaves, replaced = graph.leaves, list[Vector]()
         if self.joins:
@@ -561,7 +581,7 @@ class Program:
         return (*[values[s] for s in self.outputs], *packed)
 
     def _parted(self, args: Sequence[Any]) -> list[Any]:
-        """Return the arguments with those of all leaves in front, as `_split` takes them."""
+        """Return the arguments with those of all leaves first, as `_split` takes them."""
         leaves: list[Any] = [None] * self.node.n_leaves
         rest = list(args)
         for i in self.single:
@@ -597,7 +617,10 @@ class Program:
         return (*outputs, *flat)
 
     def pullbacks(self, leaves: Sequence[Aval]) -> Pullbacks:
-        """Return the ways back through this program as a segment; `leaves` are the avals of those with a gradient."""
+        """Return this program's pull-backs, as a segment has them.
+
+        `leaves` are the avals of the leaves with gradients.
+        """
         if self._pullbacks is None:
             homes = [aval.sharding for aval in leaves] if self.folded else None
             inner = [self.plan.aval(s).sharding for s in self.tape_slots] if self.folded else None
@@ -647,12 +670,12 @@ class Program:
         return tuple(jax.vjp(forward, *zeros)[1](tuple([g for g in given if g is not None])))
 
 
-def _platform(place: jax.sharding.Sharding) -> str:
-    return next(iter(place.device_set)).platform
+def _platform(sharding: jax.sharding.Sharding) -> str:
+    return next(iter(sharding.device_set)).platform
 
 
 def packable(aval: Aval) -> bool:
-    """Return whether a gradient leaves a program packed with others."""
+    """Return whether a gradient leaves the program in a vector with others."""
     return aval.size <= PACK_ELEMENTS and aval.sharding is None
 
 
@@ -660,7 +683,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def scalars_of(graph: Graph) -> list[Any]:
-    """Return the scalars of a graph, as a vector of floats and one of integers."""
+    """Return the scalars of a graph as two vectors, floats and integers."""
     found: list[Any] = []
     if graph.floats or graph.ints:
         wide = graph.cursor.wide or jax.config.jax_enable_x64  # type: ignore[attr-defined]
@@ -676,7 +699,7 @@ def scalars_of(graph: Graph) -> list[Any]:
 
 
 def _line_of_overflow(graph: Graph) -> tuple[str, int] | None:
-    """Return the file and line of the operation whose number float32 cannot hold."""
+    """Return the file and line of the operation whose number is too large for float32."""
     large = (i for i, number in enumerate(graph.floats) if _LARGEST < abs(number) < np.inf)
     first = next(large, len(graph.floats))
     node = graph.cursor
@@ -687,9 +710,9 @@ def _line_of_overflow(graph: Graph) -> tuple[str, int] | None:
 
 
 def _pack_ints(ints: list[int], wide: bool) -> np.ndarray:
-    """Get the integers as signed ones.
+    """Return the integers as signed ones.
 
-    What only unsigned types hold is wrapped round, and wraps back in the program.
+    Those that only unsigned types hold are wrapped round; the program wraps them back.
     """
     signed, unsigned, bits = (np.int64, np.uint64, 64) if wide else (np.int32, np.uint32, 32)
     try:

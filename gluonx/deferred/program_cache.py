@@ -1,21 +1,21 @@
-"""Compiled programs are forgotten, least recently used first, above a bound of memory.
+"""Compiled programs are evicted, least recently used first, above a bound of memory.
 
-Each kind of inputs that was met leaves a program behind, so a process that meets ever new shapes would fill memory. XLA
-does not tell how much a program for a CPU takes. Measured by the growth of the process, one of a single operator takes
+Each new kind of inputs leaves a program behind, so a process that meets ever new shapes would fill the memory. XLA does
+not say how much a program for a CPU takes. Measured by the growth of the process, a program of a single operator takes
 1.6 MB, and each operation in it 10 kB (elementwise ones) to 50 kB (products, convolutions); a trace, or a node of the
-trie, takes kilobytes. What is compiled or traced here is put down with the size that the constants below estimate. As
-soon as the sum is above the bound, what was not used for longest goes, until three quarters are left:
+trie, takes kilobytes. Everything that is compiled or traced is counted here with a size estimated from the constants
+below. When the sum is above the bound, the least recently used entries go, until three quarters are left:
 
-- a program of recorded operators, with the nodes of the trie that only it needed;
-- all that is kept of an operator that ran by itself: its programs, traces and shapes. JAX keeps these by their function
-  and cannot drop one of them, so an operator that takes an eighth of the bound begins again.
+- a program of recorded operators, with the trie nodes that only it needed;
+- all that is cached for an operator that ran by itself: programs, traces and shapes. JAX keeps these by their function
+  and cannot drop a single one, so an operator that takes an eighth of the bound starts again from nothing.
 
-The clock is the number of compilations, for nothing else makes room scarce, and it costs a call nothing. What is
-forgotten is compiled again when it comes again; what somebody holds (a value, a tape, a program that is about to run)
-stays whole. JAX refers to functions weakly, so a program dies with its function; no forgotten program is part of a
-circle of references, which would wait for the garbage collector.
+The clock is the number of compilations, which costs calls nothing; only compilations make memory scarce. An evicted
+program is compiled again when it comes again. What somebody holds (a value, a tape, a program that is about to run)
+stays whole. JAX refers to functions weakly, so a program dies with its function; no evicted program is part of a
+reference cycle, which would wait for the garbage collector.
 
-``GLUONX_PROGRAMS_MB`` is the bound; 0 forgets nothing.
+``GLUONX_PROGRAMS_MB`` is the bound; 0 evicts nothing.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ __all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", 
 
 PROGRAM, OPERATION = threshold("program_cache.program"), threshold("program_cache.operation")  # bytes
 TRACE, NODE = threshold("program_cache.trace"), threshold("program_cache.node")
-SHARE = threshold("program_cache.share")  # an operator may have the n-th part of the bound
+SHARE = threshold("program_cache.share")  # an operator may take one n-th of the bound
 Made = TypeVar("Made")
-_lock = threading.RLock()  # again by the same thread, where forgetting runs the end of some object that compiles
+_lock = threading.RLock()  # reentrant: eviction may run a finalizer that compiles
 
 
 class Usage:
-    """Programs kept of an operator: how many programs, of how many bytes, last used when."""
+    """The programs of one operator: how many there are, their bytes, and when they were last used."""
 
     __slots__ = ("nbytes", "programs", "used")
 
@@ -59,15 +59,16 @@ def _limit() -> float:
 
 
 class Cache:
-    """State of the process. ``tables`` are those of traced blocks, whose `forget` drops what was forgotten here.
+    """The state of the process. ``tables`` are those of traced blocks, whose `forget` drops what was evicted here.
 
-    ``memos`` are what :func:`memo` gave out, ``makers`` what :func:`once` did: both live until :func:`clear`.
+    ``memos`` are the dicts that :func:`memo` returned, ``makers`` the functions of :func:`once`; their contents live
+    until :func:`clear`.
 
     The default bound holds the steps of a 12-layer transformer for 20 lengths (at 180 MB) or 2,500 single operators.
     """
 
     limit = _limit()
-    now = 0  # compilations so far
+    now = 0  # the number of compilations so far
     nbytes = 0
     ops: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     tables: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
@@ -94,7 +95,7 @@ def _operations(jaxpr: Any) -> int:
 
 
 def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
-    """Put down what was compiled or traced, for `op` alone if given; other things may be forgotten for it."""
+    """Count what was compiled or traced, for `op` alone if given; other entries may be evicted."""
     with _lock:
         Cache.nbytes += nbytes
         Cache.now += programs
@@ -113,9 +114,9 @@ def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
 
 
 def memo() -> dict[Any, Any]:
-    """Return a dict for operators and arrays that a module makes once and can make again; `clear` empties it.
+    """Return a dict for operators and arrays that a module can make again; `clear` empties it.
 
-    What is in one may hold jaxprs, programs and arrays. Interned nouns, such as avals, have no need of it.
+    It may hold jaxprs, programs and arrays. Interned objects such as avals need no memo.
     """
     made: dict[Any, Any] = {}
     Cache.memos.append(made)
@@ -123,7 +124,9 @@ def memo() -> dict[Any, Any]:
 
 
 def once(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Have a function make an operator once for the same arguments, until `clear`: ``functools.cache`` with an end.
+    """Make a function return the same operator for the same arguments, until `clear`.
+
+    It is a ``functools.cache`` that `clear` empties.
 
     Examples
     --------
@@ -137,7 +140,7 @@ def once(make: Callable[..., Made]) -> Callable[..., Made]:
 
 
 def clear() -> None:
-    """Forget everything."""
+    """Evict everything."""
     with _lock:
         _forget(0)
         ROOT.children.clear()
@@ -149,7 +152,7 @@ def clear() -> None:
 
 
 def _forget(least: float) -> None:
-    """Forget until no more than `least` bytes are left, which are counted again: objects may have died meanwhile."""
+    """Evict until at most `least` bytes are left; they are counted again, since objects may have died meanwhile."""
     keys = _nodes()
     sizes = {node: NODE + sum([program.nbytes for program in _programs_of(node)]) for node in keys}
     ops = list(Cache.ops)
@@ -167,7 +170,7 @@ def _forget(least: float) -> None:
 
 
 def _nodes() -> dict[Node, Any]:
-    """All nodes of the trie but the root, with their keys."""
+    """Yield all nodes of the trie but the root, with their keys."""
     found: dict[Node, Any] = {}
     waiting = [ROOT]
     while waiting:
@@ -178,14 +181,17 @@ def _nodes() -> dict[Node, Any]:
 
 
 def _programs_of(node: Node) -> list[Any]:
-    """Return the programs that end at a node; beside them stands what was found out about several devices."""
+    """Return the programs that end at a node.
+
+    Its table also holds findings about several devices, which are left out.
+    """
     if not node.programs:
         return []
     return list({id(p): p for p in list(node.programs.values()) if hasattr(p, "nbytes")}.values())
 
 
 def _forget_node(node: Node, keys: dict[Node, Any], nbytes: int) -> None:
-    """Forget the programs that end at a node of so many bytes, and the nodes that lead nowhere else."""
+    """Evict the programs that end at a node, of so many bytes, and the nodes that lead nowhere else."""
     counters.forgotten += len(_programs_of(node))
     Cache.nbytes -= nbytes - NODE
     node.programs.clear()
@@ -202,10 +208,10 @@ def _forget_op(op: Operator) -> None:
     usage = op.usage
     counters.forgotten += usage.programs
     Cache.nbytes -= usage.nbytes
-    if usage.programs:  # a joint operator has an `eager` that is not made here
+    if usage.programs:  # the `eager` of a joint operator is not made here
         op.eager = None
     op.traced = op.shapes = op.families = op.usage = (
-        None  # gradients stay: what is being recorded tells them by identity
+        None  # gradient operators stay: graphs being recorded identify them by identity
     )
     if op.host is not None:
         op.host.seen.clear()

@@ -1,7 +1,7 @@
-"""Computing again what a backward needs, in place of keeping it (``jax.checkpoint``).
+"""Recomputing in the backward instead of keeping values (``jax.checkpoint``).
 
-A layer's forward is traced on its own, and that trace under ``jax.checkpoint`` is one operator: what flows back
-through it finds the layer's inputs and, by the policy, some of what it computed. Random draws are the same, since their
+A layer's forward is traced by itself, and that trace under ``jax.checkpoint`` is one operator. Its backward gets the
+layer's inputs and, depending on the policy, some of the computed values. Random draws are the same again, since their
 index is an input.
 """
 
@@ -32,12 +32,12 @@ _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("gluonx_remat", d
 
 
 def policy_of(name: str | None) -> Any:
-    """Return the policy of ``jax.checkpoint`` that a name means; None for ``'layer'``, JAX's own default.
+    """Return the policy of ``jax.checkpoint`` with this name; None for ``'layer'``, JAX's own default.
 
     Raises
     ------
     ArgumentError
-        If it means none.
+        If there is no policy of this name.
     """
     if name is None or name == "layer":
         return None
@@ -47,26 +47,26 @@ def policy_of(name: str | None) -> Any:
 
 
 def checkpointed(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a function on arrays whose backward computes it again; for the body of a loop."""
+    """Return a function on arrays that is recomputed in its backward; for the body of a loop."""
     return jax.checkpoint(fn, policy=policy_of(name), prevent_cse=False)  # pyright: ignore[reportPrivateImportUsage]
 
 
 def again(
     layer: Callable[..., Any], params: list[Handle], structs: list[Any], inputs: list[Handle], name: str | None
 ) -> Any:
-    """Give `inputs` to a layer, which a backward computes again; as it is, inside of another such layer.
+    """Call a layer so that its backward recomputes it; call it plainly inside of another such layer.
 
     Parameters
     ----------
     layer : callable
-        Of handles.
+        Takes handles.
     params : list of Handle
-        What it is expected to read.
+        The handles that it is expected to read.
     structs : list of jax.ShapeDtypeStruct
-        Of the inputs.
+        The inputs' shapes and dtypes.
     inputs : list of Handle
     name : str
-        Of :func:`policy_of`.
+        A name for :func:`policy_of`.
     """
     if name is None or _inside.get():
         return layer(*inputs)

@@ -1,16 +1,16 @@
 """Long traces that repeat a few operators: an unrolled loop of hundreds of steps, hundreds of calls of one net.
 
-XLA takes the longer for an operation the more of them a program has (2,400 operations of three layers that were called
-300 times: half a minute). So the first runs of such a trace are interpreted, operator by operator, where each kind of
-operator and of pull-back is compiled once. A trace that comes more often is compiled whole like any other, so that a
-training loop ends up with one program a step, unless XLA would take minutes for it.
+The more operations a program has, the longer XLA takes for each of them (2,400 operations of three layers that were
+called 300 times: half a minute). So the first runs of such a trace are interpreted, operator by operator, and each kind
+of operator and of pull-back is compiled once. A trace that comes more often is compiled as a whole like any other, so
+that a training loop ends up with one program a step, unless XLA would take minutes for it.
 
-A shorter one goes so where NumPy runs it, and knows nearly all its operators, each with its pull-back, from other
-traces: then there is nothing to trace. So a tree-LSTM, whose every sentence is a graph of its own, traces the operators
-of its cell and no graph.
+A shorter trace is interpreted too, if NumPy runs it and knows nearly all its operators, each with its pull-back, from
+other traces: then nothing has to be traced. So a tree-LSTM, whose every sentence is another graph, traces only the
+operators of its cell.
 
-Where gradients still flow through what an interpreted run leaves, its tape is a :class:`Chain`: one segment for each
-operator, as in naive mode, so that a later backward compiles its kinds and not its length, too.
+If gradients still flow through what an interpreted run leaves, its tape is a :class:`Chain`: one segment for each
+operator, as in naive mode, so that a later backward too compiles each kind once.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain", "behind", "is_repetitive", "limits", "runs_in_pieces", "runs_of", "values_of"]
 
-# A trace of so many nodes, each kind of which comes `times` on average, is interpreted in its first `runs`, and always
-# from `whole` nodes on: XLA takes minutes for such a program.
+# A trace of at least so many nodes, each kind of which occurs `times` on average, is interpreted in its first `runs`.
+# From `whole` nodes on it is always interpreted: XLA would take minutes for such a program.
 limits = {
     "nodes": threshold("pieces.nodes"),
     "kind": threshold("pieces.kind"),
@@ -46,7 +46,7 @@ limits = {
 
 
 def runs_in_pieces(graph: Graph) -> bool:
-    """Return whether a trace that repeats few operators is too new, or too long, to be compiled whole."""
+    """Return whether a trace that repeats few operators is too new, or too long, to be compiled as a whole."""
     node: Node = graph.cursor
     if node.depth < limits["nodes"]:
         if not policy.limits["runs"] or not host.is_on() or node.visits > policy.limits["runs"]:
@@ -58,9 +58,9 @@ def runs_in_pieces(graph: Graph) -> bool:
 
 
 def _is_small(graph: Graph) -> bool:
-    """Return whether NumPy may run a trace as often as programs, and none of its operators is worth compiling then.
+    """Return whether NumPy may run a trace as often as programs, with no operator that is worth compiling.
 
-    A pull-back touches its arrays four times.
+    A pull-back reads or writes its arrays four times.
     """
     elements = sum([aval.size for node in graph.path() for aval in node.outs])
     elements += sum([leaf.size if isinstance(leaf, np.ndarray) else aval_of(leaf).size for leaf in graph.leaves])
@@ -68,9 +68,10 @@ def _is_small(graph: Graph) -> bool:
 
 
 def _is_cheap(graph: Graph) -> bool:
-    """Return whether NumPy knows nearly all operators of a trace, one by one, from other traces or other places of it.
+    """Return whether NumPy knows nearly all operators of a trace from other traces, or from earlier nodes of it.
 
-    What it does not know is traced twice, forward and pull-back; a trace of the whole takes as long for each operator.
+    An operator that it does not know is traced twice, forward and pull-back; a trace of the whole takes as long per
+    operator.
     """
     path: list[Node] = graph.path()
     most = len(path) // limits["kind"]
@@ -90,9 +91,9 @@ def _is_cheap(graph: Graph) -> bool:
 
 
 def runs_of(operations: int) -> int:
-    """Return how often a repetitive trace is interpreted before it is compiled whole: the more, the longer that takes.
+    """Return how often a repetitive trace is interpreted before it is compiled whole; more often if that takes longer.
 
-    Both that and an interpreted run take a time for each operation, the first some hundred times that of the second.
+    Both compiling and an interpreted run take a time for each operation; the former takes some hundred times longer.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def runs_of(operations: int) -> int:
 
 
 def is_repetitive(graph: Graph, times: int) -> bool:
-    """Return whether each kind of operator comes so many `times` in the trace of `graph`, on average."""
+    """Return whether each kind of operator occurs at least `times` in the trace of `graph`, on average."""
     path: list[Node] = graph.path()
     most = len(path) // times
     avals = [aval for node in path for aval in node.outs]
@@ -136,7 +137,10 @@ def values_of(nodes: list[Node]) -> set[int]:
 
 
 class Chain:
-    """The tape of a trace that ran operator by operator; ``outs`` has the tape entries of the slots that users hold."""
+    """The tape of a trace that ran operator by operator.
+
+    ``outs`` holds the tape entries of the slots that users hold.
+    """
 
     def __init__(self, graph: Graph, nodes: list[Node], slots: tuple[int, ...], values: dict[int, Any]) -> None:
         outs: dict[int, Out] = {}

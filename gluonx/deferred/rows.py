@@ -1,18 +1,18 @@
-"""Gradients by rows: what reaches a large table through look-ups is kept as the rows that were looked up.
+"""Gradients by rows: a large table's gradient is kept as the rows that were looked up.
 
-The gradient of ``table[index]`` is zero in all rows but those of `index`. XLA has no type for such an array, so the
-tape carries another one: a look-up adds a *tap* to the rows that it gives, an array of zeros with the shape of these
-rows. The gradient of the tap is the gradient of the rows, and says all that there is to know about the table. So the
-table itself is a constant of the look-up (:class:`Bare`: the same array, without its place on the tape), no array of
-its size is ever made, and the engine's own machinery for leaves does the rest: segments, naive mode, hybridized blocks.
+The gradient of ``table[index]`` is zero in all rows except those of `index`. XLA has no type for such an array, so the
+tape carries another one. A look-up adds a *tap* to the rows that it returns: an array of zeros with their shape. The
+gradient of the tap is the gradient of the rows, which is all there is to know about the table's gradient. So the table
+itself is a constant of the look-up (:class:`Bare`: the same array, cut off from the tape), no array of the table's size
+is ever made, and the engine's usual handling of leaves does the rest: segments, naive mode, hybridized blocks.
 
-When ``backward`` ends in taps, :func:`deliver` sums what came from all of them by row, as one more recorded operator:
-unique row numbers in ascending order, as many places as there were numbers (or as the table has rows, if that is less),
-and beyond the last of them the number of rows, which is no row. The size depends on shapes alone: a steady loop
-compiles nothing.
+When ``backward`` ends in taps, :func:`deliver` records one more operator, which sums the gradients of all taps by row.
+It returns the unique row numbers in ascending order. Their array has as many elements as there were numbers (or as the
+table has rows, if that is less); unused elements hold the number of rows, which is no row. The size depends on shapes
+alone, so a steady loop compiles nothing.
 
-A table may be used in other ways too, such as a tied output layer. Then a gradient of its own shape arrives as for any
-leaf; the rows are added to it, all rows are there, and a warning says so. No gradient is lost.
+A table may be used in other ways too, such as a tied output layer. Then a gradient of the table's shape arrives as for
+any leaf. The rows are added to it, the result has all rows, and a warning says so. No gradient is lost.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ __all__ = [
 
 
 class Bare(Handle):
-    """The array of another handle as a constant: what is written to that one is seen here, gradients end before it."""
+    """The array of another handle as a constant: writes to that handle are visible here, gradients do not pass."""
 
     __slots__ = ("_of",)
 
     def __init__(self, of: Handle) -> None:
-        self._of = ref(of)  # its variable holds this one
+        self._of = ref(of)  # a weak reference: the other handle's variable holds this object
 
     @property
     def of(self) -> Any:
@@ -92,8 +92,8 @@ for _name in ("tape", "variable"):
 class RowVariable(Variable):
     """The end point of a gradient that is kept by rows.
 
-    ``grad`` is what users read; it shows what is in ``rows`` (row numbers, ascending; the number of rows of the table
-    where there is none) and ``values`` (a row for each). ``bare`` is the table as a constant.
+    ``grad`` is what users read. It shows ``rows`` (row numbers, ascending; an unused element holds the table's number
+    of rows) and ``values`` (a row for each). ``bare`` is the table as a constant.
     """
 
     __slots__ = ("bare", "rows", "values")
@@ -105,25 +105,25 @@ class RowVariable(Variable):
         self.clear()
 
     def clear(self) -> None:
-        """Set the gradient to zeros: no row is there."""
+        """Set the gradient to zeros, that is, to no rows."""
         table = self.bare
         with keeping_64_bits(np.dtype(table.dtype).itemsize == 8), jax.ensure_compile_time_eval():
-            place = aval.sharding if (aval := table.aval) is not None and not aval.spread else None
-            _put(self.rows, np.zeros((0,), np.int32), place)
-            _put(self.values, np.zeros((0, *table.shape[1:]), table.dtype), place)
+            sharding = aval.sharding if (aval := table.aval) is not None and not aval.spread else None
+            _put(self.rows, np.zeros((0,), np.int32), sharding)
+            _put(self.values, np.zeros((0, *table.shape[1:]), table.dtype), sharding)
 
     def put(self, rows: Handle, values: Handle) -> None:
-        """Make two handles' values the gradient."""
+        """Make the values of two handles the gradient."""
         for handle, new in ((self.rows, rows), (self.values, values)):
             handle.value, handle.aval, handle.tape = new.value, new.aval, None
 
 
-def _put(handle: Handle, value: np.ndarray, place: Any) -> None:
-    handle.value, handle.aval, handle.tape = jnp.asarray(value, device=place), None, None
+def _put(handle: Handle, value: np.ndarray, sharding: Any) -> None:
+    handle.value, handle.aval, handle.tape = jnp.asarray(value, device=sharding), None, None
 
 
 class Tap(Variable):
-    """The end point of the gradient of looked-up rows: those with the numbers `index` of the table of `home`."""
+    """The end point of the gradient of looked-up rows: those numbered `index` in the table of `home`."""
 
     __slots__ = ("home", "index")
 
@@ -133,7 +133,7 @@ class Tap(Variable):
 
 
 def _numbers(index: jax.Array, count: int) -> Any:
-    """Row numbers as the look-up takes them: whole ones, the nearest row for one out of range."""
+    """Return row numbers as the look-up takes them: integers, with the nearest row for one out of range."""
     whole = index if jnp.issubdtype(index.dtype, jnp.integer) else index.astype(jnp.int32)
     return jnp.clip(whole, 0, count - 1).astype(jnp.int32)
 
@@ -164,14 +164,14 @@ def gathers(table: Any) -> bool:
 
 
 def look_up(table: Handle, index: Handle | np.ndarray) -> Any:
-    """Return the rows of `table` with the numbers `index`, whose gradient is kept by rows where `table` asks for it.
+    """Return the rows of `table` numbered `index`, whose gradient is kept by rows if `table` asks for it.
 
     Parameters
     ----------
     table : Handle
         Shape (n, ...).
     index : Handle or numpy.ndarray
-        Of any shape; a number out of range takes the nearest row.
+        Of any shape; a number out of range selects the nearest row.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def look_up(table: Handle, index: Handle | np.ndarray) -> Any:
 
 
 def _embedding(args: Args) -> Any:
-    """Return the rows of ``embedding(index, table)``; None where its gradient is to be of the table's shape."""
+    """Return the rows of ``embedding(index, table)``; None if its gradient has the table's shape."""
     index, table = args[0], args[1]
     return look_up(table, index) if isinstance(index, Handle) and isinstance(table, Handle) and gathers(table) else None
 
@@ -201,7 +201,7 @@ _zeros: dict[Any, jax.Array] = program_cache.memo()
 
 
 def tap_of(home: RowVariable, shape: tuple[int, ...], index: Handle | np.ndarray | None = None) -> Handle:
-    """Return a new tap: zeros of `shape`, shared by all taps of that shape."""
+    """Return a new tap: zeros of `shape`, whose array all taps of that shape share."""
     table = home.bare
     aval = table.aval or aval_of(settle(table))
     tap = new_handle(shared_zeros(shape, aval))
@@ -210,7 +210,7 @@ def tap_of(home: RowVariable, shape: tuple[int, ...], index: Handle | np.ndarray
 
 
 def shared_zeros(shape: tuple[int, ...], like: Aval) -> jax.Array:
-    """Return zeros of `shape` with the dtype and the place of `like`, the same array at each call."""
+    """Return zeros of `shape` with the dtype and device of `like`; each call returns the same array."""
     key = shape, like.dtype, like.sharding
     zeros = _zeros.get(key)
     if zeros is None:
@@ -225,7 +225,10 @@ def shared_zeros(shape: tuple[int, ...], like: Aval) -> jax.Array:
 
 
 def _summed(count: int, known: bool, *arrays: jax.Array) -> tuple[Any, Any]:
-    """Give the sum by row: (row numbers..., values...) in halves; the first pair is a sum already if it is `known`."""
+    """Return a function that sums by row: (row numbers..., values...) in two halves.
+
+    If `known`, the first pair is a sum.
+    """
     half = len(arrays) // 2
     numbers = [
         (index if known and k == 0 else _numbers(index, count)).astype(jnp.int32).reshape(-1)
@@ -234,23 +237,23 @@ def _summed(count: int, known: bool, *arrays: jax.Array) -> tuple[Any, Any]:
     values = [v.reshape(i.size, *v.shape[i.ndim :]) for i, v in zip(arrays[:half], arrays[half:], strict=True)]
     index, value = jnp.concatenate(numbers), jnp.concatenate(values)
     size = min(index.shape[0], count)
-    rows, places = jnp.unique(index, return_inverse=True, size=size, fill_value=count)
-    return rows, jax.ops.segment_sum(value, places.reshape(-1), num_segments=size)
+    rows, inverse = jnp.unique(index, return_inverse=True, size=size, fill_value=count)
+    return rows, jax.ops.segment_sum(value, inverse.reshape(-1), num_segments=size)
 
 
 _sums: dict[tuple[int, bool], DerivedOp] = program_cache.memo()
 
 
 def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> tuple[Any, Any]:
-    """Return unique row numbers and the sum of the values of each, of a table of `count` rows.
+    """Return the unique row numbers of a table of `count` rows, and the sum of the values of each.
 
     Parameters
     ----------
     count : int
     pairs : list of (Handle, Handle)
-        Row numbers of any shape, and a row for each.
+        Row numbers of any shape, and a row of values for each.
     known : bool
-        Whether the first pair is such a sum, in which the number `count` stands for no row.
+        Whether the first pair is such a sum already, in which the number `count` means no row.
     """
     op = _sums.get((count, known))
     if op is None:
@@ -262,9 +265,9 @@ def sum_rows(count: int, pairs: list[tuple[Any, Any]], known: bool = False) -> t
 def sum_over_devices(
     counts: tuple[int | None, ...], replicas: int, axis: str | None, *arrays: jax.Array
 ) -> tuple[Any, ...]:
-    """Give the sums of gradients over devices (see `Joint`): of tables of so many rows by row, of others as arrays.
+    """Return sums of gradients over devices (see `Joint`): by row for tables of `counts` rows, else as arrays.
 
-    A gradient by rows is two arrays, row numbers and values. What one device has none of is padded with no rows.
+    A gradient by rows is two arrays, row numbers and values. A device without some row gets elements that mean no row.
     """
     each = len(arrays) // replicas
     found: list[Any] = []
@@ -290,7 +293,7 @@ def sum_over_devices(
 
 
 def even(replicas: list[list[Handle]], counts: Sequence[int | None]) -> None:
-    """Have the gradients by rows of all devices hold equally many numbers, in place: an operator takes them together.
+    """Pad the gradients by rows of all devices to the same number of rows, in place, since one operator takes them all.
 
     Parameters
     ----------
@@ -357,7 +360,7 @@ def fold(ends: Iterable[tuple[Any, Any]]) -> tuple[list[tuple[Any, Any]], list[t
 
 
 def deliver(home: RowVariable, taps: list[Any], whole: Handle | None) -> None:
-    """Write, or add, to the gradient of a table what came through its taps, and by other ways as an array `whole`."""
+    """Write, or add, the gradient of a table: what came through its `taps`, and an array `whole` from other uses."""
     count = home.bare.shape[0]
     adds = home.req == "add" and home.rows.shape[0] > 0
     if whole is None:

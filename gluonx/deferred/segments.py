@@ -1,9 +1,9 @@
-"""Segments: finished pieces of the tape.
+"""Segments: parts of the tape whose forward is computed already.
 
-When a taped stretch is computed before its backward comes (the user printed the loss), its outputs keep a way back: an
-:class:`Out` names one output of a :class:`Segment`, and the segment holds the arrays that its pull-back needs. A later
-backward calls :meth:`Segment.pull`, which records one operator. Segments are numbered as they are made, so walking them
-from the highest number down is walking back in time.
+If a recorded forward is computed before its backward comes (the user printed the loss), its outputs keep a path for
+gradients: an :class:`Out` names one output of a :class:`Segment`, and the segment holds the arrays that its pull-back
+needs. A later backward calls :meth:`Segment.pull`, which records one operator. Segments are numbered in order of
+creation, so that going from the highest number down goes back in time.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ class Out:
 
     @property
     def freed(self) -> bool:
-        """True once an earlier backward has freed what leads back from here."""
+        """True once an earlier backward has freed the path back from here."""
         return self.segment.is_freed(self.slot)
 
 
 class Segment:
-    """A computed stretch of the tape.
+    """A part of the tape whose forward is computed.
 
-    ``sources`` says where the gradient of each moving input goes on to: a Variable or another segment's Out.
-    ``pullbacks`` are the operators that lead back: one on the arrays in `saved`, others on `inputs`. ``reach`` tells of
-    each output which sources its gradient gets to, and through which operations; None where all get to all. A backward
-    frees the operations that it passes, so two outputs that share none are two graphs, as they were when recorded.
+    ``sources`` says where the gradient of each differentiable input goes: to a Variable or to another segment's Out.
+    ``pullbacks`` are the operators for the way back: one uses the arrays in `saved`, others recompute from `inputs`.
+    ``reach`` gives for each output the sources that its gradient reaches and the operations that it passes; None if
+    every output reaches all. A backward frees the operations that it passes, so two outputs that share none are two
+    graphs, as they were when recorded.
     """
 
     __slots__ = (
@@ -75,7 +76,7 @@ class Segment:
     ) -> None:
         self.sources = sources
         self.outs = {s: Out(self, s, a) for s, a in zip(slots, avals, strict=True)}
-        self.pullbacks: Any = pullbacks  # None of a segment that has a way of its own
+        self.pullbacks: Any = pullbacks  # None for a segment with its own method of going back
         self.saved = saved
         self.inputs = inputs
         self.reach = reach
@@ -85,12 +86,15 @@ class Segment:
         self.released = False
 
     def replay_only(self) -> None:
-        """Use the recomputing pull-back always: nothing was saved."""
+        """Use the pull-back that recomputes from now on: nothing was saved."""
         self.pullbacks = self.pullbacks._replace(saved=self.pullbacks.exact)
         self.saved = self.inputs
 
     def pull(self, invoke: Invoke, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
-        """Return the cotangents of the inputs, one for each source, by means of `invoke`; None where none gets to."""
+        """Return the cotangents of the inputs, one for each source, by running operators with `invoke`.
+
+        An entry is None if no gradient reaches that source.
+        """
         given = [cotangents.get(slot) for slot in self.outs]
         if create_graph or self._strays(cotangents):
             pulled = list(invoke(self.pullbacks.exact, (*self.inputs, *given)))
@@ -102,12 +106,12 @@ class Segment:
         return [value if i in reached else None for i, value in enumerate(pulled)]
 
     def inner(self, invoke: Invoke, cotangents: dict[int, Handle]) -> dict[int, Handle]:
-        """Return the gradients of the outputs themselves by slot, what reaches them inside of the segment included."""
+        """Return the gradients of the outputs by slot, including what reaches them inside of the segment."""
         given = [cotangents.get(slot) for slot in self.outs]
         return dict(zip(self.outs, invoke(self.pullbacks.inner, (*self.inputs, *given)), strict=True))
 
     def marked(self, invoke: Invoke, cotangents: dict[int, Handle]) -> list[tuple[Any, Handle]]:
-        """Pairs of the Variable of an output and its gradient, for those outputs that the cotangents get to."""
+        """Return pairs of Variable and gradient for those outputs with a Variable that the cotangents reach."""
         found: list[tuple[Any, Handle]] = []
         inner: dict[int, Handle] | None = None
         for slot, variables in self.marks.items():
@@ -120,9 +124,9 @@ class Segment:
         return found
 
     def _strays(self, cotangents: dict[int, Handle]) -> bool:
-        """Return whether the way back on `saved` passes operations that a gradient of these outputs does not.
+        """Return whether the pull-back on `saved` passes operations that a gradient of these outputs does not pass.
 
-        Zeros would go there, and zero times a slope that is infinite is NaN.
+        Zeros would pass them, and zero times an infinite slope is NaN.
         """
         if self.reach is None or len(cotangents) == len(self.outs):
             return False
@@ -133,11 +137,11 @@ class Segment:
         return self.reach is not None and max(self.reach[slot].nodes) in self.reach[start].nodes
 
     def is_freed(self, slot: int) -> bool:
-        """Return whether an earlier backward passed what leads to output `slot`."""
+        """Return whether an earlier backward has passed the operations that lead to output `slot`."""
         return self.released or (self.reach is not None and not self.spent.isdisjoint(self.reach[slot].nodes))
 
     def free(self, slots: Iterable[int]) -> None:
-        """Note that a backward has passed what leads to these outputs; release all arrays once nothing is left."""
+        """Note that a backward has passed what leads to these outputs; release all arrays when no output is left."""
         if self.reach is not None:
             for slot in slots:
                 self.spent |= self.reach[slot].nodes
@@ -148,7 +152,7 @@ class Segment:
 
 
 def add_mark(marks: dict[int, list[Any]], slot: int, old: Variable | None, variable: Variable | None) -> None:
-    """Let a backward leave the gradient of value `slot` in `variable` (if there is one) and no more in `old`."""
+    """Let a backward store the gradient of value `slot` in `variable` (if not None), and no longer in `old`."""
     kept = [v for v in marks.pop(slot, ()) if v is not old]
     if variable is not None:
         kept.append(variable)
@@ -158,11 +162,11 @@ def add_mark(marks: dict[int, list[Any]], slot: int, old: Variable | None, varia
 
 @jax.custom_jvp
 def border(value: jax.Array, leaf: jax.Array) -> Any:
-    """Return `value`; its gradient goes to `leaf`, which is of its shape, and not to it."""
+    """Return `value`, whose gradient then goes to `leaf`, of the same shape, instead of to its inputs."""
     return value
 
 
-# Not by custom_vjp: a segment differentiates programs that hold gradients, and so the forward rule.
+# custom_vjp will not do: a segment differentiates programs that hold gradients, hence also the forward rule.
 border.defjvp(lambda primals, tangents: (border(*primals), tangents[1]))
 
 
@@ -175,7 +179,7 @@ def attached(array: jax.Array, source: Source | None) -> Handle:
 
 
 class OpSegment(Segment):
-    """One operator that ran by itself (naive mode, a trace run operator by operator): its pull-back recomputes it."""
+    """One operator that ran by itself (in naive mode, or interpreted): its pull-back recomputes it."""
 
     __slots__ = ("diff", "op")
 
@@ -187,48 +191,48 @@ class OpSegment(Segment):
         self.diff = diff
 
     def inner(self, invoke: Invoke, cotangents: dict[int, Handle]) -> dict[int, Handle]:
-        """No output depends on another one here."""
+        """Return nothing: an operator's outputs do not depend on each other."""
         return cotangents
 
     def pull(self, invoke: Invoke, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
-        """As of :class:`Segment`."""
+        """As for :class:`Segment`."""
         mask = tuple([slot in cotangents for slot in self.outs])
         back = pullback_of(self.op, self.diff, len(self.inputs), mask)
         return list(invoke(back, (*self.inputs, *[cotangents[s] for s in self.outs if s in cotangents])))
 
 
 class Behind:
-    """A value of a pending graph from which a gradient goes on: a source of a :class:`CustomSegment`.
+    """A value of a pending graph from which a gradient continues: a source of a :class:`CustomSegment`.
 
-    A program computes the value where somebody holds it, or where a backward may still come: see :meth:`release`.
+    A program computes the value if somebody holds it, or if a backward may still come; see :meth:`release`.
     """
 
     __slots__ = ("graph", "handle", "slot")
 
-    def __init__(self, place: Pending) -> None:
-        self.graph, self.slot = ref(place.graph), place.slot
-        self.handle: Handle | None = new_handle(place, place.aval)
+    def __init__(self, pending: Pending) -> None:
+        self.graph, self.slot = ref(pending.graph), pending.slot
+        self.handle: Handle | None = new_handle(pending, pending.aval)
 
     def release(self) -> None:
-        """Keep the value alive no more where its graph can give it again."""
+        """Stop keeping the value alive, if its graph can return it again."""
         graph = self.graph()
         if graph is not None and not graph.closed:
             self.handle = None
 
     def hold(self) -> Handle | None:
-        """Return a handle of the value and keep it; None where the value was never computed."""
+        """Return a handle on the value and keep it; None if the value was never computed."""
         graph = self.graph()
         if self.handle is None and graph is not None and not graph.closed:
-            place = graph.place(self.slot)
-            self.handle = new_handle(place, place.aval)
+            pending = graph.pending(self.slot)
+            self.handle = new_handle(pending, pending.aval)
         return self.handle
 
 
 class CustomSegment(Segment):
-    """A stretch whose gradient is a Python function of the cotangents (``autograd.Function``).
+    """Recorded code whose gradient is a Python function of the cotangents (``autograd.Function``).
 
-    It may stand in the middle of a pending graph. Its outputs have leaves of that graph, zeros in the place of the
-    cotangents, which lead here; from its inputs, :class:`Behind`, the gradient goes on in the same graph.
+    It may stand in the middle of a pending graph. Its outputs take leaves of that graph, zeros that stand for the
+    cotangents and lead here. From its inputs, which are :class:`Behind`, the gradient continues in the same graph.
     """
 
     __slots__ = ("function",)
@@ -240,21 +244,21 @@ class CustomSegment(Segment):
         self.function: Any = function
 
     def hold(self) -> None:
-        """Have the values computed from which the gradient goes on."""
+        """Let the values from which the gradient continues be computed."""
         for source in self.sources:
             if type(source) is Behind:
                 source.hold()
 
     def free(self, slots: Iterable[int]) -> None:
-        """Release what the function holds too."""
+        """As for :class:`Segment`; also release what the function holds."""
         super().free(slots)
         self.function, self.sources = None, []
 
     def inner(self, invoke: Invoke, cotangents: dict[int, Handle]) -> dict[int, Handle]:
-        """No output depends on another one here."""
+        """Return nothing: the outputs are not computed from each other here."""
         return cotangents
 
     def pull(self, invoke: Invoke, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
-        """As of :class:`Segment`."""
+        """As for :class:`Segment`."""
         assert self.function is not None, "not freed"
         return self.function(cotangents, create_graph)

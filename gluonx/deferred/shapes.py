@@ -1,8 +1,8 @@
-"""Shapes that are not known yet, and the rules by which they become known.
+"""Shapes that are not known yet, and how they become known.
 
-A parameter of unknown shape has a handle that holds :class:`Unknown`. The first operator that meets it tells the
-shape, by the rule that stands beside the operator in the registry; the parameter is then initialized on the host and
-the handle holds its array. The same happens while a forward is only traced for shapes.
+A parameter with an open shape has a handle that holds :class:`Unknown`. The first operator that uses it infers the
+shape, by the rule in its record; the parameter is then initialized on the host and the handle holds its array. The same
+happens while a forward is traced for its shapes only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Gone", "Unknown", "Zeros"]
 
 
 class Zeros(Placeholder):
-    """Zeros that take no memory until somebody looks."""
+    """Zeros that take no memory until somebody reads them."""
 
     __slots__ = ("dtype", "shape", "sharding")
     known = True
@@ -37,7 +37,7 @@ class Zeros(Placeholder):
         self.sharding = sharding
 
     def make(self, handle: Handle) -> Any:
-        """Zeros, made at last."""
+        """Return the zeros."""
         if forked.in_child():
             zeros = np.zeros(self.shape, self.dtype)
             zeros.setflags(write=False)
@@ -47,7 +47,7 @@ class Zeros(Placeholder):
 
 
 class Gone(Placeholder):
-    """A value that was given up on purpose; reading it raises an `error` with this `message`."""
+    """A value that was given up on purpose; reading it raises `error` with this `message`."""
 
     __slots__ = ("dtype", "error", "message", "shape")
 
@@ -64,12 +64,12 @@ class Gone(Placeholder):
         self.error = error
 
     def make(self, handle: Handle) -> jax.Array:
-        """Raise what was left here to be read."""
+        """Raise the error that was left here."""
         raise self.error(self.message)
 
 
 class Unknown(Placeholder):
-    """The value of a parameter whose shape has unknown dimensions."""
+    """The value of a parameter whose shape has open dimensions."""
 
     __slots__ = ("param",)
 
@@ -78,7 +78,7 @@ class Unknown(Placeholder):
 
     @property
     def shape(self) -> Any:  # type: ignore[override]
-        """The declared shape, unknown dimensions as they were declared."""
+        """The declared shape, with open dimensions as they were declared."""
         return self.param.shape
 
     @property
@@ -87,11 +87,11 @@ class Unknown(Placeholder):
         return np.dtype(self.param.dtype)
 
     def make(self, handle: Handle) -> jax.Array:
-        """Raise: a value is asked for before the shape is known."""
+        """Raise: the value was asked for before the shape is known."""
         raise self.param._deferred_error()
 
     def resolve(self, handle: Handle, op: Operator, args: Args) -> None:
-        """Find the shape by the rule of `op`, the operator that met this parameter."""
+        """Infer the shape by the rule of `op`, the operator that uses this parameter."""
         inputs = args[2:] if op.random else args
         known = [_shape_of(a) for a in inputs]
         found = (op.infer if getattr(self.param, "takes_batch", False) else op.infer_weights)(known)
@@ -99,7 +99,7 @@ class Unknown(Placeholder):
             if isinstance(a, Handle) and isinstance(a.value, Unknown) and shape is not None and _complete(shape):
                 param = a.value.param
                 param._resolve_shape(tuple(shape))
-                if param._handle is None:  # only its shape is looked for
+                if param._handle is None:  # only its shape is wanted
                     a.value = jnp.zeros(param.shape, param.dtype)
         if isinstance(handle.value, Unknown):
             block = source_location.block_path()
@@ -114,7 +114,7 @@ class Unknown(Placeholder):
 
 
 def _complete(shape: Sequence[object]) -> bool:
-    return all(n > 0 if isinstance(n, int) else n is not None for n in shape)  # what is no int is a symbolic size
+    return all(n > 0 if isinstance(n, int) else n is not None for n in shape)  # a size that is not an int is symbolic
 
 
 def _shape_of(value: object) -> tuple[int, ...] | None:

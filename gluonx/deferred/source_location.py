@@ -1,4 +1,4 @@
-"""The running line of the user's program, which only slow paths look for: recording a known operator does not."""
+"""The running line of the user's program. Only slow paths ask for it; recording a known operator does not."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ from gluonx.deferred.contracts import Operator
 
 __all__ = ["FORWARDS", "Line", "block_path", "in_block", "prefix", "scope_name", "user_line", "warn", "warn_once"]
 
-FORWARDS = frozenset({"forward", *BLOCK_METHODS})  # names of methods that a block computes in
+FORWARDS = frozenset({"forward", *BLOCK_METHODS})  # names of the methods in which a block computes
 
 
-prefix: contextvars.ContextVar[str] = contextvars.ContextVar("gluonx_scope", default="")  # gluonx.profiler.scope's
+prefix: contextvars.ContextVar[str] = contextvars.ContextVar(
+    "gluonx_scope", default=""
+)  # the prefix of gluonx.profiler.scope
 
 
 _told: set[Hashable] = set()
 
 
 def warn_once(key: Hashable, message: str) -> None:
-    """Warn, but only the first time in this process that there is something to say of `key`."""
+    """Warn, but only the first time in this process for `key`."""
     if key not in _told:
         _told.add(key)
         warn(message)
 
 
 class Line:
-    """A place in source code; formatted only when shown."""
+    """A line of source code; formatted only when shown."""
 
     __slots__ = ("file", "function", "number")
 
@@ -48,12 +50,12 @@ class Line:
 
     def __str__(self) -> str:
         cell = _cell(self.file)
-        place = f"{cell}, line {self.number}" if cell else f"{self.file}:{self.number}"
-        return place if cell and self.function == "<module>" else f"{place} in {self.function}"
+        location = f"{cell}, line {self.number}" if cell else f"{self.file}:{self.number}"
+        return location if cell and self.function == "<module>" else f"{location} in {self.function}"
 
 
 def _cell(file: str) -> str:
-    """Return IPython's name for the code of this file, ``Cell In[3]``, where it is a cell of the running session."""
+    """Return IPython's name for this file, such as ``Cell In[3]``, if it is a cell of the running session."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     name = shell.compile.format_code_name(file) if shell is not None else None
@@ -61,7 +63,7 @@ def _cell(file: str) -> str:
 
 
 def user_line() -> Line:
-    """Return the innermost line outside gluonx and JAX that led here."""
+    """Return the innermost running line outside of gluonx and JAX."""
     frame = user_frame()
     return Line(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
@@ -107,7 +109,7 @@ def _name_in(parent: Any, child: Any) -> str:
     for name, block in near:
         if block is child:
             return name
-    for name, block in near:  # `for cell in self.cells:` goes past the container's own forward
+    for name, block in near:  # `for cell in self.cells:` does not run the container's own forward
         for inner, below in _children(block):
             if below is child:
                 return f"{name}.{inner}"

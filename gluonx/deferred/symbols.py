@@ -18,17 +18,17 @@ def get_symbol(outputs: Handle | list[Handle], names: Sequence[str] | None = Non
     ----------
     outputs : ndarray or list of ndarray
     names : list of str, optional
-        What to call the arrays that it begins with, in the order of their first use; ``var0``, ``var1`` otherwise.
+        Names for the input arrays, in the order of their first use; by default ``var0``, ``var1`` and so on.
 
     Returns
     -------
     gluonx.symbol.Symbol
-        Its operators are those of MXNet 2.
+        A symbol of MXNet 2's operators.
 
     Raises
     ------
     GraphError
-        If the arrays have been computed already, or MXNet has no operator for what was recorded.
+        If the arrays are computed already, or if MXNet lacks an operator that was recorded.
 
     Examples
     --------

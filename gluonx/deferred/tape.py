@@ -1,9 +1,10 @@
 """Gradients: one more node of the pending graph, and a walk over finished segments.
 
-``backward`` on pending heads appends one gradient node. Which leaves it reaches is found once, when the node is first
-met at that point of the trie; from then on a backward costs one look-up and one place for each gradient. Where the
-tape goes on into segments that were computed earlier, each gives one pull-back operator, recorded in the same graph.
-Gradients end in Variables: ``write`` rebinds the variable's gradient handle, ``add`` records an addition.
+``backward`` on pending heads appends one gradient node. The leaves that it reaches are found once, when a program first
+reaches the node at that point of the trie; afterwards a backward costs one look-up, and one pending value for each
+gradient. Where the tape continues in segments that were computed earlier, each segment has one pull-back operator,
+which is recorded in the same graph. Gradients end in Variables: ``write`` rebinds the variable's gradient handle,
+``add`` records an addition.
 """
 
 from __future__ import annotations
@@ -61,17 +62,18 @@ MANY_SEGMENTS = threshold("tape.segments")
 
 
 class GradOp:
-    """The operator of a gradient node: (heads..., head gradients..., wrt...) -> gradients of what it reaches.
+    """The operator of a gradient node.
 
-    A backward that Python code interrupts (a ``CustomSegment``) is several nodes, each a ``part``. These may pass the
-    same operators; what they passed is freed by the node at their end (:class:`EndOp`).
+    It maps (heads..., head gradients..., wrt...) to the gradients of the leaves that it reaches. A backward with Python
+    code in between (a ``CustomSegment``) is several nodes, each a ``part``. These may pass the same operators; the
+    values that they need are freed by the node at their end (:class:`EndOp`).
     """
 
     __slots__ = ("cache", "given", "name", "part", "retain")
     needs_mode = random = wide = exact = False
 
     def __init__(self, given: tuple[bool, ...], retain: bool, part: bool) -> None:
-        self.given = given  # of each head whether it has a gradient of its own
+        self.given = given  # for each head, whether it has a gradient of its own
         self.retain = retain
         self.part = part
         self.name = "backward"
@@ -106,7 +108,7 @@ class GradOp:
 
 
 class EndOp:
-    """The operator of the node that ends a backward of several parts: what they passed is freed."""
+    """The operator of the node that ends a backward of several parts: it frees the values that these needed."""
 
     __slots__ = ()
     needs_mode = random = wide = exact = False
@@ -130,17 +132,17 @@ class EndOp:
 
 
 _END = EndOp()
-_grad_op = program_cache.once(GradOp)  # interned, as nodes of the trie are found by them
+_grad_op = program_cache.once(GradOp)  # interned, because it is part of trie keys
 _PLAIN_ENDS = {Variable}
 _aval_of = attrgetter("aval")
 Started: TypeAlias = "tuple[list[Any], list[Pending], list[int], bool]"  # see _start
-Ends: TypeAlias = "dict[int, tuple[Any, Handle]]"  # by id of a source: it, and its gradient
+Ends: TypeAlias = "dict[int, tuple[Any, Handle]]"  # by id of a source: the source and its gradient
 
 
-def _target_aval(graph: Graph, place: int) -> Aval:
-    if place < 0:
-        return aval_of(graph.leaves[-1 - place])
-    node, i = graph.owners[place]
+def _target_aval(graph: Graph, target: int) -> Aval:
+    if target < 0:
+        return aval_of(graph.leaves[-1 - target])
+    node, i = graph.owners[target]
     return node.outs[i]
 
 
@@ -170,7 +172,10 @@ def _reach(graph: Graph, heads: tuple[int, ...]) -> tuple[frozenset[int], set[in
 
 
 def _recorded_from(graph: Graph, slot: int) -> set[int]:
-    """Give the leaves with a gradient that value `slot` was recorded from, though none flows (a comparison, argmax)."""
+    """Return the leaves with attach_grad that a value was recorded from, though no gradient flows to them.
+
+    Comparisons and argmax stop gradients, for instance.
+    """
     stack, seen, leaves = [slot], set[int](), set[int]()
     while stack:
         node, _ = graph.owners[stack.pop()]
@@ -191,13 +196,13 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
 
     Returns
     -------
-    sources, places : list
-        What the node gives: a gradient's place for each source, which is a Variable, an Out where a segment goes on, or
-        a handle that the gradient was asked for.
+    sources, pendings : list
+        The outputs of the node: for each source the pending gradient. A source is a Variable, an Out where a segment
+        continues, or a handle that the gradient was asked for.
     computed : list of int
         The numbers of the heads that it does not start from.
     part : bool
-        Whether it is a part, to which an end belongs (:func:`_end_parts`).
+        Whether the node is one part of several, which :func:`_end_parts` must end.
     """
     graph = current_graph()
     pending, weights, computed = heads, given, []
@@ -216,13 +221,13 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
     part = bool(graph.borders)
     within = part and (
         graph.marks or any(map(_is_pending, wrt or (), repeat(graph)))
-    )  # segments keep account of gradients within
+    )  # segments record which gradients pass them
     if pending and not within:
         if wrt is None and not asked and len(pending) > 1 and (Replicas.on or graph.cursor.spans):
             return *_on_each_device(heads, given, retain, computed, part), part
         try:
-            sources, places = _gradient_node(pending, weights, retain, asked, ends, part)
-            return sources, places, computed, part
+            sources, pendings = _gradient_node(pending, weights, retain, asked, ends, part)
+            return sources, pendings, computed, part
         except Blocked:
             pass
     return [], [], list(range(len(heads))), False
@@ -231,12 +236,12 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
 def _on_each_device(
     heads: list[Handle], given: list[Handle | None], retain: bool, computed: list[int], part: bool
 ) -> tuple[list[Any], list[Pending], list[int]]:
-    """Record a gradient node for the pending heads of each device: within a graph, these have nothing in common."""
+    """Record one gradient node for the pending heads of each device; within a graph, devices share nothing."""
     by_device: dict[Any, list[int]] = {}
     for i, head in enumerate(heads):
         if i not in computed:
             by_device.setdefault(head.device, []).append(i)  # type: ignore[attr-defined]
-    sources, places, blocked = list[Any](), list[Pending](), list[int]()
+    sources, pendings, blocked = list[Any](), list[Pending](), list[int]()
     for some in by_device.values():
         try:
             more = _gradient_node([heads[i] for i in some], [given[i] for i in some], retain, part=part)
@@ -244,12 +249,12 @@ def _on_each_device(
             blocked += some
         else:
             sources += more[0]
-            places += more[1]
-    return sources, places, sorted([*computed, *blocked])
+            pendings += more[1]
+    return sources, pendings, sorted([*computed, *blocked])
 
 
 def _is_all(started: Started) -> bool:
-    """Return whether nothing is left but to deliver: all ends in plain Variables, no two in one."""
+    """Return whether only delivery is left: all gradients end in plain Variables, and no two in the same one."""
     sources, _, computed, part = started
     if computed or part or set(map(type, sources)) != _PLAIN_ENDS:
         return False
@@ -268,18 +273,19 @@ def _gradient_node(
 
     Returns
     -------
-    sources, places : list
-        Where gradients go, those of `asked` to `ends`, and where they are.
+    sources, pendings : list
+        The sources of the gradients, and the pending gradients; those that were `asked` for go to `ends`.
 
     Raises
     ------
     Blocked
-        If another thread, or code that interrupted this one, has just computed the graph; its segment leads back.
+        If another thread, or code that interrupted this one, has just computed the graph. The gradient then goes
+        through its segment.
     """
     weighted = tuple(map(is_not, given, repeat(None)))
     weights: list[Any] = list(compress(given, weighted))
     for g in weights:
-        _ = g.value  # a view records its slice now, not in the middle of what follows
+        _ = g.value  # lets a view record its slice now, not in the middle of the following
     op = _grad_op(weighted, retain, part and not retain)
     graph = current_graph()
     with graph.lock:
@@ -289,24 +295,25 @@ def _gradient_node(
         try:
             for head in heads:
                 if type(value := head.value) is not Pending or value.graph is not graph or graph.closed:
-                    raise Blocked  # somebody came in between and read one
+                    raise Blocked  # another thread has read a value meanwhile
             node = graph.cursor
             child = graph.step_to(op, [*heads, *weights, *asked], False)
             sources = graph.sources
-            places = graph.advance(node, child)
+            pendings = graph.advance(node, child)
             graph.backward_pending = True
         except BaseException:
             graph.rollback()
             raise
         finally:
             graph.inside = False
-        return [*child.grad.of_leaves(sources), *ends], places
+        return [*child.grad.of_leaves(sources), *ends], pendings
 
 
 class _Walk:
-    """The way of a gradient beyond that node: through finished segments, newest first.
+    """The path of a gradient beyond the gradient node: through finished segments, the newest first.
 
-    Cotangents are summed by where they go: ``waiting`` has those of segments' outputs, ``ends`` those of Variables.
+    Cotangents are summed by their destination: ``waiting`` holds those of segments' outputs, ``ends`` those of
+    Variables.
     """
 
     def __init__(self, create_graph: bool, retain: bool, wrt: list[Handle] | None) -> None:
@@ -320,9 +327,9 @@ class _Walk:
 
     def finish(self, started: Started, heads: list[Handle], given: list[Handle | None]) -> Ends:
         """Return the gradients by id of the Variable that each ends in (or of the Out, or handle, of `wrt`)."""
-        sources, places, computed, part = started
-        for source, place in zip(sources, places, strict=True):
-            self.add(source, new_handle(place, place.aval))
+        sources, pendings, computed, part = started
+        for source, pending in zip(sources, pendings, strict=True):
+            self.add(source, new_handle(pending, pending.aval))
         for i in computed:
             head, seed = heads[i], given[i]
             settle(head, "a gradient through a value computed before")
@@ -343,7 +350,7 @@ class _Walk:
         return self.ends
 
     def _invoke(self, op: Operator, args: Args) -> Any:
-        """Record `op`; run it at once where so many segments were passed that one program of all would compile long."""
+        """Record `op`, or run it at once after so many segments that one program of them all would compile too long."""
         if self.passed <= MANY_SEGMENTS or self.create_graph:
             return invoke(op, args)
         return run_now(op, args, current_state())
@@ -359,7 +366,7 @@ class _Walk:
         entry = self.waiting.get(segment.sequence)
         if entry is None:
             if type(segment) is CustomSegment:
-                segment.hold()  # the Python code may have the graph computed
+                segment.hold()  # the Python code may cause the graph to be computed
             entry = self.waiting[segment.sequence] = (segment, {})
             heapq.heappush(self.heap, -segment.sequence)
         known = entry[1].get(source.slot)
@@ -367,7 +374,7 @@ class _Walk:
 
     def _through_segments(self, keep: dict[int, Handle | None]) -> None:
         """Pull cotangents back through all segments; `keep` collects those of Outs that were asked for by id."""
-        freed: list[tuple[Any, Any]] = []  # at the end, for a gradient may come back to a segment
+        freed: list[tuple[Any, Any]] = []  # freed at the end, because a gradient may return to a segment
         while self.heap:
             segment, cotangents = self.waiting.pop(-heapq.heappop(self.heap))
             self.passed += 1
@@ -392,7 +399,7 @@ class _Walk:
             segment.free(cotangents)
 
     def _go_on(self, behind: list[tuple[Handle, Handle]]) -> None:
-        """Take cotangents on from values in the middle of a graph, which may have been computed meanwhile."""
+        """Continue with cotangents of values in the middle of a graph, which may have been computed meanwhile."""
         pending = [pair for pair in behind if _is_pending(pair[0], current_graph())]
         if pending:
             try:
@@ -400,8 +407,8 @@ class _Walk:
             except Blocked:
                 pending = []
             else:
-                for source, place in zip(*found, strict=True):
-                    self.add(source, new_handle(place, place.aval))
+                for source, result in zip(*found, strict=True):
+                    self.add(source, new_handle(result, result.aval))
         for handle, value in behind:
             if not pending or not _is_pending(handle, current_graph()):
                 settle(handle, "a gradient through a value computed before")
@@ -417,7 +424,7 @@ def _value_behind(source: Behind) -> Handle:
 
 def _ones(handle: Handle) -> Handle:
     aval = handle.aval or aval_of(handle.value)
-    with keeping_64_bits(aval.wide):  # on a mesh they follow what they are computed with
+    with keeping_64_bits(aval.wide):  # on a mesh, zeros take the placement of the values that they are combined with
         return new_handle(jnp.ones(aval.shape, aval.dtype, device=None if aval.spread else aval.sharding), aval)
 
 
@@ -427,7 +434,7 @@ def _is_pending(handle: Handle, graph: Graph) -> bool:
 
 
 def _marked(graph: Graph, heads: list[Handle]) -> list[tuple[Any, Handle]]:
-    """Give the recorded values with attach_grad() that a gradient from `heads` passes: pairs of Variable and handle."""
+    """Return pairs (Variable, handle) of the recorded values with attach_grad() that a gradient from `heads` passes."""
     slots = [h.value.slot for h in heads]
     graph.path()
     passed = set(slots)
@@ -444,7 +451,7 @@ def _marked(graph: Graph, heads: list[Handle]) -> list[tuple[Any, Handle]]:
 def gradients(
     heads: list[Handle], given: list[Handle | None], retain: bool, create_graph: bool, wrt: list[Handle]
 ) -> Ends:
-    """Gradients of the sum of `heads`, weighted with `given`, by id of Variable, of Out, or of handle in `wrt`."""
+    """Return the gradients of the sum of `heads`, weighted with `given`, by id of Variable, Out, or handle in `wrt`."""
     started = ([], [], list(range(len(heads))), False) if create_graph else _start(heads, given, retain, wrt)
     return _Walk(create_graph, retain, wrt).finish(started, heads, given)
 
@@ -477,7 +484,7 @@ def heads_of(heads: Any, head_grads: Any) -> tuple[list[Handle], list[Handle | N
 
 
 def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
-    """Gradients into the variables' gradient handles."""
+    """Compute the gradients of `heads` and write or add them to the variables' gradient handles."""
     hs, given = heads_of(heads, head_grads)
     before = current_state()
     if before.recording:
@@ -496,10 +503,12 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
             set_state(before)
 
 
-def _recycle(place: Pending, old: object) -> None:
-    """Keep the buffer of a gradient that is being replaced, for the program that computes `place` to write to."""
-    recycled = place.graph.recycled
-    recycled[place.slot] = recycled.pop(old.slot, None) if type(old) is Pending and old.graph is place.graph else old
+def _recycle(pending: Pending, old: object) -> None:
+    """Keep the buffer of a gradient that is being replaced; the program that computes `pending` will write to it."""
+    recycled = pending.graph.recycled
+    recycled[pending.slot] = (
+        recycled.pop(old.slot, None) if type(old) is Pending and old.graph is pending.graph else old
+    )
 
 
 def _end_parts() -> None:
@@ -517,7 +526,7 @@ def _end_parts() -> None:
 
 
 def _deliver(gradients: Iterable[tuple[Variable, Any, Aval | None]]) -> None:
-    """Make each value, which has an aval, the gradient of its variable, or add it to that."""
+    """Write each gradient, a value with an aval, to its variable, or add it there."""
     for variable, value, aval in gradients:
         grad = variable.grad
         if variable.keeps is not None:

@@ -30,7 +30,7 @@ from gluonx.common.process import uncollected
 from gluonx.common.thresholds import threshold
 from gluonx.deferred import amp_policy, core, growth, index_checks, interrupts, operators, rows, source_location
 from gluonx.deferred.attributes import LEAF, Attribute, aval_or_unknown, is_handle, is_traced, leaves_of
-from gluonx.deferred.contracts import Args, Home, Operand, Operator, Raw, Shaped
+from gluonx.deferred.contracts import Args, Operand, Operator, Placement, Raw, Shaped
 from gluonx.deferred.core import (
     Aval,
     Handle,
@@ -88,8 +88,8 @@ class NoKey(TracedValueError):
 class Trace:
     """The state of one trace: an :class:`~gluonx.deferred.contracts.Interpreter`.
 
-    `handles` are lifted to `tracers`; `key` is a pair (root words, base index) or None. It may be a function that gives
-    the pair, too, called at the first draw.
+    `handles` are lifted to `tracers`. `key` is a pair (root words, base index), or a function that returns the pair and
+    is called at the first draw, or None.
     """
 
     outer: State | None = None
@@ -97,32 +97,36 @@ class Trace:
     unrolls = False
     of_shapes = False
     runs_hooks: bool | None = False
-    interrupts: int | None = None  # handlers and finalizers below it, see `gluonx.deferred.interrupts`
+    interrupts: int | None = None  # how many handlers and finalizers interrupt it; see `gluonx.deferred.interrupts`
 
     def __init__(self, handles: list[Handle], tracers: Sequence[jax.Array], key: Any) -> None:
         self.stored: dict[tuple[int, str], Attribute] = {}
         self.handles = list(handles)
         self.values: dict[int, Any] = {id(h): t for h, t in zip(handles, tracers, strict=True)}
         self.written: dict[int, Handle] = {}
-        self.on_tape: set[int] = set()  # handles of the trace that were written to and not under pause()
+        self.on_tape: set[int] = set()  # ids of handles that the trace wrote to, outside of pause()
         self.missing: dict[int, Handle] = {}
         self.key = key
         self.n_random = 0
         self.recording = self.wide = False
-        self.required: list[tuple[Handle, str]] | None = []  # booleans that must hold; None where none can be given out
-        # Variables of the weights that are gathered in here (see `gluonx.sharding.gathered`); None: that is not asked.
+        self.required: list[tuple[Handle, str]] | None = []  # booleans that must be true; None if it cannot return any
+        # Variables of the weights that are gathered inside (see `gluonx.sharding.gathered`); None: not tracked.
         self.gathers: set[Any] | None = None
-        self.taps: list[tuple[Handle, Any]] | None = None  # of look-ups, with the row numbers; None where none can be
+        self.taps: list[tuple[Handle, Any]] | None = (
+            None  # of look-ups, with the row numbers; None if there can be none
+        )
         self.known_taps: list[Handle] = []
-        # The devices of all that goes in, where the trace becomes a program of one device; None where XLA decides.
-        self.places: set[Home] | None = None
-        self.tracer: type | None = None  # of what operators are one equation on (`operators`); None: they are traced
+        # The devices of all inputs, if the trace becomes a program of one device; None if XLA decides.
+        self.placements: set[Placement] | None = None
+        self.tracer: type | None = (
+            None  # tracers on which an operator becomes one equation (`operators`); None: operators are traced
+        )
 
     @contextlib.contextmanager
     def running(self, recording: bool, training: bool, pure: bool = False) -> Generator[None]:
-        """Within, operators are part of this trace. After it blocks have the attributes that they had before.
+        """Within, operators are part of this trace. Afterwards blocks have their former attributes again.
 
-        Where the trace is to be `pure`, nothing that blocks store stays, and what they would carry on is warned about.
+        With `pure`, nothing that blocks store is kept, and a warning tells what they would have carried over.
         """
         before = current_state()
         self.recording = recording
@@ -174,7 +178,7 @@ class Trace:
         return growth.typed(value, args, op)
 
     def value(self, handle: Handle, op: Operator | None = None, args: Args = ()) -> Any:
-        """Return the tracer of a handle; a handle from outside that is not lifted is noted as missing."""
+        """Return the tracer of a handle; note an outer handle that is not lifted as missing."""
         value = handle.value
         if isinstance(value, Tracer):
             return value
@@ -182,7 +186,7 @@ class Trace:
         if found is not None:
             return found
         if type(value) is Pending and value.value is None:
-            # This trace is thrown away, and the next has the handle as an input; its value plays no part.
+            # This trace is thrown away, and the next one has the handle as an input; the value here does not matter.
             self.missing[id(handle)] = handle
             with eval_context():
                 return as_array(np.zeros(value.aval.shape, value.aval.dtype))
@@ -205,7 +209,7 @@ class Trace:
         return self.value(handle)
 
     def rebind(self, handle: Handle, new: Handle) -> bool:
-        """Write to a handle from outside; False where the handle lives in the trace and can simply be rebound."""
+        """Write to a handle from outside; return False if the handle belongs to the trace and is simply rebound."""
         if isinstance(handle.value, Tracer):
             if current_state().recording:
                 self.on_tape.add(id(handle))
@@ -221,14 +225,17 @@ class Trace:
         self.written[id(handle)] = handle
         return True
 
-    def moved(self, handle: Handle, place: Home) -> Handle:
-        """Return the handle itself; a block that works on several devices cannot be one program, and is not traced."""
-        if self.places is not None and self.places != {place} and place != current_device().place:
+    def moved(self, handle: Handle, placement: Placement) -> Handle:
+        """Return the handle itself, if all inputs are on this device; else refuse the trace.
+
+        A block that works on several devices cannot be one program.
+        """
+        if self.placements is not None and self.placements != {placement} and placement != current_device().place:
             raise NotTraced("a copy to another device in its forward")
         return handle
 
     def tap(self, home: RowVariable, index: Operand, shape: tuple[int, ...]) -> Handle:
-        """Return the tap of the next look-up in this trace (see `gluonx.deferred.rows`), an input of it."""
+        """Return the tap of the next look-up in this trace, which is an input of it. See `gluonx.deferred.rows`."""
         assert self.taps is not None, "asked of traces that give taps out"
         number = len(self.taps)
         if number == len(self.known_taps):
@@ -239,13 +246,13 @@ class Trace:
         return tap
 
     def store(self, block: Any, name: str) -> None:
-        """Told before a forward writes an attribute of `block`."""
+        """Note that a forward is about to write an attribute of `block`."""
         known = self.stored.get((id(block), name))
-        if known is None or known.block() is not block:  # not one that was made in the forward and is gone
+        if known is None or known.block() is not block:  # the known one may have been made in the forward and be gone
             self.stored[id(block), name] = Attribute(block, name)
 
     def stored_attributes(self) -> list[Attribute]:
-        """Return the attributes written of blocks that are still alive."""
+        """Return the attributes that were written, of blocks that still exist."""
         return [attribute for attribute in self.stored.values() if attribute.block() is not None]
 
     def _warn_of_carried(self) -> None:
@@ -271,31 +278,31 @@ class Trace:
 
 
 class _Found(NamedTuple):
-    """Findings of a trace beside the arrays that come out of it."""
+    """What a trace found, besides the arrays that it returns."""
 
-    tree: Any  # of the results
+    tree: Any  # the pytree of the results
     writes: list[Handle]  # handles from outside that were written to
-    missing: list[Handle]  # those that were met and not lifted: the trace is to be made again with them
-    changed: list[int]  # inputs that were written to,
-    on_tape: list[int]  # and those of them that were so while recording
-    stored: list[Attribute]  # blocks' attributes whose arrays come out
-    lost: list[Attribute]  # and those whose arrays do not
-    required: list[str]  # what to say if a boolean does not hold
+    missing: list[Handle]  # handles that were used but not lifted: the trace must be repeated with them
+    changed: list[int]  # numbers of the inputs that were written to,
+    on_tape: list[int]  # and of those that were written to while recording
+    stored: list[Attribute]  # attributes of blocks whose arrays are returned
+    lost: list[Attribute]  # attributes of blocks whose arrays are not returned
+    required: list[str]  # the messages for booleans that are False
     taps: list[Any]  # handles, each of a RowVariable
-    gathers: frozenset[Any]  # variables of weights that it gathers itself
+    gathers: frozenset[Any]  # Variables of the weights that it gathers itself
     n_random: int
-    n_live: int  # gradients flow through this many of what comes out, the first ones
+    n_live: int  # gradients flow through the first so many outputs
     wide: bool
 
 
 class Traced:
-    """A traced function: an operator, and the handles that go in before its arguments.
+    """A traced function: an operator, and the handles that are its inputs before the arguments.
 
-    Out come its results, then the new values of inputs that it has written to (by their numbers, ``changed``), then
-    those of blocks' ``attributes``, then those of handles from outside (``writes``), then booleans ``required``
-    to hold (their messages). Arrays of the trace that it left in attributes and that do not come out are ``lost``.
-    ``inputs`` and ``outputs`` are the shapes and dtypes that the operator takes and gives. What an export takes for its
-    arguments is ``given``, nested as they were; None where some went by keyword.
+    Its outputs are the results, then the new values of inputs that it has written to (by their numbers, ``changed``),
+    then those of blocks' ``attributes``, then those of outer handles (``writes``), then booleans that must be true
+    (``required`` has their messages). Arrays that it left in attributes without returning them are ``lost``. ``inputs``
+    and ``outputs`` are the shapes and dtypes of the operator. ``given`` holds the arguments for an export, nested as
+    they were; None if some were keywords.
     """
 
     __slots__ = (
@@ -334,7 +341,7 @@ class Traced:
         head = KEY if found.n_random else ()
         self.inputs, self.outputs = [*head, *map(aval_or_unknown, handles), *structs], outputs
         self.given: list[Any] | None = structs
-        self.layouts = Layouts.version if op.gathers else None  # of which it says how weights are gathered
+        self.layouts = Layouts.version if op.gathers else None  # whose version says how weights are gathered
         self._closed = closed
         self._text: tuple[str, bool] | None = None
         self._gradient: tuple[str | None] | None = None
@@ -342,8 +349,8 @@ class Traced:
         self.writes, self.changed, self.on_tape = found.writes, found.changed, found.on_tape
         self.n_random = found.n_random
         self.attributes, self.lost, self.required = found.stored, found.lost, found.required
-        places = {id(h): k for k, h in enumerate(handles)}
-        self.taps = [(places[id(tap)], tap.variable.home, tap.shape) for tap in found.taps]
+        numbers = {id(h): k for k, h in enumerate(handles)}
+        self.taps = [(numbers[id(tap)], tap.variable.home, tap.shape) for tap in found.taps]
         self.out_tree = None if found.tree == LEAF else found.tree
 
     def __call__(self, flat: list[Any]) -> Any:
@@ -353,25 +360,23 @@ class Traced:
         handles, rest = self.handles, []
         if self.taps:
             handles = list(handles)
-            for place, home, shape in self.taps:  # each call has taps of its own
-                handles[place] = rows.tap_of(home, shape)
+            for number, home, shape in self.taps:  # each call makes taps of its own
+                handles[number] = rows.tap_of(home, shape)
         if self.n_random:
             outs = invoke(self.op, (*random_inputs(current_state(), self.n_random), *handles, *flat))
         else:
             outs = invoke(self.op, (*handles, *flat))
         if len(outs) > self.n_out:
             rest = list(outs[self.n_out :])
-            for place, _, _ in reversed(self.taps):
-                handles[place].variable.index = rest.pop()  # type: ignore[union-attr]
+            for number, _, _ in reversed(self.taps):
+                handles[number].variable.index = rest.pop()  # type: ignore[union-attr]
             self._hand_out(flat, rest)
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
 
     def here(self, params: Callable[[], list[Any]]) -> Traced:
-        """Get the same with the replicas on the current device in place of those that were traced.
+        """Return the same with the replicas of the block's `params` on the current device.
 
-        `params` of the block.
-
-        It is the same operator, so that what the devices record reads alike.
+        The operator is the same object, so that what the devices record is alike.
         """
         device = current_device()
         version, found = self._elsewhere.get(device, (-1, self))
@@ -384,12 +389,12 @@ class Traced:
             found = copy.copy(self)
             found.handles = [handles.get(id(h), h) for h in self.handles]
             found.writes = [handles.get(id(h), h) for h in self.writes]
-            found.taps = [(place, homes.get(id(home), home), shape) for place, home, shape in self.taps]
+            found.taps = [(number, homes.get(id(home), home), shape) for number, home, shape in self.taps]
             self._elsewhere[device] = Replicas.version, found
         return found
 
     def _hand_out(self, flat: list[Any], rest: list[Any]) -> None:
-        """Hand what comes after the results to those that it is for."""
+        """Deliver the outputs that follow the results."""
         count = len(self.changed)
         written, rest = rest[:count], rest[count:]
         for attribute in self.attributes:
@@ -402,9 +407,9 @@ class Traced:
 
     @property
     def text(self) -> tuple[str, bool] | None:
-        """The trace as text, and whether that hides code; None where two traces of one text may differ in constants.
+        """The trace as text, and whether it hides code; None if two traces with one text may differ in constants.
 
-        It takes as long to write as a tenth of the trace, so it is written for who asks.
+        Writing it takes a tenth of the time of the trace, so it is written only on demand.
         """
         if self._text is None and not self._closed.consts:
             self._text = _written(self._closed.jaxpr), hides_code(self._closed.jaxpr)
@@ -412,9 +417,9 @@ class Traced:
 
     @property
     def gradient(self) -> str | None:
-        """The text of the gradient where the trace hides code; empty where its own text shows all, None if both hide.
+        """The text of the gradient, if the trace hides code; empty if its own text shows all, None if both hide code.
 
-        It tells apart functions whose own texts read alike, since a text does not show derivatives that were written
+        It distinguishes functions whose own texts are equal, since a text does not show derivatives that were written
         by hand, such as those of a ``jax.custom_vjp``.
         """
         if self._gradient is None:
@@ -424,20 +429,24 @@ class Traced:
         return self._gradient[0]
 
     def hidden(self, fn: Callable[..., Any]) -> Any:
-        """Return a key of what the text of the trace of `fn` does not show: its gradient, else the code of `fn`.
+        """Return a key for what the text of the trace of `fn` does not show: its gradient, else the code of `fn`.
 
-        So a function may name lists and numbers that change at every call, which the code alone would tell apart.
+        With the gradient as key, `fn` may refer to lists and numbers that change at every call; the code's key would
+        include them.
         """
         gradient = self.gradient
         return _code_of(fn) if gradient is None else gradient
 
     def give_up(self, within: str) -> None:
-        """Make values that the traced code left in attributes, and does not return, raise; `within` names the code."""
+        """Make values that the traced code left in attributes without returning them raise.
+
+        The error names `within`.
+        """
         for attribute in self.lost:
             attribute.give_up(within)
 
     def watch(self, blocks: list[Any], params: set[int]) -> None:
-        """Find out which inputs are arrays that `blocks` hold as attributes, which may be others the next time."""
+        """Find the inputs that are arrays which `blocks` hold as attributes; the next call may find others there."""
         written = {(id(a.block()), a.name) for a in self.attributes}
         inputs = {id(h) for h in self.handles} - params
         for block in blocks if inputs else ():
@@ -447,11 +456,14 @@ class Traced:
         self.attributes = [a for a in self.attributes if a.find(self.handles, params)]
 
     def renewed(self) -> bool:
-        """Take the arrays that blocks hold now as inputs; False where they are not of the kinds that were traced."""
+        """Take the arrays that blocks hold now as inputs.
+
+        Return False if their shapes or dtypes are not the traced ones.
+        """
         return all(attribute.read(self.handles) for attribute in self.attributes)
 
 
-TRACED = ("traced",)  # says of an operator that it is a trace
+TRACED = ("traced",)  # the attribute that marks an operator as a trace
 KEY = (jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32))
 """The first inputs of traced code that draws: root words, and the index of its first operator that does."""
 
@@ -462,26 +474,26 @@ def trace_function(
     structs: list[Any],
     lifted: list[Handle],
     changes: bool = False,
-    places: set[Home] | None = None,
+    placements: set[Placement] | None = None,
 ) -> Traced:
     """Trace ``fn(*handles)`` on inputs of the given shapes.
 
     Parameters
     ----------
     fn : callable
-        Takes one handle for each entry of `structs`; gives a pytree of handles.
+        Takes one handle for each entry of `structs`; returns a pytree of handles.
     structs : list of jax.ShapeDtypeStruct
     lifted : list of Handle
-        Handles that the function is expected to read; others that it captures are found out.
+        Handles that the function is expected to read; it finds others that the function captures.
     changes : bool
-        Whether writes to its inputs are to reach the caller's arrays, and arrays that it stores as attributes of
-        blocks are to be stored there at each use.
-    places : set, optional
-        The devices of all that goes in; where they are given, a copy to another one raises NotTraced.
+        Whether writes to inputs reach the caller's arrays, and arrays that it stores as attributes of blocks are stored
+        there at each use.
+    placements : set, optional
+        The devices of all inputs; if given, a copy to another device raises NotTraced.
     """
     handles, taps = list(lifted), list[Handle]()
     for _ in range(3):
-        traced, missing = _trace_once(fn, name, structs, handles, changes, taps, places)
+        traced, missing = _trace_once(fn, name, structs, handles, changes, taps, placements)
         if not missing:
             return traced
         handles.extend(missing)
@@ -498,7 +510,7 @@ def _trace_once(
     handles: list[Handle],
     changes: bool,
     taps: list[Handle],
-    places: set[Home] | None,
+    placements: set[Placement] | None,
 ) -> tuple[Traced, list[Handle]]:
     results: list[_Found] = []
     n = len(handles)
@@ -506,7 +518,7 @@ def _trace_once(
     def flat(root: jax.Array, base: jax.Array, *values: jax.Array) -> Any:
         trace, state = Trace(handles, values[:n], (root, base)), current_state()
         trace.required, trace.gathers = ([], set()) if changes else (None, None)
-        trace.taps, trace.known_taps, trace.places = [] if changes else None, taps, places
+        trace.taps, trace.known_taps, trace.placements = [] if changes else None, taps, placements
         if changes and _for_numpy():
             trace.tracer = type(root)
         if state.trace is not None and state.trace.of_shapes:
@@ -586,12 +598,12 @@ MANY_TRACES = threshold("traces.kinds")
 
 
 _DERIVED = {"custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vmap_call": "call"}
-_SHOWN = frozenset(["ctx_mesh", "impl", "op"])  # parameters that are callable, but named in full by the text
+_SHOWN = frozenset(["ctx_mesh", "impl", "op"])  # parameters that are callables, which the text names in full
 
 
 def hides_code(value: Any, derivatives: bool = True) -> bool:
-    """Return whether a jaxpr holds Python code that its text does not show: callbacks, hand-written `derivatives`."""
-    if hasattr(value, "eqns"):  # in jax 0.12 a closed one has them too
+    """Return whether a jaxpr holds Python code that its text omits: callbacks, and hand-written `derivatives`."""
+    if hasattr(value, "eqns"):  # in jax 0.12 a closed jaxpr has eqns too
         return any(_hides(eqn, derivatives) for eqn in value.eqns)
     if hasattr(value, "jaxpr"):
         return hides_code(value.jaxpr, derivatives)
@@ -607,7 +619,7 @@ def _hides(eqn: Any, derivatives: bool) -> bool:
 
 
 def _gradient_text(op: DerivedOp, inputs: Sequence[Any], outputs: Sequence[Any]) -> str | None:
-    """Return the text of the gradient of ``op(*inputs)``, from all outputs to all inputs; None where it hides code."""
+    """Return the text of the gradient of ``op(*inputs)``, from all outputs to all inputs; None if it hides code."""
     moving, heads = ([i for i, s in enumerate(some) if _is_inexact(s)] for some in (inputs, outputs))
 
     def back(cotangents: Sequence[jax.Array], *values: jax.Array) -> Any:
@@ -624,7 +636,7 @@ def _gradient_text(op: DerivedOp, inputs: Sequence[Any], outputs: Sequence[Any])
 
 
 def _written(jaxpr: object) -> str:
-    """Return a jaxpr as text, without the places in memory of functions that it hides."""
+    """Return a jaxpr as text, without memory addresses of functions that it hides."""
     return _ADDRESS.sub("", str(jaxpr))
 
 
@@ -636,9 +648,9 @@ def _is_inexact(struct: Shaped) -> bool:
 
 
 def _code_of(fn: Any) -> Any:
-    """Return a key of a function whose trace hides code: its code, what it closes over, and the globals that it names.
+    """Return a key of a function whose trace hides code: its code, its closure, and the globals that it names.
 
-    Arrays do not count, since they are inputs of the trace.
+    Arrays are left out, since they are inputs of the trace.
     """
     if not isinstance(fn, FunctionType):
         return fn
@@ -655,8 +667,8 @@ def _used(jaxpr: Any) -> set[Any]:
 
 
 def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) -> Callable[..., Any]:
-    """Return the closed jaxpr as a function of the inputs that it uses."""
-    from jax.extend import core  # brings much along that a process without hybridized blocks does not need
+    """Return the closed jaxpr as a function of those inputs that it uses."""
+    from jax.extend import core  # imports much that a process without hybridized blocks does not need
 
     fun, native = core.jaxpr_as_fun(closed), functools.cache(lambda: natively(closed))
     by_operators = operators.expanded(closed)
@@ -685,7 +697,7 @@ def _runner(closed: Any, kept: list[int], n: int, random: bool, n_structs: int) 
 
 
 class NotTraced(Exception):
-    """A hybridized block is to be run line by line; `why` is empty where the user has asked for it."""
+    """Raised where a hybridized block must run line by line; `why` is empty if the user has asked for it."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -693,13 +705,13 @@ class NotTraced(Exception):
 
 
 def run_plainly(why: str) -> None:
-    """Count a call of a hybridized block that runs line by line."""
+    """Count a call of a hybridized block that runs line by line, with the reason."""
     if why:
         counters.unhybridized[why] = counters.unhybridized.get(why, 0) + 1
 
 
 def _settled_aval(handle: Handle) -> Aval:
-    """Return the aval of what a traced call is given, computed."""
+    """Return the aval of an argument of a traced call, computing a pending value."""
     if forked.in_child():
         raise NotTraced("a forked child")
     settle(handle)
@@ -712,15 +724,15 @@ class TracedCall:
 
     def __init__(self, block: Any) -> None:
         self._block = weakref.ref(block)
-        self.entries: dict[Any, list[Traced]] = {}  # several where attributes of blocks were of several kinds
-        self.last: Traced | None = None  # what the last call used
+        self.entries: dict[Any, list[Traced]] = {}  # several, if attributes of blocks had different kinds of arrays
+        self.last: Traced | None = None  # the trace that the last call used
         self.refused: list[Any] | None = None  # the arguments of a call that could not be traced
         # By train mode: why the forward cannot be traced, and for which `Replicas.version` (None: for any).
         self.plain: dict[bool, tuple[str, int | None]] = {}
         Cache.tables.add(self)
 
     def forget(self) -> None:
-        """Drop the traces whose programs were forgotten, see :mod:`gluonx.deferred.program_cache`."""
+        """Drop the traces whose programs were evicted; see :mod:`gluonx.deferred.program_cache`."""
         for key, variants in list(self.entries.items()):
             if all(entry.op.usage is None for entry in variants):
                 self.entries.pop(key, None)
@@ -732,11 +744,11 @@ class TracedCall:
 
     @property
     def last_inputs(self) -> list[Any] | None:
-        """What an export takes in: the arguments of the last call, nested as they were; None where it cannot."""
+        """Return the arguments of the last call for an export, nested as they were; None if it cannot take them."""
         return self.refused if self.last is None else self.last.given
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the block with these arguments, tracing it where they are of a new kind."""
+        """Call the block with these arguments; trace it first if their kinds are new."""
         state = current_state()
         if state.trace is not None:
             return self.block._run_forward(*args, **kwargs)
@@ -768,7 +780,7 @@ class TracedCall:
         return entry(list(args))
 
     def _find(self, key: tuple[object, ...]) -> Traced | None:
-        """Return what was traced for inputs of this kind, and for what blocks hold now."""
+        """Return the trace for inputs of these kinds, and for what blocks hold now."""
         variants = self.entries.get(key)
         if variants is None:
             return None
@@ -784,7 +796,7 @@ class TracedCall:
         return None
 
     def _dtypes_beside(self, leaves: list[Any]) -> list[np.dtype]:
-        """Return the parameters' dtypes where NumPy inputs are of 64 bits: a net in float64 takes them as they are."""
+        """Return the parameters' dtypes if there are 64-bit NumPy inputs: a float64 net takes these unchanged."""
         if not any(isinstance(x, np.ndarray) and x.dtype in WIDE for x in leaves):
             return []
         return [p.dtype for p in self.block._unique_params()]
@@ -824,7 +836,7 @@ class TracedCall:
             if len(flat) == len(leaves) and not kwargs:
                 entry.given = list(jax.tree.unflatten(tree, [aval_or_unknown(h) for h in flat])[0])
             elif kwargs:
-                entry.given = None  # an export cannot give keywords
+                entry.given = None  # an export cannot pass keywords
         self.last = entry
         if Replicas.on:
             entry = entry.here(self.block._unique_params)
@@ -838,7 +850,7 @@ class TracedCall:
             raise NotTraced(why)
 
     def _build(self, key: tuple[object, ...], flat: list[Handle], forward: Callable[..., Any]) -> Traced:
-        if len(_places(self.block._unique_params())) > 1:  # not for good: they may be moved
+        if len(_placements(self.block._unique_params())) > 1:  # only for now: the parameters may be moved
             raise NotTraced("parameters on several devices, without a replica on each")
         structs = [aval_or_unknown(h) for h in flat]
         try:
@@ -865,17 +877,19 @@ class TracedCall:
         self, key: tuple[object, ...], flat: list[Handle], structs: list[Any], forward: Callable[..., Any]
     ) -> Traced:
         params = self.block._unique_params()
-        places = _places(params, flat)
+        placements = _placements(params, flat)
         if any(p._handle is not None and isinstance(p._handle.value, Placeholder) for p in params):
             infer(forward, structs)
-        # A parameter whose shape the forward has not found is not used by it: no input, and it keeps waiting.
+        # A parameter whose shape the forward did not infer is not used in it: it is no input, and its shape stays open.
         handles = list({id(h): h for p in params if (h := p._handle) is not None and not _waits(h)}.values())
-        traced = trace_function(forward, type(self.block).__name__, structs, handles, changes=True, places=places)
+        traced = trace_function(
+            forward, type(self.block).__name__, structs, handles, changes=True, placements=placements
+        )
         traced.watch([block for _, block in self.block._walk()], {id(h) for h in handles})
         for old in self.entries.get(key, ()):
             if _read_alike(old, traced):
-                traced.op = old.op  # what changed about an attribute plays no part: nothing recompiles
-        add(TRACE, traced.op)  # what it makes room for may be other traces of this block
+                traced.op = old.op  # the attribute's change does not matter: nothing recompiles
+        add(TRACE, traced.op)  # this may evict other traces of this block
         variants = self.entries.setdefault(key, [])
         variants.insert(0, traced)
         self._warn_of_many(len(self.entries) if len(variants) == 1 else len(variants))
@@ -891,15 +905,15 @@ class TracedCall:
             )
 
 
-def _places(params: list[Any], inputs: Sequence[Handle] = ()) -> set[Home]:
-    """Return the single devices that parameters and inputs lie on; of replicas the one that the call is for."""
+def _placements(params: list[Any], inputs: Sequence[Handle] = ()) -> set[Placement]:
+    """Return the single devices of parameters and inputs; for replicas, the device of this call."""
     homes = {current_device() if p._replicas is not None else p._device for p in params if p._layout is None}
     homes |= {h.device for h in inputs if h.aval is None or not h.aval.spread}  # type: ignore[attr-defined]
     return {home.place for home in homes if home is not None}
 
 
 def _anywhere(aval: object) -> Any:
-    """Return the aval of the same value on the default device: a trace serves every replica."""
+    """Return the aval of the same value on the default device, because one trace serves every replica."""
     if not isinstance(aval, core.Aval) or aval.spread or aval.sharding is None:
         return aval
     return core.intern_aval(aval.shape, aval.dtype)
@@ -916,12 +930,12 @@ def _waits(handle: Handle) -> bool:
 
 
 def _for_numpy() -> bool:
-    """Return whether NumPy is to run first what is traced."""
+    """Return whether NumPy will run the trace first."""
     return in_use() is None and any(is_on() for is_on in numpy_is_first)
 
 
 def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
-    """Run `forward` for its shapes only, so that parameters of unknown shape find theirs."""
+    """Run `forward` for its shapes only, so that parameters with open shapes infer them."""
 
     def flat(root: jax.Array, base: jax.Array, *values: jax.Array) -> None:
         trace, state = Trace([], [], (root, base)), current_state()

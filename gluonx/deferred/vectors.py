@@ -1,15 +1,15 @@
-"""Small arrays that stay together between programs.
+"""Small arrays that are kept together in one vector between programs.
 
-An array that crosses the border of a program costs one to two microseconds whatever it holds, and small weights go in
-and out at each step. So a training program takes those of its own as one vector and gives them back as one
-(:class:`Join`); the handles hold a :class:`~gluonx.deferred.core.Packed` each, which says where in the vector its array
-is. Nothing but a training program knows of this: whoever else wants such an array reads it, and then all pieces are cut
-out by one program (:meth:`Vector.array`).
+Each array that a program takes or returns costs one to two microseconds, whatever its size, and small weights are taken
+and returned in each step. So a training program takes its small weights as one vector and returns them as one
+(:class:`Join`). Their handles hold a :class:`~gluonx.deferred.core.Packed` each, which says which part of the vector
+the array is. Only training programs know of vectors. When anybody else reads such an array, one program cuts all arrays
+out of the vector (:meth:`Vector.array`).
 
-Invariants: a Packed never changes what it stands for, as long as anybody but its handle knows of it. A vector is
-donated to the next step only when nobody but the handles and that step holds its pieces; otherwise they are cut out
-first (:meth:`Vector.freeze`). Where nobody remembers them, not even weakly, the vector just gets its next value:
-handles and pieces stay, so a steady step does nothing for each weight.
+Invariants: the array that a Packed stands for never changes while anybody but its handle can see it. A vector is
+donated to the next step only if nobody but the handles and that step holds its pieces; otherwise they are cut out first
+(:meth:`Vector.freeze`). If nobody refers to them, not even weakly, the vector simply gets its next value: handles and
+pieces stay, so a steady step does no work for each weight.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class VectorLayout(Layout):
         self.cuts = 0
 
     def cut(self, vector: jax.Array) -> list[jax.Array]:
-        """Return the same for a vector that is there. The first times nothing is compiled for it."""
+        """Return the arrays of a computed vector. The first times, it compiles nothing for that."""
         self.cuts += 1
         with keeping_64_bits(self.avals[0].wide):
             if self.cuts > _CUTS_BY_HOST:
-                with contextlib.suppress(RecursionError):  # of a signal handler that came while this was compiled
+                with contextlib.suppress(RecursionError):  # in a signal handler that interrupted this compilation
                     return self.taken_apart(vector)
             return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
 
@@ -67,7 +67,7 @@ _layouts: weakref.WeakValueDictionary[tuple[Aval, ...], VectorLayout] = weakref.
 
 
 def layout_of(avals: tuple[Aval, ...]) -> VectorLayout:
-    """Return the one :class:`VectorLayout` of these arrays, as long as somebody holds it."""
+    """Return the interned :class:`VectorLayout` of these arrays; it lives as long as somebody holds it."""
     found = _layouts.get(avals)
     return _layouts.setdefault(avals, VectorLayout(avals)) if found is None else found
 
@@ -76,28 +76,28 @@ _NONE_CUT: tuple[Any, list[Any]] = (None, [])
 
 
 class _Frozen:
-    """The value of a vector whose pieces are what was cut out of it, for good."""
+    """The final value of a vector whose pieces stand for arrays that were cut out."""
 
     __slots__ = ("__weakref__",)
 
 
 class Vector:
-    """Arrays that are kept as one; ``value`` is put in by the program that computes it."""
+    """Arrays that are kept as one; the program that computes them sets ``value``."""
 
     __slots__ = ("found", "layout", "placed", "value")
 
     def __init__(self, layout: VectorLayout, value: jax.Array | None = None) -> None:
         self.layout = layout
         self.value: Any = value
-        self.found: tuple[Any, list[Any]] = _NONE_CUT  # a value, and the arrays that were cut out of that
-        self.placed = False  # whether handles hold its pieces
+        self.found: tuple[Any, list[Any]] = _NONE_CUT  # a value, and the arrays that were cut out of it
+        self.placed = False  # whether handles hold its arrays
 
     def array(self, number: int) -> jax.Array:
-        """One of the arrays; the first time all of them are cut out."""
+        """Return one of the arrays; the first call cuts all of them out."""
         return self.arrays(self.value)[number]
 
     def arrays(self, value: jax.Array | Pending | _Frozen) -> list[Any]:
-        """Return the arrays of a `value` that was read here a moment ago, or of a later one where that is not there."""
+        """Return the arrays of a `value` that was read a moment ago, or of a later value if that one is gone."""
         while (found := self.found)[0] is not value:
             if isinstance(value, _Frozen):
                 value = self.value
@@ -113,45 +113,45 @@ class Vector:
         return found[1]
 
     def now(self) -> jax.Array:
-        """Return the value; the result of a step that has taken it, in another thread, which is waited for."""
+        """Return the value. If a step in another thread has taken it, wait for that step and return its result."""
         return self.result(self.value)
 
     def result(self, value: jax.Array | Pending | _Frozen) -> Any:
-        """Return a value that was read here, the result of a step in the place of it."""
+        """Return a `value` that was read here; if it is a pending step, that step's result."""
         while type(value) is Pending:
             if value.value is None and value.graph.is_ours():
                 return value.graph.value_apart(value)
             with value.graph.lock:
                 if value.value is not None:
                     return value.value
-            value = self.value  # that step failed, and has put back what was here
+            value = self.value  # that step failed, and has restored the former value
         return value
 
     def settle(self) -> None:
-        """Take up the result of a step that was interrupted before it gave it here."""
-        place, value = self.value, self.now()
-        if self.value is place:
+        """Store the result of a step that was interrupted before it stored it here."""
+        before, value = self.value, self.now()
+        if self.value is before:
             self.value = value
 
     def freeze(self) -> None:
-        """Let the pieces stand for the arrays of now for good, and the value go, which another vector takes over."""
+        """Let the pieces stand for the current arrays for good; another vector may then take over the value."""
         own = (_Frozen(), self.arrays(self.value))
         self.found, self.value = own, own[0]
 
     @property
     def sample(self) -> jax.Array:
-        """An array where these are."""
+        """One array on the device of these arrays."""
         value, arrays = self.found
         return arrays[0] if arrays and value is self.value else self.now()
 
-    def places(self) -> list[Packed]:
-        """Return the values that handles hold, one for each array."""
+    def packed(self) -> list[Packed]:
+        """Return the values for handles to hold, one for each array."""
         self.placed = True
         return list(map(Packed, itertools.repeat(self), self.layout.numbers))
 
 
 def read(handle: Handle) -> jax.Array:
-    """Get the array of a handle that holds a Packed, which it keeps: it is to be in its vector at the next step too."""
+    """Return the array of a handle that holds a Packed. The handle keeps the Packed, for the next step's vector."""
     return resolved(handle.value)
 
 
@@ -163,7 +163,7 @@ def resolved(value: Leaf) -> Any:
 
 
 def picks(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """Return what gets the items of these numbers out of a list."""
+    """Return a function that selects the items with these numbers from a list."""
     return itemgetter(*numbers) if len(numbers) > 1 else lambda items: tuple([items[i] for i in numbers])
 
 
@@ -171,18 +171,18 @@ _vector_of, _number_of = attrgetter("vector"), attrgetter("number")
 
 
 class Join:
-    """Leaves of a program that go in as one vector, and the outputs of its last node that replace them.
+    """Leaves that a program takes as one vector, and the outputs of its last node that replace them.
 
     Parameters
     ----------
     leaves : sequence of int
         The numbers of the leaves: two or more.
     outs : sequence of int
-        The numbers of the outputs that replace them, or none where the leaves are only read.
+        The numbers of the outputs that replace them; empty if the leaves are only read.
     layout : VectorLayout
-        Of the vector.
+        The layout of the vector.
     numbers : list of int, optional
-        Which of its arrays the leaves are; all of them if they are replaced.
+        The numbers of the leaves in the layout; None means all of them, as it must if they are replaced.
     """
 
     __slots__ = ("layout", "leaves", "numbers", "outs", "taken", "targets")
@@ -198,7 +198,8 @@ class Join:
     def vector(self, leaves: list[Any], first: bool) -> Vector:
         """Return the vector of these leaves; `first` says that nothing is to be compiled for it.
 
-        Where the leaves are replaced, nobody else holds its value. It is ``placed`` if it may take the next one too.
+        If the leaves are replaced, nobody else holds the vector's value. It is ``placed`` if it can take the next value
+        too.
         """
         packed = self.taken(leaves)
         vector = packed[0].vector if type(packed[0]) is Packed else None
@@ -208,7 +209,7 @@ class Join:
         if vector is not None and vector.layout is self.layout and not isinstance(value, (_Frozen, Pending)):
             try:
                 in_it = all(map(is_, map(_vector_of, packed), itertools.repeat(vector)))
-            except AttributeError:  # one is an array of its own
+            except AttributeError:  # one of them is a single array
                 in_it = False
             if in_it and list(map(_number_of, packed)) == self.numbers:
                 if not self.outs:
@@ -228,6 +229,6 @@ class Join:
             return Vector(self.layout, self.layout.joined(arrays))
 
     def parted(self, vector: jax.Array) -> list[tuple[int, Any]]:
-        """Return the leaves of a vector, with their numbers."""
+        """Return the leaves in a vector, with their numbers."""
         parts = self.layout.split(vector)
         return [(leaf, parts[number]) for leaf, number in zip(self.leaves, self.numbers, strict=True)]

@@ -46,7 +46,7 @@ from gluonx.dtype import WIDE, as_array, keeping_64_bits, operand_dtype, without
 from gluonx.errors import FormatError, ShapeError
 from gluonx.export import serve
 from gluonx.files import atomic_directory, checksum_of, load_arrays, save_arrays
-from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.cpu.convolution import native_operations
 
 __all__ = ["Artifact", "InputSpec", "Signature", "check_inputs", "load_artifact", "save_artifact"]
 
@@ -415,7 +415,7 @@ def save_artifact(
     _check_replaceable(Path(path))
     arrays = {name: _canonical(value) for name, value in params.items()}
     targets = tuple(platforms or _default_platforms())
-    with native_forms():  # whoever compiles it knows the operations, not our ways around one compiler's loops
+    with native_operations():  # whoever compiles it knows the operations, not our ways around one compiler's loops
         exported, specs, trees = _export(fn, arrays, inputs, targets, constraints)
     if not debug_info:
         exported = _bare(exported)
@@ -423,7 +423,7 @@ def save_artifact(
     for size in _checked_buckets(specs, constraints, buckets):
         fixed = jax.tree.map(lambda spec, n=size: _of_batch(spec, n), list(inputs), is_leaf=_is_spec)
         left = [c for c in constraints if specs[0].shape[0] not in re.findall(r"[A-Za-z_]\w*", c)]
-        with native_forms():
+        with native_operations():
             plain = _export(fn, arrays, fixed, targets, left)[0]
         fast = _export(fn, arrays, fixed, targets, left)[0]
         if not debug_info:

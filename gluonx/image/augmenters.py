@@ -142,6 +142,12 @@ class ResizeAug(Augmenter):
     size : int
     interp : int
         As of `imresize`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.ResizeAug(4)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (5, 4, 3)
     """
 
     def __init__(self, size: int, interp: int = 2) -> None:
@@ -161,21 +167,42 @@ class _ToSize(Augmenter):
 
 
 class ForceResizeAug(_ToSize):
-    """Resize to `size` (width, height), whatever the form was; `interp` as of `imresize`."""
+    """Resize to `size` (width, height), whatever the form was; `interp` as of `imresize`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.ForceResizeAug((4, 5))(np.ones((8, 6, 3), dtype="uint8")).shape
+    (5, 4, 3)
+    """
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         return imresize(image, *self.size, self.interp)
 
 
 class RandomCropAug(_ToSize):
-    """Cut a rectangle of `size` (width, height) at a random place; see `random_crop`."""
+    """Cut a rectangle of `size` (width, height) at a random place; see `random_crop`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.RandomCropAug((4, 4))(np.ones((8, 6, 3), dtype="uint8")).shape
+    (4, 4, 3)
+    """
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         return random_crop(image, self.size, self.interp)[0]
 
 
 class CenterCropAug(_ToSize):
-    """Cut the rectangle of `size` (width, height) in the middle; see `center_crop`."""
+    """Cut the rectangle of `size` (width, height) in the middle; see `center_crop`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.CenterCropAug((4, 4))(np.ones((8, 6, 3))).shape
+    (4, 4, 3)
+    """
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         return center_crop(image, self.size, self.interp)[0]
@@ -196,7 +223,14 @@ class RandomSizedCropAug(Augmenter):
 
 
 class HorizontalFlipAug(Augmenter):
-    """Exchange left and right with probability `p`."""
+    """Exchange left and right with probability `p`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.HorizontalFlipAug(1.0)(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
+    """
 
     def __init__(self, p: float) -> None:
         super().__init__(p=p)
@@ -207,7 +241,14 @@ class HorizontalFlipAug(Augmenter):
 
 
 class CastAug(Augmenter):
-    """Change the element type to `typ`."""
+    """Change the element type to `typ`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.CastAug("float16")(np.ones((8, 6, 3))).dtype
+    dtype('float16')
+    """
 
     def __init__(self, typ: Any = "float32") -> None:
         super().__init__(type=typ)
@@ -218,7 +259,14 @@ class CastAug(Augmenter):
 
 
 class BrightnessJitterAug(Augmenter):
-    """Multiply by a random factor that lies up to `brightness` from 1."""
+    """Multiply by a random factor that lies up to `brightness` from 1.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.BrightnessJitterAug(0.1)(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
+    """
 
     def __init__(self, brightness: float) -> None:
         super().__init__(brightness=brightness)
@@ -229,7 +277,14 @@ class BrightnessJitterAug(Augmenter):
 
 
 class ContrastJitterAug(Augmenter):
-    """Mix with the mean brightness; the image's own share lies up to `contrast` from 1."""
+    """Mix with the mean brightness; the image's own share lies up to `contrast` from 1.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.ContrastJitterAug(0.1)(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
+    """
 
     def __init__(self, contrast: float) -> None:
         super().__init__(contrast=contrast)
@@ -241,7 +296,14 @@ class ContrastJitterAug(Augmenter):
 
 
 class SaturationJitterAug(Augmenter):
-    """Mix with the gray copy; the image's own share lies up to `saturation` from 1."""
+    """Mix with the gray copy; the image's own share lies up to `saturation` from 1.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.SaturationJitterAug(0.1)(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
+    """
 
     def __init__(self, saturation: float) -> None:
         super().__init__(saturation=saturation)
@@ -294,7 +356,14 @@ class LightingAug(Augmenter):
 
 
 class ColorNormalizeAug(Augmenter):
-    """Subtract `mean` and divide by `std`, either of which may be None; see `color_normalize`."""
+    """Subtract `mean` and divide by `std`, either of which may be None; see `color_normalize`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.ColorNormalizeAug(np.zeros(3), np.ones(3))(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
+    """
 
     def __init__(self, mean: Any, std: Any) -> None:
         super().__init__(mean=mean, std=std)
@@ -305,7 +374,14 @@ class ColorNormalizeAug(Augmenter):
 
 
 class RandomGrayAug(Augmenter):
-    """Make the image gray, in three equal channels, with probability `p`."""
+    """Make the image gray, in three equal channels, with probability `p`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.RandomGrayAug(0.5)(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
+    """
 
     _weights = np.array([[0.21] * 3, [0.72] * 3, [0.07] * 3], np.float32)
 

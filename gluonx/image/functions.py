@@ -248,6 +248,12 @@ def fixed_crop(
     ------
     ShapeError
         If the place is not inside the image.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.fixed_crop(np.ones((8, 6, 3)), 1, 2, 3, 4).shape
+    (4, 3, 3)
     """
     w, h = min(w, src.shape[1] - x0), min(h, src.shape[0] - y0)
     out = functional.crop(src, x0, y0, w, h)
@@ -259,6 +265,12 @@ def random_crop(src: np.ndarray, size: Size, interp: int = 2) -> tuple[np.ndarra
     """Return a rectangle of `size` (width, height) at a random place, and where it was: (x, y, width, height).
 
     An image that is smaller gives as much as it has in that form, enlarged to `size`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.random_crop(np.ones((8, 6, 3)), (4, 4))[0].shape
+    (4, 4, 3)
     """
     height, width = src.shape[:2]
     w, h = scale_down((width, height), size)
@@ -333,6 +345,12 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
     src : array, shape (..., channels)
         Of integers it becomes float32.
     mean, std : array of one number or one for each channel, or None
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.color_normalize(np.ones((2, 2, 3)), np.array([0.5, 0.5, 0.5])).shape
+    (2, 2, 3)
     """
     if isinstance(src, ndarray):
         mean, std = (

@@ -493,5 +493,12 @@ def predict_with_threshold(pred: Any, threshold: Any = 0.5) -> Any:
 
 
 def one_hot(idx: Any, num: int) -> Any:
-    """Return the one-hot rows of class indices, as int32."""
+    """Return the one-hot rows of class indices, as int32.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> metric.one_hot(np.array([0, 2]), 3).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+    """
     return (idx.reshape(-1, 1) == onp.arange(num)[None, :]).astype("int32")

@@ -148,7 +148,16 @@ class Fbeta(F1):
 
 @register
 class MCC(_Counts):
-    """Matthews' correlation coefficient of binary decisions."""
+    """Matthews' correlation coefficient of binary decisions.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.MCC()
+    >>> m.update(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.6, 0.4]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('mcc', 1.0)
+    """
 
     def __init__(self, name: str = "mcc", output_names: Any = None, label_names: Any = None) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names)
@@ -202,6 +211,14 @@ class PCC(_Scored):
 
     Predictions are scores along axis 1, or class indices in the shape of the label; indices have to be read to see how
     many classes there are.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.PCC()
+    >>> m.update(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('pcc', 0.5)
     """
 
     _shape_of = ("k",)

@@ -221,6 +221,14 @@ class TopKAccuracy(_Ignoring):
     ------
     ValueError
         If ``top_k`` is not above 1.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.TopKAccuracy(top_k=2)
+    >>> m.update(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.6, 0.4]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('top_k_accuracy_2', 1.0)
     """
 
     def __init__(
@@ -246,7 +254,16 @@ class TopKAccuracy(_Ignoring):
 
 @register
 class BinaryAccuracy(Gathered):
-    """The share of places where ``pred > threshold`` is the label."""
+    """The share of places where ``pred > threshold`` is the label.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.BinaryAccuracy()
+    >>> m.update(np.array([1.0, 0.0]), np.array([0.7, 0.6]))
+    >>> m.get()
+    ('binary_accuracy', 0.5)
+    """
 
     def __init__(
         self,
@@ -289,7 +306,16 @@ class MAE(_Samples):
 
 @register
 class MSE(_Samples):
-    """The mean squared error."""
+    """The mean squared error.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.MSE()
+    >>> m.update(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('mse', 2.0)
+    """
 
     def __init__(self, name: str = "mse", output_names: Any = None, label_names: Any = None) -> None:
         super().__init__(name, output_names, label_names)
@@ -298,7 +324,16 @@ class MSE(_Samples):
 
 @register
 class RMSE(MSE):
-    """The root of the mean squared error."""
+    """The root of the mean squared error.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.RMSE()
+    >>> m.update(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('rmse', 1.414)
+    """
 
     def __init__(self, name: str = "rmse", output_names: Any = None, label_names: Any = None) -> None:
         super().__init__(name, output_names, label_names)
@@ -311,7 +346,16 @@ class RMSE(MSE):
 
 @register
 class MeanPairwiseDistance(_Samples):
-    """The mean distance of label and prediction in the p-norm."""
+    """The mean distance of label and prediction in the p-norm.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.MeanPairwiseDistance()
+    >>> m.update(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('mpd', 2.0)
+    """
 
     def __init__(self, name: str = "mpd", output_names: Any = None, label_names: Any = None, p: float = 2) -> None:
         super().__init__(name, output_names, label_names, p=p)
@@ -321,7 +365,16 @@ class MeanPairwiseDistance(_Samples):
 
 @register
 class MeanCosineSimilarity(Gathered):
-    """The mean cosine between label and prediction along the last axis."""
+    """The mean cosine between label and prediction along the last axis.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.MeanCosineSimilarity()
+    >>> m.update(np.array([[1.0, 2.0]]), np.array([[1.0, 4.0]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('cos_sim', 0.976)
+    """
 
     def __init__(
         self, name: str = "cos_sim", output_names: Any = None, label_names: Any = None, eps: float = 1e-8
@@ -349,6 +402,14 @@ class CrossEntropy(Gathered):
         The axis of the classes.
     from_logits : bool
         Whether the softmax of the prediction is still to be taken.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.CrossEntropy()
+    >>> m.update(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.6, 0.4]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('cross-entropy', 0.367)
     """
 
     _width = 2
@@ -376,7 +437,16 @@ class CrossEntropy(Gathered):
 
 @register
 class Perplexity(CrossEntropy):
-    """The exponential of the mean negative log-likelihood."""
+    """The exponential of the mean negative log-likelihood.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.Perplexity()
+    >>> m.update(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.6, 0.4]]))
+    >>> m.get()[0], round(float(m.get()[1]), 3)
+    ('perplexity', 1.443)
+    """
 
     def __init__(
         self,

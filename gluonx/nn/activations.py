@@ -96,6 +96,12 @@ class LeakyReLU(_Unary):
     ------
     ValueError
         If ``alpha`` is negative.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.LeakyReLU(0.1)(np.array([-1.0, 0.0, 2.0])).asnumpy().round(3)
+    array([-0.1,  0. ,  2. ], dtype=float32)
     """
 
     def __init__(self, alpha: float) -> None:
@@ -119,6 +125,14 @@ class PReLU(HybridBlock):
         How the slope begins; 0.25 by default.
     in_channels : int
         1 for one slope, or the size of axis 1 for one a channel.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> layer = nn.PReLU()
+    >>> layer.initialize()
+    >>> layer(np.array([[-1.0, 2.0]])).tolist()
+    [[-0.25, 2.0]]
     """
 
     def __init__(self, alpha_initializer: InitLike = initializer.Constant(0.25), in_channels: int = 1) -> None:  # noqa: B008
@@ -132,7 +146,14 @@ class PReLU(HybridBlock):
 
 
 class ELU(_Unary):
-    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+    """``x`` where positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.ELU()(np.array([-1.0, 0.0, 2.0])).asnumpy().round(3)
+    array([-0.632,  0.   ,  2.   ], dtype=float32)
+    """
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
@@ -141,7 +162,14 @@ class ELU(_Unary):
 
 
 class SELU(_Unary):
-    """The scaled ELU that keeps mean and variance of a self-normalizing net."""
+    """The scaled ELU that keeps mean and variance of a self-normalizing net.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.SELU()(np.array([-1.0, 0.0, 2.0])).asnumpy().round(3)
+    array([-1.111,  0.   ,  2.101], dtype=float32)
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,7 +177,14 @@ class SELU(_Unary):
 
 
 class GELU(_Unary):
-    """``x`` times the normal distribution function of ``x``."""
+    """``x`` times the normal distribution function of ``x``.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.GELU()(np.array([-1.0, 0.0, 2.0])).asnumpy().round(3)
+    array([-0.159,  0.   ,  1.954], dtype=float32)
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +192,14 @@ class GELU(_Unary):
 
 
 class Swish(_Unary):
-    """``x * sigmoid(beta * x)``."""
+    """``x * sigmoid(beta * x)``.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.Swish()(np.array([-1.0, 0.0, 2.0])).asnumpy().round(3)
+    array([-0.269,  0.   ,  1.762], dtype=float32)
+    """
 
     def __init__(self, beta: float = 1.0) -> None:
         super().__init__()
@@ -166,7 +208,14 @@ class Swish(_Unary):
 
 
 class SiLU(_Unary):
-    """``x * sigmoid(x)``."""
+    """``x * sigmoid(x)``.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.SiLU()(np.array([-1.0, 0.0, 2.0])).asnumpy().round(3)
+    array([-0.269,  0.   ,  1.762], dtype=float32)
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -220,7 +220,16 @@ class Concatenate(_Branches, Sequential):
 
 
 class HybridConcatenate(_Branches, HybridSequential):
-    """HybridBlocks that get the same input; their outputs are concatenated along ``axis``."""
+    """HybridBlocks that get the same input; their outputs are concatenated along ``axis``.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> net = nn.HybridConcatenate(axis=-1)
+    >>> net.add(nn.Identity(), nn.Identity())
+    >>> net(np.ones((1, 2))).shape
+    (1, 4)
+    """
 
 
 class _Silent(_Held):
@@ -277,7 +286,15 @@ class BlockList(_List, Block):
 
 
 class HybridBlockList(_List, HybridBlock):
-    """A list of HybridBlocks; see `BlockList`. ValueError if one is no HybridBlock."""
+    """A list of HybridBlocks; see `BlockList`. ValueError if one is no HybridBlock.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> layers = nn.HybridBlockList([nn.Dense(2), nn.Dense(3)])
+    >>> len(layers)
+    2
+    """
 
 
 class _Dict(_Silent):
@@ -362,11 +379,26 @@ class BlockDict(_Dict, Block):
 
 
 class HybridBlockDict(_Dict, HybridBlock):
-    """HybridBlocks by name; see `BlockDict`. ValueError if one is no HybridBlock."""
+    """HybridBlocks by name; see `BlockDict`. ValueError if one is no HybridBlock.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> layers = nn.HybridBlockDict({"one": nn.Dense(2)})
+    >>> list(layers)
+    ['one']
+    """
 
 
 class Identity(HybridBlock):
-    """Gives back its input. For a place in a net where a block may or may not be."""
+    """Gives back its input. For a place in a net where a block may or may not be.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.Identity()(np.ones(2)).tolist()
+    [1.0, 1.0]
+    """
 
     def forward(self, x: ndarray) -> ndarray:
         """Return the input."""
@@ -434,7 +466,14 @@ class Lambda(Block):
 
 
 class HybridLambda(HybridBlock):
-    """A function as a HybridBlock; see `Lambda`."""
+    """A function as a HybridBlock; see `Lambda`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np, npx
+    >>> nn.HybridLambda(lambda x: npx.relu(x) * 2)(np.array([-1.0, 2.0])).tolist()
+    [0.0, 4.0]
+    """
 
     def __init__(self, function: str | Callable[..., Any]) -> None:
         super().__init__()

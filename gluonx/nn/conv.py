@@ -183,6 +183,14 @@ class Conv1D(_Plain):
     """A convolution in one dimension.
 
     The parameters are those of `Conv2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> layer = nn.Conv1D(4, kernel_size=3)
+    >>> layer.initialize()
+    >>> layer(np.ones((1, 3, 8))).shape
+    (1, 4, 6)
     """
 
     _layouts = ("NCW", "NWC")
@@ -233,6 +241,14 @@ class Conv3D(_Plain):
     """A convolution in three dimensions.
 
     The parameters are those of `Conv2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> layer = nn.Conv3D(4, kernel_size=3)
+    >>> layer.initialize()
+    >>> layer(np.ones((1, 3, 8, 8, 8))).shape
+    (1, 4, 6, 6, 6)
     """
 
     _layouts = ("NCDHW", "NDHWC")
@@ -247,6 +263,14 @@ class Conv1DTranspose(_Transposed):
     """A transposed convolution (the gradient of a convolution with respect to its input) in one dimension.
 
     The parameters are those of `Conv2DTranspose`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> layer = nn.Conv1DTranspose(4, kernel_size=2, strides=2)
+    >>> layer.initialize()
+    >>> layer(np.ones((1, 3, 8))).shape
+    (1, 4, 16)
     """
 
     _layouts = ("NCW", "NWC")
@@ -298,6 +322,14 @@ class Conv3DTranspose(_Transposed):
     """A transposed convolution (the gradient of a convolution with respect to its input) in three dimensions.
 
     The parameters are those of `Conv2DTranspose`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> layer = nn.Conv3DTranspose(4, kernel_size=2, strides=2)
+    >>> layer.initialize()
+    >>> layer(np.ones((1, 3, 8, 8, 8))).shape
+    (1, 4, 16, 16, 16)
     """
 
     _layouts = ("NCDHW", "NDHWC")

@@ -260,7 +260,16 @@ class SyncBatchNorm(BatchNorm):
 
 
 class BatchNormReLU(BatchNorm):
-    """`BatchNorm` and a ReLU after it."""
+    """`BatchNorm` and a ReLU after it.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> layer = nn.BatchNormReLU()
+    >>> layer.initialize()
+    >>> bool((layer(np.ones((2, 3))) >= 0).all())
+    True
+    """
 
     _fuse_relu = True
 
@@ -360,6 +369,14 @@ class GroupNorm(_Norm):
         Into how many groups the channels are divided.
     epsilon, center, scale, beta_initializer, gamma_initializer, in_channels
         As in `LayerNorm`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> layer = nn.GroupNorm(num_groups=2)
+    >>> layer.initialize()
+    >>> layer(np.ones((1, 4, 3))).shape
+    (1, 4, 3)
     """
 
     def __init__(
@@ -392,6 +409,14 @@ class InstanceNorm(_Norm):
         The axis of the channels; the first axis is the batch.
     epsilon, center, scale, beta_initializer, gamma_initializer, in_channels
         As in `LayerNorm`; ``gamma`` is not trained by default.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> layer = nn.InstanceNorm()
+    >>> layer.initialize()
+    >>> layer(np.ones((1, 2, 3))).shape
+    (1, 2, 3)
     """
 
     def __init__(

@@ -85,7 +85,14 @@ class _Pooling(HybridBlock):
 
 @declared
 class MaxPool1D(_Pooling):
-    """The maximum of each window of a line; see `MaxPool2D`."""
+    """The maximum of each window of a line; see `MaxPool2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.MaxPool1D()(np.ones((1, 3, 8))).shape
+    (1, 3, 4)
+    """
 
     _ndim, _pool_type = 1, "max"
 
@@ -131,7 +138,14 @@ class MaxPool2D(_Pooling):
 
 @declared
 class MaxPool3D(_Pooling):
-    """The maximum of each window of a volume; see `MaxPool2D`."""
+    """The maximum of each window of a volume; see `MaxPool2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.MaxPool3D()(np.ones((1, 3, 8, 8, 8))).shape
+    (1, 3, 4, 4, 4)
+    """
 
     _ndim, _pool_type = 3, "max"
 
@@ -144,7 +158,14 @@ class MaxPool3D(_Pooling):
 
 @declared
 class AvgPool1D(_Pooling):
-    """The mean of each window of a line; see `AvgPool2D`."""
+    """The mean of each window of a line; see `AvgPool2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.AvgPool1D()(np.ones((1, 3, 8))).shape
+    (1, 3, 4)
+    """
 
     _ndim, _pool_type = 1, "avg"
 
@@ -194,7 +215,14 @@ class AvgPool2D(_Pooling):
 
 @declared
 class AvgPool3D(_Pooling):
-    """The mean of each window of a volume; see `AvgPool2D`."""
+    """The mean of each window of a volume; see `AvgPool2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.AvgPool3D()(np.ones((1, 3, 8, 8, 8))).shape
+    (1, 3, 4, 4, 4)
+    """
 
     _ndim, _pool_type = 3, "avg"
 
@@ -217,7 +245,14 @@ class _GlobalPooling(_Pooling):
 
 @declared
 class GlobalMaxPool1D(_GlobalPooling):
-    """The maximum of a whole line, for each channel."""
+    """The maximum of a whole line, for each channel.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.GlobalMaxPool1D()(np.ones((1, 3, 8))).shape
+    (1, 3, 1)
+    """
 
     _ndim, _pool_type = 1, "max"
 
@@ -226,7 +261,14 @@ class GlobalMaxPool1D(_GlobalPooling):
 
 @declared
 class GlobalMaxPool2D(_GlobalPooling):
-    """The maximum of a whole image, for each channel."""
+    """The maximum of a whole image, for each channel.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.GlobalMaxPool2D()(np.ones((1, 3, 8, 8))).shape
+    (1, 3, 1, 1)
+    """
 
     _ndim, _pool_type = 2, "max"
 
@@ -235,7 +277,14 @@ class GlobalMaxPool2D(_GlobalPooling):
 
 @declared
 class GlobalMaxPool3D(_GlobalPooling):
-    """The maximum of a whole volume, for each channel."""
+    """The maximum of a whole volume, for each channel.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.GlobalMaxPool3D()(np.ones((1, 3, 8, 8, 8))).shape
+    (1, 3, 1, 1, 1)
+    """
 
     _ndim, _pool_type = 3, "max"
 
@@ -244,7 +293,14 @@ class GlobalMaxPool3D(_GlobalPooling):
 
 @declared
 class GlobalAvgPool1D(_GlobalPooling):
-    """The mean of a whole line, for each channel."""
+    """The mean of a whole line, for each channel.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.GlobalAvgPool1D()(np.ones((1, 3, 8))).shape
+    (1, 3, 1)
+    """
 
     _ndim, _pool_type = 1, "avg"
 
@@ -269,7 +325,14 @@ class GlobalAvgPool2D(_GlobalPooling):
 
 @declared
 class GlobalAvgPool3D(_GlobalPooling):
-    """The mean of a whole volume, for each channel."""
+    """The mean of a whole volume, for each channel.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.GlobalAvgPool3D()(np.ones((1, 3, 8, 8, 8))).shape
+    (1, 3, 1, 1, 1)
+    """
 
     _ndim, _pool_type = 3, "avg"
 
@@ -300,7 +363,14 @@ class _AdaptivePooling(HybridBlock):
 
 
 class AdaptiveAvgPool1D(_AdaptivePooling):
-    """Means over windows of a sequence; see :class:`AdaptiveAvgPool2D`."""
+    """Means over windows of a sequence; see :class:`AdaptiveAvgPool2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.AdaptiveAvgPool1D(2)(np.ones((1, 3, 8))).shape
+    (1, 3, 2)
+    """
 
     _ndim = 1
 
@@ -331,6 +401,13 @@ class AdaptiveAvgPool2D(_AdaptivePooling):
 
 
 class AdaptiveAvgPool3D(_AdaptivePooling):
-    """Means over windows of a volume; see :class:`AdaptiveAvgPool2D`."""
+    """Means over windows of a volume; see :class:`AdaptiveAvgPool2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.AdaptiveAvgPool3D(2)(np.ones((1, 3, 8, 8, 8))).shape
+    (1, 3, 2, 2, 2)
+    """
 
     _ndim = 3

@@ -19,7 +19,7 @@ from gluonx.deferred.amp_policy import adaptable
 from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
-from gluonx.ops.host import forms
+from gluonx.ops.host import kernels
 
 if TYPE_CHECKING:
     from gluonx.np.handle import ndarray
@@ -70,7 +70,7 @@ def _unary(name: str) -> Any:
 
 
 def comparable(number: object, array: ndarray) -> Any:
-    """Get a Python integer that the integers of `array` cannot reach, as the infinity that compares with them alike."""
+    """Return a Python integer that is beyond the array's dtype as the infinity that compares in the same way."""
     if type(number) is not int or 0 <= number < 128:
         return number
     dtype = array.dtype
@@ -94,11 +94,11 @@ def _compare(name: str) -> Any:
 
 
 def _raised(x: Any, exponent: int) -> Any:
-    whole = exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact)  # of which jax.numpy takes no inverse
+    whole = exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact)  # jax.numpy takes no inverse of integers
     return ops.integer_power(x, exponent=exponent) if whole else jnp.power(x, exponent)
 
 
-def _power(self: Any, exponent: Any) -> Any:
+def _power(self: Any, exponent: object) -> Any:
     try:
         if type(exponent) is int and abs(exponent) <= 64:
             op = _POWERS.get(exponent)
@@ -107,7 +107,7 @@ def _power(self: Any, exponent: Any) -> Any:
                     f"power({exponent})",
                     lambda x: _raised(x, exponent),
                     extra=("power", exponent),
-                    form=forms.raised(exponent),
+                    numpy_kernel=kernels.raised(exponent),
                     any_length=True,
                 )
                 op = _POWERS[exponent] = adaptable(made)
@@ -145,7 +145,7 @@ class Arithmetic:
     __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
     __neg__, __abs__, __invert__ = _unary("negative"), _unary("abs"), _unary("bitwise_not")
 
-    def __ipow__(self, exponent: Any) -> Any:
+    def __ipow__(self, exponent: object) -> Any:
         return self._become(self**exponent)  # type: ignore[attr-defined]
 
     def __pos__(self) -> Any:

@@ -1,6 +1,4 @@
-"""From an operator's record to a documented function: what `gluonx.np.functions`, ``linalg`` and ``fft`` are made
-with.
-"""
+"""Make documented functions from the records of operators, for `gluonx.np.functions`, ``linalg`` and ``fft``."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from gluonx.np.documentation import page
 from gluonx.np.rules import RULES
 from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
-from gluonx.ops.host import algebra, forms
+from gluonx.ops.host import algebra, kernels
 from gluonx.ops.registry import OPS, Front, Op, Record
 
 
@@ -30,9 +28,9 @@ def document(
     module: str = "gluonx.np",
     shown: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
-    """Give the front of an operator its name, its signature and its page of documentation.
+    """Give the front of an operator its name, its signature and its documentation.
 
-    Its attribute ``arrays`` names the parameters that are arrays: what a signature of such functions does not say.
+    Its attribute ``arrays`` names the parameters that are arrays, which the signature does not show.
     """
     front.__name__ = front.__qualname__ = name
     front.__module__ = module
@@ -40,7 +38,7 @@ def document(
     if shown:
         params = [p._replace(name=shown.get(p.name, p.name)) for p in params]
     front.arrays = tuple([p.name for p in params if p.role in ("array", "sequence", "star")])  # type: ignore[attr-defined]
-    kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but not the same signature
+    kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but give different signatures
     front.__signature__ = _signature(tuple(params), kinds)  # type: ignore[attr-defined]
     return front
 
@@ -49,26 +47,26 @@ def document(
 def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Signature:
     """Return the signature that callers see and may call; half of all functions share two signatures."""
     del kinds
-    kind = inspect.Parameter
+    Kind = inspect.Parameter
     rows: list[inspect.Parameter] = []
-    place = kind.POSITIONAL_OR_KEYWORD
-    stars = [p for p in params if p.role == "star"]  # a call takes them all as places: choose(a, *choices)
+    kind = Kind.POSITIONAL_OR_KEYWORD
+    stars = [p for p in params if p.role == "star"]  # all of them are positional in a call: choose(a, *choices)
     for p in params:
         if p.role == "dropped" and p.name not in table.TAKEN:
-            place = kind.KEYWORD_ONLY  # a place that nobody is told of
+            kind = Kind.KEYWORD_ONLY  # the dropped parameter itself is not shown
         elif p.role == "star":
-            rows.append(kind(p.name, kind.VAR_POSITIONAL if p is stars[-1] else kind.POSITIONAL_ONLY))
-            place = kind.KEYWORD_ONLY
+            rows.append(Kind(p.name, Kind.VAR_POSITIONAL if p is stars[-1] else Kind.POSITIONAL_ONLY))
+            kind = Kind.KEYWORD_ONLY
         else:
             if (
-                place is kind.POSITIONAL_OR_KEYWORD
-                and p.default is kind.empty
+                kind is Kind.POSITIONAL_OR_KEYWORD
+                and p.default is Kind.empty
                 and any(r.default is not r.empty for r in rows)
             ):
-                place = kind.KEYWORD_ONLY
-            rows.append(kind(p.name, place, default=p.default))
+                kind = Kind.KEYWORD_ONLY
+            rows.append(Kind(p.name, kind, default=p.default))
     if all(p.name != "out" for p in rows):
-        rows.append(kind("out", kind.KEYWORD_ONLY, default=None))
+        rows.append(Kind("out", Kind.KEYWORD_ONLY, default=None))
     return inspect.Signature(rows)
 
 
@@ -95,13 +93,13 @@ def make(
 def _called(name: str, op: Op, params: Sequence[Param], called: Front, module: str = "gluonx.np") -> Callable[..., Any]:
     """Return the documented function `name` of an operator, called as its record says."""
     renamed = {**called.also, **{theirs: ours for ours, theirs in called.shown.items()}}
-    place = f"{module.removeprefix('gluonx.')}.{name}"
-    front = general(op, place, params, renamed=renamed, shown=called.shown, listed=called.listed)
+    path = f"{module.removeprefix('gluonx.')}.{name}"
+    front = general(op, path, params, renamed=renamed, shown=called.shown, listed=called.listed)
     return document(front, op, name, params, module, called.shown)
 
 
 _UFUNC_KEYWORDS = (
-    Param("", "dropped", None),  # what follows is given by name only
+    Param("", "dropped", None),  # the parameters after it are keyword-only
     Param("where", "static", True),
     Param("casting", "static", "same_kind"),
     Param("order", "static", "K"),
@@ -123,7 +121,7 @@ def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[...,
 
 
 def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """`fn` on arrays of one rank: JAX may be told to refuse others (``jax_numpy_rank_promotion``)."""
+    """Return `fn` for arrays of one rank, because JAX may be told to refuse others (``jax_numpy_rank_promotion``)."""
 
     def elementwise(*arrays: Any) -> Any:
         return fn(*arrays) if len(arrays) == 1 else fn(*aligned(*arrays))
@@ -135,7 +133,7 @@ _SHARES = {"percentile": 100, "nanpercentile": 100, "quantile": 1, "nanquantile"
 
 
 def _in_range(front: Callable[..., Any], name: str, top: int) -> Callable[..., Any]:
-    """Return the front, which refuses numbers as `q` that are not between 0 and `top`; arrays are not looked into."""
+    """Return the front, which refuses numbers `q` outside of 0 to `top`; the values of arrays are not checked."""
 
     @functools.wraps(front)
     def checked(*args: object, **kwargs: object) -> Any:
@@ -150,8 +148,8 @@ def _in_range(front: Callable[..., Any], name: str, top: int) -> Callable[..., A
     return checked
 
 
-def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the front of `roll`: how far is a whole number of its own, not one of the array's dtype."""
+def _by_positions(front: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the front of `roll`: a shift is an integer, whatever the array's dtype is."""
 
     @functools.wraps(front)
     def rolled(*args: object, **kwargs: Any) -> Any:
@@ -165,7 +163,7 @@ def _by_places(front: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fill(namespace: dict[str, Any]) -> list[str]:
-    """Put the functions of ``np`` into `namespace`; what this ``jax.numpy`` lacks, and no operator is, is left out."""
+    """Put the functions of ``np`` into `namespace`, except those that neither an operator nor jax.numpy computes."""
     made: dict[str, Any] = {}
     for names, rows, front in ((("x",), table.UNARY, unary), (("x1", "x2"), table.BINARY, binary)):
         there = [n for n in rows if n in OPS or n in RULES or hasattr(jnp, n)]
@@ -177,9 +175,9 @@ def fill(namespace: dict[str, Any]) -> list[str]:
     for name, record in table.GENERAL.items():
         if name in RULES or hasattr(jnp, name):
             made[name] = make(name, _pure(name), record)
-    for name, (form, work) in algebra.MORE.items():
-        forms.form(name, work)(form)
+    for name, (numpy_kernel, work) in algebra.MORE.items():
+        kernels.numpy_kernel(name, work)(numpy_kernel)
     made.update({n: _in_range(made[n], n, top) for n, top in _SHARES.items()})
-    made["roll"] = _by_places(made["roll"])
+    made["roll"] = _by_positions(made["roll"])
     namespace.update(made)
     return list(made)

@@ -1,9 +1,9 @@
-"""The front of functions that take arrays and statics: from the arguments of a call to an operator and its leaves.
+"""Calls of functions that take arrays and static arguments: from a call's arguments to an operator and its leaves.
 
-A call is served on the first of three ways that fits. *Spelled*: the arrays come first and the statics are spelled as
-in a call before; one look-up finds the operator. *Laid out*: the same parameters are given as in a call before,
-by position or by name; a `_Layout` says which are leaves and which are statics. *Sorted*: everything else;
-`_Call.sort` reads the call by the parameters' roles, and leaves behind a spelling and a layout for the next.
+A call takes the first of three ways that fits. *Spelled*: the arrays come first and the static arguments are spelled as
+in an earlier call; one look-up finds the operator. *Laid out*: the same parameters are given as in an earlier call, by
+position or by name; a `_Layout` says which are leaves and which are static. *Sorted*: everything else; `_Call.sort`
+reads the call by the parameters' roles, and stores a spelling and a layout for the next call.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _MISSING: Any = inspect.Parameter.empty
 
 
 class _Layout:
-    """The places of leaves and statics in a call of one form (so many positional arguments, these keywords).
+    """Where the leaves and the static arguments are in calls with so many positional arguments and these keywords.
 
-    A place is a position, a keyword, or None for a leaf that is not given. ``bound`` remembers the operators by the
-    values of the statics.
+    Each is found by its position, by its keyword, or is None for a leaf that is not given. ``bound`` caches the
+    operators by the values of the static arguments.
     """
 
     __slots__ = ("bound", "leaves", "statics")
@@ -77,11 +77,11 @@ class _Call:
         self.defaults = {n: self.by_name[n].default for n in self.statics if self.by_name[n].default is not _MISSING}
 
     def sort(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[BoundOp, tuple[Any, ...], Any, bool]:
-        """Get the bound operator, the leaves, ``out``, and whether the operator may be remembered for these statics."""
+        """Return the bound operator, the leaves, ``out``, and whether to cache the operator for these statics."""
         given = self._assign(args, kwargs)
         statics = {n: given[n] for n in self.statics if n in given}
         attrs = {**self.defaults, **{n: as_static(n, v) for n, v in statics.items()}}
-        # A 64-bit dtype is another one while JAX's x64 switch is off; what can change is looked up each time.
+        # A 64-bit dtype means another one while JAX's x64 switch is off, so that it is not cached.
         steady = not any(n in DTYPES and v is not None and onp.dtype(v).itemsize >= 8 for n, v in statics.items())
         return self.op.bind(**attrs), self._leaves(given), given.get("out"), steady
 
@@ -128,9 +128,9 @@ class _Call:
 
     def lay_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Layout:
         """Return the layout of a call that `sort` has understood."""
-        places: dict[str, int | str] = {p.name: i for i, p in enumerate(self.params[: len(args)])}
-        places.update({self.resolve(key): key for key in kwargs})
-        return _Layout([places.get(n) for n in self.arrays], [places[n] for n in self.statics if n in places])
+        positions: dict[str, int | str] = {p.name: i for i, p in enumerate(self.params[: len(args)])}
+        positions.update({self.resolve(key): key for key in kwargs})
+        return _Layout([positions.get(n) for n in self.arrays], [positions[n] for n in self.statics if n in positions])
 
 
 def general(
@@ -155,7 +155,8 @@ def general(
     renamed : mapping of str to str, optional
         Other names of parameters.
     shown : mapping of str to str, optional
-        What error messages call a parameter, if not by its own name.
+        The names of parameters in error messages, if they differ.
+    listed : bool
     listed : bool
         Whether several results come as a list.
     """
@@ -187,7 +188,7 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
                 try:
                     rest = args[lead:]
                     bound = spelled.get(_spelling(rest, kwargs) if rest or kwargs else _PLAIN)
-                except TypeError:  # a spelling that cannot be hashed, such as axis=[0, 1]
+                except TypeError:  # the spelling is not hashable, such as axis=[0, 1]
                     bound = None
                 if bound is not None:
                     leaves = args[:lead]
@@ -201,7 +202,7 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
                 try:
                     key, found = layout.take(args, kwargs)
                     bound = layout.bound.get(key)
-                except TypeError:  # an array in a static place
+                except TypeError:  # an array as a static argument
                     bound = None
                 if bound is not None:
                     return invoke(bound, found)
@@ -219,11 +220,11 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
         return invoke(bound, leaves)
 
     def _remember(args: tuple[Any, ...], kwargs: dict[str, Any], bound: BoundOp, leaves: tuple[Any, ...]) -> None:
-        form = (len(args), *kwargs)
-        if form not in layouts:
-            store(layouts, form, call.lay_out(args, kwargs))
-        with contextlib.suppress(TypeError):  # what cannot be hashed is not remembered
-            store(layouts[form].bound, layouts[form].take(args, kwargs)[0], bound)
+        spelling = (len(args), *kwargs)
+        if spelling not in layouts:
+            store(layouts, spelling, call.lay_out(args, kwargs))
+        with contextlib.suppress(TypeError):  # what is not hashable is not cached
+            store(layouts[spelling].bound, layouts[spelling].take(args, kwargs)[0], bound)
             if _same(leaves, args[:lead]):
                 store(spelled, _spelling(args[lead:], kwargs), bound)
 
@@ -231,11 +232,8 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
 
 
 def _spelling(statics: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the key of static arguments, in which ``1``, ``1.0`` and ``True`` differ although they are equal.
-
-    Inside of a tuple they are not.
-    """
-    if len(named) == 1 and not statics:  # axis=1, say: in half of the time
+    """Return the key of static arguments; ``1``, ``1.0`` and ``True`` have different keys, except inside of tuples."""
+    if len(named) == 1 and not statics:  # such as axis=1; takes half of the time
         ((name, value),) = named.items()
         return name, value, type(value)
     key: list[Any] = [len(statics)]
@@ -250,7 +248,7 @@ _PLAIN = _spelling((), {})
 
 
 def _same(leaves: tuple[Any, ...], given: tuple[Any, ...]) -> bool:
-    """Return whether the leaves are just the leading arguments: only then may their spelling be remembered."""
+    """Return whether the leaves are just the leading arguments, since only then may the spelling be cached."""
     return len(leaves) == len(given) and all(a is b for a, b in zip(leaves, given, strict=True))
 
 

@@ -1,6 +1,4 @@
-"""Functions that are made of others: in-place ones, those that call a user's function, and those that mix lists and
-arrays.
-"""
+"""Functions composed of others: in-place ones, those with a user's function, and those that mix lists and arrays."""
 
 from __future__ import annotations
 
@@ -42,10 +40,9 @@ _integer_power = get("integer_power")
 
 
 def power(x1: ArrayLike, x2: ArrayLike, out: ndarray | None = None, **kwargs: object) -> Any:
-    """`x1` to the power `x2`, elementwise.
+    """Return `x1` to the power `x2`, elementwise.
 
-    A whole number in Python's own type as the exponent is part of the program, and becomes multiplications; any other
-    exponent is a value.
+    A Python integer as the exponent is part of the program, and becomes multiplications; any other exponent is a value.
 
     Examples
     --------
@@ -65,12 +62,14 @@ _where = F.where
 
 
 def where(condition: Any, x: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
-    """Elements of `x` where `condition` holds and of `y` elsewhere; with `condition` alone, the indices where it holds.
+    """Return elements of `x` where `condition` is True and of `y` elsewhere.
+
+    With `condition` alone, the indices where it is True.
 
     Raises
     ------
     ValueError
-        If just one of `x` and `y` is given.
+        If only one of `x` and `y` is given.
 
     Examples
     --------
@@ -105,7 +104,15 @@ def _select(*arrays: Array) -> Array:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
-    """From each place the first choice whose condition holds there, else `default`."""
+    """Return for each position the element of the first choice whose condition is True there, else `default`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.array([-1.0, 0.0, 2.0])
+    >>> np.select([x < 0, x > 0], [-x, x * 10], 5.0).tolist()
+    [1.0, 5.0, 20.0]
+    """
     if len(condlist) != len(choicelist):
         raise ValueError(f"np.select: {len(condlist)} conditions, but {len(choicelist)} choices.")
     return invoke(_select.bind(), tuple([as_leaf(v) for v in (*condlist, *choicelist, default)]))
@@ -121,14 +128,20 @@ def _choose(a: Array, *choices: Array, mode: str = "clip") -> Array:
 
 
 def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str = "raise") -> ndarray:
-    """Elements picked from `choices` by the indices `a`.
+    """Return elements picked from `choices` by the indices `a`.
 
-    With ``mode="raise"`` indices that are known raise if they are out of range; others take the nearest choice, since a
-    compiled program cannot raise.
+    With ``mode="raise"``, indices with known values raise if they are out of range; others take the nearest choice,
+    since a compiled program cannot raise.
 
     Raises
     ------
     BadIndexError
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.choose(np.array([0, 1]), [np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()
+    [1.0, 4.0]
     """
     bound, a = _choose.bind(mode="clip" if mode == "raise" else mode), as_leaf(a)
     if mode == "raise":
@@ -138,7 +151,7 @@ def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str
 
 
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: object, **kw: object) -> ndarray:
-    """Another function of `x` (or another number) wherever another condition holds."""
+    """Return `x` with another function (or number) applied wherever another condition is True."""
     x = asarray(x)
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
@@ -185,7 +198,7 @@ def einsum(
 
 
 def einsum_path(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Any:
-    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are looked at."""
+    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are used."""
     return onp.einsum_path(subscripts, *[onp.empty(onp.shape(o), onp.float32) for o in operands], optimize=optimize)
 
 
@@ -204,7 +217,14 @@ def _block(*arrays: Array, nesting: Any) -> Array:
 
 
 def block(arrays: Sequence[Any]) -> ndarray:
-    """Concatenate nested lists of blocks to one array."""
+    """Concatenate nested lists of blocks to one array.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.block([[np.ones((1, 1)), np.zeros((1, 2))]]).tolist()
+    [[1.0, 0.0, 0.0]]
+    """
     leaves: list[Any] = []
 
     def nest(level: Any) -> Any:
@@ -263,6 +283,13 @@ def histogram(
         The weight of each element.
     density : bool, optional
         Whether the areas are to sum to one.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> counts, edges = np.histogram(np.array([0.0, 1.0, 1.0, 2.0]), bins=2)
+    >>> counts.tolist(), edges.tolist()
+    ([1, 3], [0.0, 1.0, 2.0])
     """
     return _binned(_histogram, a, bins, range, weights, density=density or normed)
 
@@ -306,22 +333,43 @@ def _all_equivalent(a: Array, b: Array) -> Array:
 
 
 def _answer(flag: ndarray) -> Any:
-    """Return a bool; in a traced block, where there are no values, the traced one."""
+    """Return a bool; in a traced block, which has no values, the traced boolean."""
     return flag if isinstance(flag.value, Tracer) else bool(flag)
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    """Compare two arrays within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once."""
+    """Compare two arrays within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.allclose(np.ones(2), np.ones(2) + 1e-9)
+    True
+    """
     return _answer(invoke(_all_close.bind(equal_nan=bool(equal_nan)), (as_leaf(a), as_leaf(b), rtol, atol)))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Return whether two arrays have the same shape and elements; the answer is read at once."""
+    """Return whether two arrays have the same shape and elements; the answer is read at once.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.array_equal(np.ones(2), np.ones(3))
+    False
+    """
     return _answer(invoke(_all_equal.bind(equal_nan=bool(equal_nan)), (as_leaf(a1), as_leaf(a2))))
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Return whether two arrays are equal after broadcasting; the answer is read at once."""
+    """Return whether two arrays are equal after broadcasting; the answer is read at once.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.array_equiv(np.ones(2), np.ones((3, 2)))
+    True
+    """
     return _answer(invoke(_all_equivalent.bind(), (as_leaf(a1), as_leaf(a2))))
 
 
@@ -329,7 +377,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
-    """`arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) names.
+    """Return `arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) selects.
 
     Raises
     ------
@@ -337,6 +385,12 @@ def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
         If an index is out of range.
     ShapeError
         If a mask is not as long as the axis.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.delete(np.array([1.0, 2.0, 3.0]), 1).tolist()
+    [1.0, 3.0]
     """
     arr = asarray(arr)
     if axis is None:
@@ -354,7 +408,7 @@ def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
 
 @register(
     "insert",
-    doc="Return the array with values put in before the places `obj`.",
+    doc="Return the array with values put in before the positions `obj`.",
     example=("np.insert(np.array([1.0, 3.0]), 1, 2.0).tolist()", "[1.0, 2.0, 3.0]"),
 )
 def _insert(arr: Array, values: Array, *, obj: ArrayLike, axis: int | None = None) -> Array:
@@ -363,19 +417,25 @@ def _insert(arr: Array, values: Array, *, obj: ArrayLike, axis: int | None = Non
 
 
 def insert(arr: ArrayLike, obj: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarray:
-    """`arr` with `values` put in before the places that `obj` (a number, a slice, indices) names.
+    """Return `arr` with `values` inserted before the positions that `obj` (a number, a slice, indices) gives.
 
     Raises
     ------
     BadIndexError
-        If a place is out of range.
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.insert(np.array([1.0, 2.0]), 1, 9.0).tolist()
+    [1.0, 9.0, 2.0]
     """
     arr = asarray(arr)
     size = arr.size if axis is None else arr.shape[axis]
     at = as_indices("insert", obj, size)
     far = onp.asarray(at)[(onp.asarray(at) < -size) | (onp.asarray(at) > size)]
     if far.size:
-        raise BadIndexError(f"np.insert: place {far.flat[0]} is out of bounds for an axis of size {size}")
+        raise BadIndexError(f"np.insert: index {far.flat[0]} is out of bounds for an axis of size {size}")
     return invoke(_insert.bind(obj=as_static("obj", at), axis=axis), (arr, as_leaf(values)))
 
 
@@ -398,7 +458,7 @@ def _put(a: Array, indices: Array, values: Array, *, mode: str | None = None) ->
     doc="Return the array with values written where the mask holds.",
     example=("npx.place(np.zeros(3), np.array([True, False, True]), np.array([1.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"),
 )
-def _place(a: Array, mask: Array, values: Array) -> Array:
+def _position(a: Array, mask: Array, values: Array) -> Array:
     return jnp.place(a, mask != 0, values.astype(a.dtype), inplace=False)
 
 
@@ -423,19 +483,37 @@ def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None
 def _fill_diagonal(a: Array, val: Array, *, wrap: bool = False) -> Array:
     if not wrap or a.ndim != 2:
         return jnp.fill_diagonal(a, jnp.asarray(val, a.dtype), wrap=False, inplace=False)
-    places = jnp.arange(0, a.size, a.shape[1] + 1)  # the diagonal starts again below a row that it leaves out
-    values = jnp.resize(jnp.asarray(val, a.dtype), places.shape)
-    return a.reshape(-1).at[places].set(values).reshape(a.shape)
+    positions = jnp.arange(0, a.size, a.shape[1] + 1)  # with `wrap` the diagonal starts again after one row without it
+    values = jnp.resize(jnp.asarray(val, a.dtype), positions.shape)
+    return a.reshape(-1).at[positions].set(values).reshape(a.shape)
 
 
 def put(a: ndarray, ind: ArrayLike, v: ArrayLike, mode: str | None = None) -> None:
-    """Write `v` at the flat indices `ind` of `a`, in place."""
+    """Write `v` at the flat indices `ind` of `a`, in place.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.zeros(3)
+    >>> np.put(x, np.array([0, 2]), np.array([5.0, 6.0]))
+    >>> x.tolist()
+    [5.0, 0.0, 6.0]
+    """
     a[...] = invoke(_put.bind(mode=None if mode == "raise" else mode), (a, as_leaf(ind), as_leaf(v)))
 
 
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
-    """Write `vals`, repeated as needed, where `mask` holds, in place."""
-    arr[...] = invoke(_place.bind(), (arr, as_leaf(mask), as_leaf(vals)))
+    """Write `vals`, repeated as needed, where `mask` is True, in place.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> np.place(x, x > 1, np.array([0.0]))
+    >>> x.tolist()
+    [1.0, 0.0, 0.0]
+    """
+    arr[...] = invoke(_position.bind(), (arr, as_leaf(mask), as_leaf(vals)))
 
 
 def put_along_axis(arr: ndarray, indices: Any, values: ArrayLike, axis: int | None) -> None:
@@ -444,7 +522,16 @@ def put_along_axis(arr: ndarray, indices: Any, values: ArrayLike, axis: int | No
 
 
 def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
-    """Write `val` on the diagonal, in place."""
+    """Write `val` on the diagonal, in place.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.zeros((2, 2))
+    >>> np.fill_diagonal(x, 1)
+    >>> x.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     a[...] = invoke(_fill_diagonal.bind(wrap=bool(wrap)), (a, as_leaf(val)))
 
 
@@ -452,7 +539,7 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarray:
-    """`func(a, axis)` for one axis after the other."""
+    """Apply `func(a, axis)` for one axis after the other."""
     a = asarray(a)
     for axis in as_static("axes", axes) if isinstance(axes, (list, tuple)) else (axes,):
         axis = axis + a.ndim if axis < 0 else axis
@@ -462,7 +549,14 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarr
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: object, **kwargs: object) -> ndarray:
-    """`func1d`, a function of vectors, for every vector along an axis; it is called once for each of them."""
+    """Apply `func1d`, a function of vectors, to every vector along an axis; it is called once for each.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.apply_along_axis(lambda v: v.sum(), 1, np.ones((2, 3))).tolist()
+    [3.0, 3.0]
+    """
     arr = asarray(arr)
     axis = axis + arr.ndim if axis < 0 else axis
     arr = F.moveaxis(arr, axis, -1)
@@ -485,7 +579,10 @@ def _opened(result: object) -> Any:
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: object = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:
-    """`pyfunc`, a function of scalars (or of what `signature` says), as one of arrays (see ``jax.numpy.vectorize``)."""
+    """Return `pyfunc`, a function of scalars (or as `signature` says), as one of arrays.
+
+    See ``jax.numpy.vectorize``.
+    """
 
     def scalars(*raw: object) -> Any:
         return _opened(pyfunc(*[new_handle(r) if isinstance(r, jax.Array) else r for r in raw]))
@@ -496,7 +593,7 @@ def vectorize(
 
 
 def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: object = None) -> Callable[..., Any]:
-    """`func`, a function of `nin` scalars with `nout` results, as one of arrays."""
+    """Return `func`, a function of `nin` scalars with `nout` results, as a function of arrays."""
     return vectorize(func)
 
 

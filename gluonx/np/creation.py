@@ -1,12 +1,12 @@
-"""Arrays from nothing, from numbers and from what other libraries hold.
+"""Arrays from nothing, from numbers and from other libraries' arrays.
 
-Two rules of MXNet's run through all of them. The default dtype is float32, for lists of integers and for NumPy arrays
-of any kind too; who wants another says so (``dtype=``), and only an ndarray or a JAX array keeps its own. And
-``device=`` (or ``ctx=``, its older name) says where the array lives; without it, that is the innermost ``with
-device:`` or JAX's default.
+Two rules of MXNet hold for all of them. The default dtype is float32, also for lists of integers and for NumPy arrays
+of any dtype; ``dtype=`` asks for another one, and only an ndarray or a JAX array keeps its own. ``device=`` (or
+``ctx=``, its older name) says where the array lives; the default is the innermost ``with device:`` or JAX's default
+device.
 
-Sizes and dtypes are part of the program; what fills an array (``full``, the start of ``arange``) is a value and may
-change without a new one.
+Sizes and dtypes are part of the program. What fills an array (the number of ``full``, the start of ``arange``) is a
+value; another value uses the same program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gluonx.dtype import WIDE, DTypeLike, canonical, keeping_64_bits, on_device,
 from gluonx.errors import ArgumentError
 from gluonx.np.handle import ndarray
 from gluonx.np.wrapping import as_leaf, as_static, write_out
-from gluonx.ops.host import forms
+from gluonx.ops.host import kernels
 from gluonx.ops.registry import get, register
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def array(
     device, ctx : Device, optional
         Where the array goes.
     copy : bool
-        Ignored: an ndarray's value never changes under another's hands, so a copy costs nothing that matters.
+        Ignored. The result is always independent of `object`.
     ndmin : int
         The least number of axes.
 
@@ -107,8 +107,8 @@ def _from_any(value: object, dtype: DTypeLike, device: DeviceLike, ctx: DeviceLi
     if isinstance(value, (list, tuple)) and _holds_arrays(value):
         return placed(_stacked(value).astype(standard(dtype)), device, ctx)
     try:
-        host = onp.asarray(value)  # not a copy yet: the one that is made has the dtype and the place that are wanted
-    except ValueError as error:  # rows of different lengths
+        host = onp.asarray(value)  # not a copy; the only copy is made with the right dtype on the right device
+    except ValueError as error:  # the rows have different lengths
         raise ArgumentError(f"np.array: {error}") from None
     host = read_as(host, value, dtype)
     if host.dtype.kind not in "biufcV" or host.dtype.fields is not None:
@@ -116,7 +116,7 @@ def _from_any(value: object, dtype: DTypeLike, device: DeviceLike, ctx: DeviceLi
     if dtype is None and host.dtype.kind == "c":
         dtype = onp.complex64
     elif dtype is None and isinstance(value, onp.generic if not wide_default.get() else (onp.generic, onp.ndarray)):
-        dtype = host.dtype  # a number of NumPy's has the type that somebody gave it, as in MXNet
+        dtype = host.dtype  # a NumPy scalar keeps its type, as in MXNet
     wanted = standard(dtype)
     target = resolve(ctx if device is None else device)
     if target is None and stays_on_host():
@@ -125,10 +125,10 @@ def _from_any(value: object, dtype: DTypeLike, device: DeviceLike, ctx: DeviceLi
 
 
 def read_as(host: onp.ndarray, value: object, dtype: DTypeLike) -> onp.ndarray:
-    """Return `host`, which NumPy made of `value`, with what the dtype asked for says otherwise.
+    """Return `host`, which NumPy made of `value`, changed where the requested dtype needs it.
 
     Text is read as numbers, as in MXNet. Integers beyond int64 in a list are not rounded to floats before they become
-    integers of 64 bits.
+    64-bit integers.
     """
     if host.dtype.kind not in "SUf":
         return host
@@ -149,7 +149,7 @@ def _holds_arrays(value: Sequence[Any]) -> bool:
 
 
 def _stacked(value: Sequence[Any]) -> ndarray:
-    """Nested sequences with ndarrays in them, by stacking: nothing is read, gradients flow."""
+    """Return nested sequences with ndarrays in them as one array, by stacking: nothing is read, gradients flow."""
     parts = [_stacked(v) if isinstance(v, (list, tuple)) and _holds_arrays(v) else as_leaf(v) for v in value]
     return invoke(get("stack").bind(), tuple(parts))
 
@@ -162,7 +162,7 @@ def asarray(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """`obj` as an ndarray: itself if it is one of the wanted dtype, else as `array` makes it.
+    """Return `obj` as an ndarray: itself if it is one of the requested dtype, else the result of `array`.
 
     Parameters
     ----------
@@ -175,6 +175,13 @@ def asarray(
     ------
     ValueError
         If `copy` is False and a copy cannot be avoided.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.ones(2)
+    >>> np.asarray(x) is x, np.asarray([1, 2]).tolist()
+    (True, [1.0, 2.0])
     """
     if isinstance(obj, ndarray) and not copy and (dtype is None or obj.dtype == canonical(dtype)):
         return placed(obj, device, ctx)
@@ -187,18 +194,33 @@ asanyarray = asarray
 
 
 def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
-    """Return `a` as an ndarray (every one is contiguous)."""
+    """Return `a` as an ndarray, which is always contiguous.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.ascontiguousarray([1.0, 2.0]).tolist()
+    [1.0, 2.0]
+    """
     return asarray(a, dtype)
 
 
 def from_dlpack(x: ArrayLike) -> ndarray:
-    """Return an ndarray on the memory of another library's array: anything with ``__dlpack__``, or a capsule of it."""
+    """Return an ndarray that shares another library's memory: of any object with ``__dlpack__``, or a capsule.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import np
+    >>> np.from_dlpack(numpy.ones(2, "float32")).tolist()
+    [1.0, 1.0]
+    """
     with keeping_64_bits():
         return new_handle(jnp.from_dlpack(x if hasattr(x, "__dlpack__") else _Capsule(x)))
 
 
 class _Capsule:
-    """What a capsule of DLPack, which says nothing of its device, was made of: an array on the default device."""
+    """An array on the default device, from a DLPack capsule, which does not tell its device."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -252,29 +274,50 @@ def _elements(*_: object, shape: Any, **__: object) -> int:
     return math.prod(shape)
 
 
-forms.form("zeros", _elements)(lambda *, shape, dtype: onp.zeros(shape, dtype))
-forms.form("ones", _elements)(lambda *, shape, dtype: onp.ones(shape, dtype))
-forms.form("full", _elements)(forms.full)
+kernels.numpy_kernel("zeros", _elements)(lambda *, shape, dtype: onp.zeros(shape, dtype))
+kernels.numpy_kernel("ones", _elements)(lambda *, shape, dtype: onp.ones(shape, dtype))
+kernels.numpy_kernel("full", _elements)(kernels.full)
 
 
 def zeros(
     shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Zeros of a shape, float32 by default."""
+    """Return zeros of a shape, float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.zeros((2, 3)).tolist()
+    [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
     return placed(invoke(_zeros.bind(shape=_shape(shape), dtype=standard(dtype)), ()), device, ctx)
 
 
 def ones(
     shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Ones of a shape, float32 by default."""
+    """Return ones of a shape, float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.ones(3, dtype="int32").tolist()
+    [1, 1, 1]
+    """
     return placed(invoke(_ones.bind(shape=_shape(shape), dtype=standard(dtype)), ()), device, ctx)
 
 
 def empty(
     shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Return an array of a shape whose contents do not matter (they are zeros)."""
+    """Return an array of a shape with any contents (zeros).
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.empty((2, 3)).shape
+    (2, 3)
+    """
     return zeros(shape, dtype, order, device, ctx=ctx)
 
 
@@ -322,7 +365,14 @@ def full_like(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return an array of the shape and dtype of `a`, filled with `fill_value`."""
+    """Return an array of the shape and dtype of `a`, filled with `fill_value`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.full_like(np.ones(2), 7).tolist()
+    [7.0, 7.0]
+    """
     bound = get("full_like").bind(dtype=as_static("dtype", dtype))
     result = placed(invoke(bound, (as_leaf(a), as_leaf(fill_value))), device, ctx)
     return result if out is None else write_out("np.full_like", out, result)
@@ -337,7 +387,14 @@ def zeros_like(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Zeros of the shape and dtype of `a`."""
+    """Return zeros of the shape and dtype of `a`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.zeros_like(np.array([1.0, 2.0])).tolist()
+    [0.0, 0.0]
+    """
     result = placed(invoke(get("zeros_like").bind(dtype=as_static("dtype", dtype)), (as_leaf(a),)), device, ctx)
     return result if out is None else write_out("np.zeros_like", out, result)
 
@@ -351,7 +408,14 @@ def ones_like(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Ones of the shape and dtype of `a`."""
+    """Return ones of the shape and dtype of `a`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.ones_like(np.array([1.0, 2.0])).tolist()
+    [1.0, 1.0]
+    """
     result = placed(invoke(get("ones_like").bind(dtype=as_static("dtype", dtype)), (as_leaf(a),)), device, ctx)
     return result if out is None else write_out("np.ones_like", out, result)
 
@@ -366,7 +430,14 @@ def empty_like(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Return an array of the dtype and shape of `prototype` (or of `shape`) whose contents do not matter."""
+    """Return an array of the dtype and shape of `prototype` (or of `shape`) with any contents.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.empty_like(np.ones((2, 3))).shape
+    (2, 3)
+    """
     if shape is not None:
         return zeros(shape, _dtype_of(prototype) if dtype is None else dtype, order, device, ctx=ctx)
     return zeros_like(prototype, dtype, order, device, ctx=ctx)
@@ -384,7 +455,7 @@ def _arange(start: Array, step: Array, *, num: int, dtype: DTypeLike) -> Array:
     return (start + step * jnp.arange(num, dtype=jnp.result_type(start, step))).astype(dtype)
 
 
-forms.form("arange", lambda *_, num, dtype: num)(forms.arange)
+kernels.numpy_kernel("arange", lambda *_, num, dtype: num)(kernels.arange)
 
 
 def arange(
@@ -396,9 +467,9 @@ def arange(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Evenly spaced numbers from `start` up to, and not with, `stop`; float32 by default.
+    """Return evenly spaced numbers from `start` to `stop`, excluding `stop`; float32 by default.
 
-    How many there are is part of the program; where they start and how far apart they are is not.
+    Their number is part of the program; the start and the step are values.
 
     Examples
     --------
@@ -415,7 +486,7 @@ def arange(
     if step == 0:
         raise ValueError("np.arange: the step must not be zero.")
     if step == 1 and not isinstance(stop - start, int | float):
-        num = stop - start  # a symbolic size, of an export
+        num = stop - start  # a symbolic size in an export
     else:
         num = max(0, math.ceil((stop - start) / step))
     if dtype is None and wide_default.get() and all(isinstance(v, int) for v in (start, stop, step)):
@@ -424,7 +495,7 @@ def arange(
 
 
 def _space_op(name: str, fn: Callable[..., Array], doc: str, example: tuple[str, str]) -> Any:
-    # Whole points are cut off from float64, since float32 holds whole numbers up to 2**24 only.
+    # Integers are rounded from float64, since float32 has all integers only up to 2**24.
     @register(name, doc=doc, example=example, wide=lambda attrs: attrs["dtype"].kind in "iu")
     def space(
         start: Array, stop: Array, base: Array | None = None, *, num: int, endpoint: bool, dtype: Any, axis: int
@@ -469,7 +540,7 @@ def _space(
     ctx: DeviceLike,
 ) -> ndarray:
     bound = op.bind(num=int(num), endpoint=bool(endpoint), dtype=standard(dtype), axis=axis)
-    # Ends that are whole numbers are floats all the same: the points between them are not whole.
+    # Integer ends are converted to floats, because the points between them are not integers.
     leaves = tuple([float(e) if isinstance(e, (int, onp.integer)) else as_leaf(e) for e in ends])
     return placed(invoke(bound, leaves), device, ctx)
 
@@ -486,7 +557,7 @@ def linspace(
     *,
     ctx: DeviceLike = None,
 ) -> Any:
-    """`num` evenly spaced numbers from `start` to `stop`; float32 by default.
+    """Return `num` evenly spaced numbers from `start` to `stop`; float32 by default.
 
     Returns
     -------
@@ -517,7 +588,14 @@ def logspace(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """`num` numbers from ``base**start`` to ``base**stop`` whose logarithms are evenly spaced."""
+    """Return `num` numbers from ``base**start`` to ``base**stop`` whose logarithms are evenly spaced.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
     return _space(_logspace, (start, stop, base), num, endpoint, dtype, axis, device, ctx)
 
 
@@ -532,7 +610,14 @@ def geomspace(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
+    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.geomspace(1, 4, 3).round(3).tolist()
+    [1.0, 2.0, 4.0]
+    """
     return _space(_geomspace, (start, stop), num, endpoint, dtype, axis, device, ctx)
 
 
@@ -546,7 +631,7 @@ def _eye(*, N: int, M: int | None = None, k: int = 0, dtype: DTypeLike) -> Array
     return jnp.eye(N, M, k, dtype)
 
 
-@forms.form("eye", lambda *, N, M, k, dtype: N * (M or N))
+@kernels.numpy_kernel("eye", lambda *, N, M, k, dtype: N * (M or N))
 def _eye_on_host(*, N: int, M: int, k: int, dtype: DTypeLike) -> Any:
     return onp.eye(N, M, k, dtype)
 
@@ -569,13 +654,27 @@ def eye(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
+    """Return ones on the k-th diagonal of an N by M matrix, zeros elsewhere.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.eye(2, 3, k=1).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
     bound = _eye.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)
 
 
 def identity(n: int, dtype: DTypeLike = None, device: DeviceLike = None, *, ctx: DeviceLike = None) -> ndarray:
-    """Return the n by n identity matrix."""
+    """Return the n by n identity matrix.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.identity(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     return eye(n, dtype=dtype, device=device, ctx=ctx)
 
 
@@ -588,7 +687,14 @@ def tri(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Ones on and below the k-th diagonal, zeros above."""
+    """Return ones on and below the k-th diagonal, zeros above.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.tri(2, 3).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    """
     bound = _tri.bind(N=as_static("", N), M=as_static("", M), k=as_static("", k), dtype=standard(dtype))
     return placed(invoke(bound, ()), device, ctx)
 
@@ -605,7 +711,14 @@ def indices(
     ctx: DeviceLike = None,
     sparse: bool = False,
 ) -> Any:
-    """Return the indices of a grid, one array an axis (stacked, or a tuple of open ones with `sparse`)."""
+    """Return the indices of a grid, an array for each axis. With `sparse` it is a tuple of broadcastable arrays.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.indices((2, 2))[1].tolist()
+    [[0, 1], [0, 1]]
+    """
     dtype = onp.int64 if dtype is None else dtype
     found = onp.indices(_shape(dimensions), sparse=sparse)
     if sparse:
@@ -614,24 +727,52 @@ def indices(
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
-    """Return the indices of the diagonal of an n by n (by n ...) array."""
+    """Return the indices of the diagonal of an n by n (by n ...) array.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.diag_indices(2)]
+    [[0, 1], [0, 1]]
+    """
     return _index_arrays(onp.diag_indices(int(n), int(ndim)))
 
 
 def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
-    """Return the indices of the diagonal of `arr`, whose axes are all of one length."""
+    """Return the indices of the diagonal of `arr`, whose axes are all of one length.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.diag_indices_from(np.ones((2, 2)))]
+    [[0, 1], [0, 1]]
+    """
     if arr.ndim < 2 or len(set(arr.shape)) != 1:
         raise ValueError(f"np.diag_indices_from: two or more axes of one length were expected, got shape {arr.shape}.")
     return diag_indices(arr.shape[0], arr.ndim)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
-    """Return the indices of the lower triangle of an n by m matrix."""
+    """Return the indices of the lower triangle of an n by m matrix.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.tril_indices(2)]
+    [[0, 1, 1], [0, 0, 1]]
+    """
     return _index_arrays(onp.tril_indices(n, k, m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None, device: DeviceLike = None) -> tuple[ndarray, ...]:
-    """Return the indices of the upper triangle of an n by m matrix."""
+    """Return the indices of the upper triangle of an n by m matrix.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.triu_indices(2)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
     return _index_arrays(onp.triu_indices(n, k, m), device)
 
 
@@ -646,7 +787,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[ndarray, ...]:
-    """Return the indices of the elements that `mask_func` (``np.triu``, ``np.tril``) leaves in an n by n matrix."""
+    """Return the indices of the elements that `mask_func` (``np.triu``, ``np.tril``) keeps in an n by n matrix."""
     return _index_arrays(onp.nonzero(mask_func(ones((n, n)), k).asnumpy()))
 
 
@@ -677,7 +818,14 @@ def kaiser(
 def fromfunction(
     function: Callable[..., Any], shape: Sequence[int], *, dtype: DTypeLike = None, **kwargs: object
 ) -> Any:
-    """Call `function` on the coordinates of a grid, given as one array an axis."""
+    """Call `function` with the coordinates of a grid, one array for each axis.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.fromfunction(lambda i, j: i + j, (2, 2)).tolist()
+    [[0.0, 1.0], [1.0, 2.0]]
+    """
     grid = indices(shape, dtype=canonical(dtype))
     return function(*[grid[i] for i in range(len(_shape(shape)))], **kwargs)
 

@@ -1,7 +1,7 @@
-"""Arrays in notebooks, and what there is to show of an array without computing anything.
+"""Arrays in notebooks, and what can be shown of an array without computing anything.
 
-`at_hand` never runs a program: an array that is pending says so. Whoever displays an array itself wants to see its
-numbers, and has them computed; whoever displays a net does not.
+`at_hand` never runs a program: it reports a pending array as such. Displaying an array itself does compute it, because
+the user wants to see its numbers; displaying a net does not compute its arrays.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from gluonx.np.handle import ndarray
 
 
-_MOST_BYTES = 1 << 20  # that are fetched from an accelerator
+_MOST_BYTES = 1 << 20  # the most bytes that are fetched from an accelerator
 
 
 def at_hand(array: ndarray) -> np.ndarray | str:
-    """Return the numbers of an array where they are there already, else what keeps them: ``'pending'``, for one.
+    """Return the numbers of an array if they are computed, else the reason why not, such as ``'pending'``.
 
-    Nothing is run, and no buffer is held longer than this.
+    Nothing is run, and no buffer is kept after the call.
     """
     value: Any = array.value
     if isinstance(value, Pending):
@@ -54,11 +54,11 @@ def at_hand(array: ndarray) -> np.ndarray | str:
         if not getattr(value, "is_ready")():  # noqa: B009 - jax.Array's annotations leave it out
             return "being computed"
         found = _on_host(value)
-    except Exception as error:  # a display is no place to fail
+    except Exception as error:  # a display must not fail
         return f"unreadable: {type(error).__name__}"
     if isinstance(found, str) or number is None:
         return found
-    start, count, shape = layout.places[number]
+    start, count, shape = layout.spans[number]
     return found[start : start + count].reshape(shape)
 
 
@@ -71,16 +71,19 @@ def _of_placeholder(value: Placeholder) -> str:
 
 
 def _on_host(value: jax.Array) -> np.ndarray | str:
-    """Return the numbers, not held by the array: what `np.asarray` gives is, and would be copied by the next step."""
+    """Return the numbers without letting the array cache them, as `np.asarray` would.
+
+    The next step had to copy them.
+    """
     local = all(device.platform == "cpu" for device in value.devices())
     if local and len(value.devices()) == 1 and value.dtype.kind in "fiu":
-        exporter: Any = value  # jax.Array's annotations leave keywords out
+        exporter: Any = value  # jax.Array's annotations lack the keywords
         return np.from_dlpack(exporter)
     return np.asarray(value) if value.nbytes <= _MOST_BYTES or local else "on the device"
 
 
 def spread(array: ndarray | None) -> str:
-    """Return how the numbers of an array are spread, or why that is not known; runs nothing.
+    """Return a text that shows how the numbers of an array are spread, or why that is not known; it runs nothing.
 
     Examples
     --------
@@ -100,7 +103,7 @@ def spread(array: ndarray | None) -> str:
 
 
 def as_html(array: ndarray) -> str:
-    """Return an array as HTML: what kind it is, how its numbers are spread, and its text behind that, which folds.
+    """Return an array as HTML: its kind, how its numbers are spread, and its text, which folds.
 
     Examples
     --------
@@ -108,18 +111,20 @@ def as_html(array: ndarray) -> str:
     >>> as_html(np.ones((2, 3))).count("(2, 3)")
     2
     """
-    shown = repr(array)  # computes what is pending: that is what was asked for
+    shown = repr(array)  # computes a pending array, as the user wants
     return html.folding(_line(array), [html.preformatted(shown)], unfolded=len(shown) < 2000)
 
 
 def as_part(array: ndarray, path: str | None) -> Any:
-    """Return an array as treescope renders it, in one line; computes nothing."""
+    """Return an array as treescope renders it, on one line; computes nothing."""
     from treescope import rendering_parts as parts
 
     return parts.build_one_line_tree_node(parts.text(_line(array)), path=path)
 
 
 def _line(array: ndarray) -> str:
-    known = array.shape is not None and all(n >= 0 for n in array.shape)  # a parameter's may wait for a batch
+    known = array.shape is not None and all(
+        n >= 0 for n in array.shape
+    )  # a parameter's shape may be unknown until the first batch
     counts = f" · {html.size(array.nbytes)}" if known else ""
     return f"{type(array).__name__} {array.shape} {array.dtype}{counts} · {spread(array)}"

@@ -1,8 +1,8 @@
-"""The page that ``help`` shows of a function of ``np`` or ``npx``: made of what the operator's record says.
+"""The documentation that ``help`` shows for a function of ``np`` or ``npx``, made from its operator's record.
 
-The text is the operator's own docstring, in which arrays are called by the names that callers give them. What it does
-not say of itself is added by rule: parameters that mean the same everywhere (`WORDS`), the shape of the result, the
-errors of the checks that its record names, what is particular about its gradient, and its example.
+The text is the operator's own docstring, in which arrays are called by the names that callers give them. Missing parts
+are added by rule: parameters that mean the same everywhere (`WORDS`), the shape of the result, the errors of the checks
+that its record names, special properties of its gradient, and its example.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ WORDS: Mapping[str, str] = {
     "mom": "The momentum, a state.",
     "momentum": "How much of the momentum is kept.",
     "state": "The running totals, ``(2, k)``: sums, and what rounding took from them.",
-    "ignore_label": "Places with this label are left out.",
+    "ignore_label": "Positions with this label are left out.",
     "indices": "Whole numbers, of any dtype.",
     "index": "Whole numbers, of any dtype.",
     "precision": "The precision of products, as `jax.lax.Precision`.",
@@ -60,7 +60,7 @@ WORDS: Mapping[str, str] = {
     "kernel": "The lengths of the window.",
     "stride": "How far the window moves along each axis; 1 by default.",
     "dilate": "The distance of the window's elements along each axis; 1 by default.",
-    "pad": "How many places of zeros there are on both sides of each axis; none by default.",
+    "pad": "How many positions of zeros there are on both sides of each axis; none by default.",
     "layout": "The order of the axes, such as 'NCHW'.",
     "num_filter": "The number of output channels.",
     "num_group": "The number of groups of channels that are worked on apart.",
@@ -86,14 +86,14 @@ WORDS: Mapping[str, str] = {
     "condition": "Where to take from the first.",
     "y": "The other input.",
     "scale": "The scale.",
-    "loc": "The place, or mean.",
+    "loc": "The location, or mean.",
     "p": "A probability.",
     "shape": "The shape.",
     "decimals": "The number of decimals.",
     "q": "Which share of the elements is to be below, one or several.",
     "bins": "The edges, or how many bins of equal width.",
     "weights": "How much each element counts.",
-    "indices_or_sections": "The number of equal parts, or the places to cut at.",
+    "indices_or_sections": "The number of equal parts, or the positions to cut at.",
     "v": "The second vector, or the values.",
     "n": "How often, or how many.",
     "norm": "How transforms are scaled: 'backward', 'ortho' or 'forward'.",
@@ -112,8 +112,8 @@ WORDS: Mapping[str, str] = {
     "ord": "The order of the norm.",
     "upper": "Whether the upper triangle is meant.",
     "UPLO": "'L' or 'U', the triangle that is read.",
-    "block_size": "How many places of each axis go into channels, or come out of them.",
-    "begin": "Where to begin along each axis; None: at its first place.",
+    "block_size": "How many positions of each axis go into channels, or come out of them.",
+    "begin": "Where to begin along each axis; None: at its first position.",
     "end": "Where to end along each axis, not included; None: behind its last place.",
     "margin": "How far apart is far enough.",
     "grad_scale": "What the gradient is multiplied by.",
@@ -123,7 +123,7 @@ WORDS: Mapping[str, str] = {
     "max_calib_range": "The largest real value that the result is to hold.",
     "t": "The number of this update, from 1 on.",
     "prepend": "What is put in front first.",
-    "kth": "Which place is to be right.",
+    "kth": "The position of the element that is to be right.",
     "side": "'left' or 'right' of equal elements.",
 }
 """Parameters that mean the same in most functions, and what they mean."""
@@ -136,13 +136,13 @@ _KNOWN = {module: frozenset(dir(theirs)) for module, theirs in _NUMPY.items()}
 
 
 def _sections(doc: str) -> tuple[str, dict[str, str]]:
-    """Return the text before the first section, and the sections by their names."""
+    """Return the text before the first section, and the sections by name."""
     first, *rest = _HEADS.split(doc)
     return first.strip(), {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
 
 
 def _entries(body: str) -> dict[str, tuple[str, str]]:
-    """Return what a section tells of each parameter: its kind, and the indented text."""
+    """Return the entry of each parameter in a section: its type, and the indented text."""
     found: dict[str, tuple[str, str]] = {}
     heads = list(_ENTRY.finditer(body))
     for head, following in zip(heads, [*heads[1:], None], strict=False):
@@ -233,11 +233,11 @@ def page(
     name : str
         The function's name.
     params : sequence of Param
-        Its parameters, by the operator's names, without those that mean nothing.
+        Its parameters, by the operator's names, without those that have no effect.
     module : str
-        Where users find it.
+        The module in which users find it.
     shown : mapping of str to str, optional
-        What callers call a parameter, if not by its own name.
+        The names of parameters for callers, if they differ.
     """
     shown = shown or {}
     head, sections = _sections(op.doc)

@@ -21,12 +21,12 @@ for _name, _record in FFT.items():
 
 
 def fftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike = None) -> Any:
-    """Return the frequencies that the elements of `fft` stand for; float32 by default."""
+    """Return the frequencies of the elements of `fft`'s result; float32 by default."""
     return array(onp.fft.fftfreq(n, d), dtype, device)
 
 
 def rfftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike = None) -> Any:
-    """Return the frequencies that the elements of `rfft` stand for; float32 by default."""
+    """Return the frequencies of the elements of `rfft`'s result; float32 by default."""
     return array(onp.fft.rfftfreq(n, d), dtype, device)
 
 

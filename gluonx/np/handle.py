@@ -1,8 +1,8 @@
-"""The array that users compute with: a mutable handle on functional values.
+"""The array that users compute with: a mutable handle on immutable values.
 
-:class:`ndarray` looks like NumPy's. What it holds (a device array, a tracer, or a place in the pending graph) is the
-engine's matter; see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators rebind the handle, and a
-basic slice is a :class:`_View` that reads from its base when asked and writes through to it.
+:class:`ndarray` looks like NumPy's. What it holds (a device array, a tracer, or a pending value) is up to the engine;
+see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators rebind the handle, and a basic slice is a
+:class:`_View` that reads from its base on demand and writes through to it.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ from gluonx.errors import ArgumentError, DeviceError, DynamicShapeError, GraphEr
 from gluonx.np import indexing
 from gluonx.np.arithmetic import OPERANDS, Arithmetic
 from gluonx.ops.common import converted
-from gluonx.ops.host import forms
+from gluonx.ops.host import kernels
 from gluonx.sharding import is_spread
 
 if TYPE_CHECKING:
     from gluonx.block.parameter import Parameter
-    from gluonx.np.methods import Methods  # of methods.pyi: `gluonx.np.methods` puts them on the class
+    from gluonx.np.methods import Methods  # from methods.pyi; `gluonx.np.methods` adds them to the class
 else:
     Methods = object
 
 
 def _leaf_written(array: Any) -> str:
-    """Return what is wrong with a write to `array`, which has a gradient, while autograd is recording."""
+    """Return the error of a write to `array`, which has a gradient, while autograd is recording."""
     owner = f"parameter '{array.variable.owner}'" if array.variable.owner else f"an array of shape {array.shape}"
     return (
         f"{owner} was written to inside record(), but it has a gradient (attach_grad), which is taken with respect to "
@@ -93,7 +93,7 @@ RAW_ON_TAPE = (
 
 
 def _methods() -> Any:
-    """Return the module of methods that are functions of ``gluonx.np``, which is made of ndarrays."""
+    """Import the module of methods that are functions of ``gluonx.np``; it needs ndarrays, so it is imported late."""
     return NAMES["gluonx.np.methods"]
 
 
@@ -104,7 +104,7 @@ def _cast_op(dtype: np.dtype) -> DerivedOp:
         lambda x: converted(x, dtype),
         extra=("cast", dtype),
         wide=dtype in WIDE,
-        form=lambda x: forms.converted(x, dtype),
+        numpy_kernel=lambda x: kernels.converted(x, dtype),
         any_length=True,
     )
 
@@ -125,7 +125,7 @@ _ON_HOST = (
     "np.where(condition, x, 0). The line is {line}."
 )
 _FILL = DerivedOp(
-    "fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape), form=forms.filled
+    "fill", lambda x, value: jnp.broadcast_to(jnp.asarray(value).astype(x.dtype), x.shape), numpy_kernel=kernels.filled
 )
 
 
@@ -166,23 +166,23 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    lent_class: type[_Lent]  # of this array while others may write to its memory, see `lend`
-    view_class: type[_View]  # of basic slices of this array, and of what its detach() gives; set below
+    lent_class: type[_Lent]  # the class of an array whose memory others may write to, see `lend`
+    view_class: type[_View]  # the class of basic slices of this array, and of the result of detach(); set below
     detached_class: type[_Detached]
     integers_move = False  # whether integers with attach_grad have gradients
-    cuts_when_attached = False  # whether attach_grad cuts a recorded value off from what it was computed from
+    cuts_when_attached = False  # whether attach_grad cuts a recorded value off from its inputs
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             if name in _methods().NAMES:
-                return getattr(self, name)  # importing the methods has put them on this class
+                return getattr(self, name)  # importing the module of methods has added them to this class
             raise AttributeError(f"an ndarray has no attribute {name!r}")
 
     def __array_function__(self, func: Callable[..., Any], types: Sequence[type], args: object, kwargs: object) -> Any:
         return _methods().array_function(func, args, kwargs)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: object) -> Any:
+    def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: object, **kwargs: object) -> Any:
         return _methods().array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
@@ -197,7 +197,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             raise ValueError(f"unrecognized array API version {api_version!r}; there are {', '.join(_API_VERSIONS)}")
         return _methods().namespace()
 
-    # -- what is known without computing ---------------------------------------------------------------------------
+    # -- properties that need no computation -----------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -216,7 +216,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         return aval.dtype if aval is not None else np.dtype(self._looked_at().dtype)
 
     def _looked_at(self) -> Any:
-        """Return what tells shape and dtype where no aval does: reading the value may be what finds one."""
+        """Return an object with shape and dtype if there is no aval; reading the value may produce one."""
         value = self.value
         return self.aval or value
 
@@ -280,7 +280,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         return value
 
     def _on_host(self) -> np.ndarray:
-        """Return the value as a NumPy array that nobody may write to, computed if it is pending."""
+        """Return the value as a read-only NumPy array, computing it if it is pending."""
         value = self._in_child() if forked.in_child() else self.value
         if type(value) is HostArray:
             if not _in_trace():
@@ -294,7 +294,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             raise DeviceError(_ELSEWHERE.format(shape=array.shape, spec=array.sharding)) from None
 
     def _in_child(self) -> Any:
-        """Return the value, in a forked child, where nothing may wait for the device."""
+        """Return the value in a forked child, where nothing may wait for the device."""
         value = self.value
         if isinstance(value, Placeholder) and value.known and type(value) is not HostArray:
             value = self.value = value.make(self)
@@ -304,7 +304,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     @door
     def asnumpy(self) -> np.ndarray:
-        """Return a NumPy copy, yours to write to."""
+        """Return a NumPy copy, which may be written to."""
         return np.array(self._on_host())
 
     @door
@@ -316,7 +316,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     @door
     def tolist(self) -> Any:
-        """Nested lists of Python scalars."""
+        """Return nested lists of Python scalars."""
         return self._on_host().tolist()
 
     @door
@@ -334,7 +334,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         return out.copy() if copy else out
 
     def _raw(self) -> Any:
-        """Return the value for raw JAX code; raises where that would lose a gradient."""
+        """Return the value for raw JAX code; raise if that would lose a gradient."""
         state = current_state()
         if state.trace is not None:
             return state.trace.value(self)
@@ -348,19 +348,19 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     @property
     def leaf(self) -> ndarray:
-        """The array that gradients of this one end at: itself, but for a slice that has one of its own."""
+        """The array at which gradients of this one end: itself, or for a slice with a gradient of its own, that."""
         return self
 
     @property
     def _itself(self) -> ndarray:
-        """The array that holds the value: another one where this one is a wrapper that nobody else may hold."""
+        """The array that holds the value: another one if this is a wrapper that nobody else may hold."""
         return self
 
     def _is_recorded(self) -> bool:
-        """Return whether autograd has recorded the value, which may wait, or be computed by a read of another one."""
+        """Return whether autograd has recorded the value; it may be pending, or computed by reading another one."""
         value = self.value
         if type(value) is Pending and value.value is not None:
-            settle(self)  # takes its tape up
+            settle(self)  # finds its entry on the tape
         return self.tape is not None or self._is_live()
 
     def __jax_array__(self) -> Any:
@@ -427,18 +427,18 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         try:
             text = np.array2string(self._on_host(), separator=", ", prefix="array(", threshold=1000)
             return f"array({text}, shape={self.shape}, dtype={self.dtype}, device={self.device})"
-        except Exception as error:  # computing it failed; whoever uses it will be told all
+        except Exception as error:  # computing it failed; using it will raise the full error
             reason = str(error).strip().partition("\n")[0]
             return f"array(<no value: {type(error).__name__}: {reason}>, shape={self.shape}, dtype={self.dtype})"
 
     def _repr_html_(self) -> str:
-        """Show what kind of array it is, how its numbers are spread, and the numbers; for notebooks."""
-        from gluonx.np.display import as_html  # when a notebook asks
+        """Show in a notebook what kind of array it is, how its numbers are spread, and the numbers."""
+        from gluonx.np.display import as_html  # imported only in notebooks
 
         return as_html(self)
 
     def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
-        """Show the same without the numbers, and without computing anything, as a part of what treescope renders."""
+        """Show the same where treescope renders it, without the numbers and without computing anything."""
         from gluonx.np.display import as_part
 
         return as_part(self, path)
@@ -454,13 +454,16 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
     # -- copies and moves ------------------------------------------------------------------------------------------
 
     def copy(self, order: str = "C") -> ndarray:
-        """Return a new array of the same value; writes to one do not show in the other. Gradients flow through."""
+        """Return a new array with the same value; later writes to one do not affect the other.
+
+        Gradients flow through.
+        """
         state = current_state()
         recorded = state.deferring or state.recording or state.trace is not None or type(self.value) is Pending
         return invoke(_COPY, (self,)) if recorded else self._again()
 
     def _again(self) -> ndarray:
-        """Return a new handle on the value, which is there."""
+        """Return a new handle on the value, which is computed already."""
         value = self.value
         return new_handle(value if type(value) is HostArray else self._read(), self.aval)
 
@@ -473,7 +476,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         return self.to_device(other)
 
     def to_device(self, device: DeviceLike) -> ndarray:
-        """Return the array on another device; itself where it is there already. Gradients flow through."""
+        """Return the array on another device; itself if it is there already. Gradients flow through."""
         target = _device.resolve(device)
         if target is None:
             return self
@@ -481,26 +484,26 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             return trace.moved(self, target)  # type: ignore[return-value]
         return self if self._is_at(target) else moved(self, target)
 
-    def _is_at(self, place: Any) -> bool:
-        """Return whether this array is, or will be, on a device, or lies by a sharding."""
+    def _is_at(self, placement: Any) -> bool:
+        """Return whether this array is, or will be, on a device, or has a sharding."""
         value = self.value
-        default = place == jax.local_devices()[0]
+        default = placement == jax.local_devices()[0]
         if type(value) is HostArray:
             return default
-        if type(value) is Pending and value.value is None and not value.aval.spread:  # nothing is computed to find out
+        if type(value) is Pending and value.value is None and not value.aval.spread:  # without computing it
             sharding = value.aval.sharding
             if sharding is None:
                 return default
         else:
             sharding = settle(self).sharding
-        return sharding == place or (sharding.device_set == {place} and not _device.is_folded(sharding))
+        return sharding == placement or (sharding.device_set == {placement} and not _device.is_folded(sharding))
 
-    def as_in_context(self, context: Any) -> ndarray:
-        """Do `to_device`, by its older name."""
+    def as_in_context(self, context: DeviceLike) -> ndarray:
+        """Call `to_device`; this is its older name."""
         return self.to_device(context)
 
     def as_in_ctx(self, ctx: DeviceLike) -> ndarray:
-        """Do `to_device`, by its older name."""
+        """Call `to_device`; this is its older name."""
         return self.to_device(ctx)
 
     @door
@@ -514,16 +517,16 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         return invoke(_cast_op(target), (self,))
 
     def as_np_ndarray(self) -> ndarray:
-        """Itself."""
+        """Return the array itself."""
         return self
 
     def as_nd_ndarray(self) -> Any:
-        """Return the same array as an NDArray of MXNet 1: what is written to one is seen in the other."""
+        """Return the same array as an NDArray of MXNet 1; writes to one are visible in the other."""
         return NAMES["gluonx.np.ndarray.as_nd_ndarray"](self)
 
     @property
     def _fresh_grad(self) -> int:
-        """Whether a backward has been here since the last step; programs for MXNet that update by hand write it too."""
+        """Whether a backward has written here since the last step; MXNet programs that update by hand also set it."""
         return int(self.variable is not None and self.variable.fresh)
 
     @_fresh_grad.setter
@@ -546,7 +549,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     # -- gradients -------------------------------------------------------------------------------------------------
 
-    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make this array the end point of gradients.
 
         Parameters
@@ -554,13 +557,12 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         grad_req : {'write', 'add', 'null'}
             Whether a backward replaces the gradient, adds to it, or leaves this array out.
         stype : {'default', 'row_sparse'}, optional
-            Whether the gradient is kept by the rows that look-ups took; see docs/sparse.md.
+            Whether the gradient holds only the rows that were looked up; see docs/sparse.md.
 
         Notes
         -----
-        A recorded value gets its gradient as well, and so does what it was computed from. Arrays of MXNet 1
-        (``mx.nd``) are cut off from that, as they were there. The gradient of integers is zero, but under the
-        ``mxnet`` alias.
+        A recorded value can have a gradient too, and so can its inputs. Arrays of MXNet 1 (``mx.nd``) are cut off from
+        their inputs, as they are there. The gradient of integers is zero, except under the ``mxnet`` alias.
         """
         if grad_req not in ("write", "add", "null"):
             raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
@@ -579,12 +581,12 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         self._lead_to(variable)
 
     def _belonging(self, value: object) -> Any:
-        """Return a new array of this one's kind."""
+        """Return a new array of the same class as this one."""
         new = new_handle(value)
         return new if self.plain_class in (None, type(new)) else twin_of(new, self.plain_class)
 
     def _lead_to(self, variable: Variable | None) -> None:
-        """Make `variable` the end point of this array's gradient, without cutting what the array was computed from."""
+        """Make `variable` the end point of this array's gradient, without cutting the array off from its inputs."""
         old = self.variable
         set_variable(self, variable)
         if not self._is_recorded():
@@ -595,7 +597,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             add_mark(self.value.graph.marks, self.value.slot, old, variable)
 
     def _placed(self) -> Any:
-        """Return the sharding of this array where it is not JAX's default device."""
+        """Return the sharding of this array, if it is not on JAX's default device; else None."""
         value = self.value
         if self.aval is None and isinstance(value, jax.Array) and not isinstance(value, Tracer):
             self.aval = aval_of(value)
@@ -606,18 +608,20 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     @property
     def grad(self) -> ndarray | None:
-        """The gradient that the last backward left here; zeros before the first; None without :meth:`attach_grad`."""
+        """The gradient that the last backward wrote; zeros before the first one; None without :meth:`attach_grad`."""
         return None if self.variable is None else self.variable.grad  # type: ignore[return-value]
 
     def detach(self) -> ndarray:
-        """Return the same array without a gradient: writes to one show in the other.
+        """Return the same array without a gradient: writes to one are visible in the other.
 
-        A write through what is returned is no part of the tape, as under ``autograd.pause()``. Inside a hybridized
-        forward the two are apart.
+        Writes to the result are not recorded, as under ``autograd.pause()``. Inside a hybridized forward the two are
+        independent.
         """
         return stripped(self) if current_state().trace is not None else _detached(self)  # type: ignore[return-value]
 
-    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+    def backward(
+        self, out_grad: ndarray | Sequence[ndarray] | None = None, retain_graph: bool = False, train_mode: bool = True
+    ) -> None:
         """Compute the gradients of this array (its sum, or weighted with `out_grad`); see ``autograd.backward``."""
         try:
             backward(self, out_grad, retain_graph)
@@ -641,12 +645,12 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         self._put(new)
 
     def _check_write(self) -> None:
-        """Raise GraphError for a leaf while autograd is recording: gradients end in the value to be replaced."""
+        """Raise GraphError for a leaf while autograd is recording, since gradients end in the value to be replaced."""
         if self.variable is not None and current_state().recording:
             raise GraphError(_leaf_written(self))
 
     def _put(self, new: Handle) -> None:
-        """As `_assign`, of a write that was found to be allowed when it was traced."""
+        """As `_assign`, for a write that was checked when it was traced."""
         state = current_state()
         if state.trace is not None and state.trace.rebind(self, new):
             return
@@ -665,7 +669,10 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             _tell_detached(self)
 
     def _become(self, new: ndarray, reshaped: bool = False) -> ndarray:
-        """In-place operators: `new` must have this array's shape, and its dtype or one that it can be cast to."""
+        """Rebind this handle for an in-place operator.
+
+        `new` needs this array's shape, and its dtype or one that casts to it.
+        """
         if new is NotImplemented:
             return new
         if new.shape != self.shape and not reshaped:
@@ -677,7 +684,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         return self
 
     def _assign_copy(self, value: Any) -> None:
-        """Rebind this handle to a buffer of its own with the value of `value`."""
+        """Rebind this handle to a new buffer with the value of `value`."""
         if isinstance(value, Handle):
             if current_state().trace is not None or type(value.value) is Pending:
                 self._assign(invoke(_COPY, (value,)))
@@ -687,9 +694,9 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             self._assign(new_handle(jnp.array(copied(value), copy=True)))
 
     def _assign_host(self, value: np.ndarray, device: DeviceLike = None, copy: bool | None = True) -> None:
-        """Rebind this handle to a device copy of a NumPy array, also while something is traced.
+        """Rebind this handle to a device copy of a NumPy array, even while something is traced.
 
-        With ``copy=None`` the array is the handle's own from now on.
+        With ``copy=None`` the handle becomes the owner of the array.
         """
         with jax.ensure_compile_time_eval():
             self.value = on_device(np.array(value, copy=copy), _device.resolve(device))
@@ -697,7 +704,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     @classmethod
     def _unknown(cls, param: Parameter) -> ndarray:
-        """Return a handle on the value of a parameter whose shape is not known."""
+        """Return a handle for a parameter whose shape is not known."""
         return new_handle(Unknown(param))
 
     @door
@@ -729,7 +736,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         self._assign(invoke(indexing.scatter_op(pattern), (self, value, *arrays)))
 
     def _brought(self, value: object) -> Any:
-        """Return what is to be written here on this array's device: a write does not move the array."""
+        """Return a value to be written on this array's device, since a write does not move the array."""
         if not isinstance(value, Handle):
             return value
         on_host = type(value.value) is HostArray and type(self.value) is HostArray
@@ -739,7 +746,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         if theirs is mine or theirs == mine or is_spread(theirs) or is_spread(mine):
             return value
         if theirs is None and type(value.value) is not Pending and value.tape is None and value.variable is None:
-            return value  # what is on the default device, and no part of the tape, follows
+            return value  # a value on the default device that is not recorded is moved by the engine
         return moved(value, jax.local_devices()[0] if mine is None else mine)
 
     def _write(self, region: indexing.Region, value: Any, checked: bool = False) -> None:
@@ -752,10 +759,10 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             if not (isinstance(value, Handle) and value.shape == self.shape and value.dtype == self.dtype):
                 self._put(invoke(_FILL, (self, value)))
             elif not current_state().recording and current_state().trace is None:
-                # Outside of the tape the value is a constant, and sharing it must not bring its gradient along.
+                # Without recording the value is a constant, and sharing it must not share its gradient.
                 self._put(stripped(value))
             else:
-                # A variable's gradient hangs on its handle, which sharing the value would leave behind.
+                # The gradient of a variable belongs to its handle, so sharing only the value would lose it.
                 self._put(value if value.variable is None else invoke(_COPY, (value,)))
             return
         self._put(invoke(indexing.region_write(region), (self, value, *region.starts)))
@@ -767,36 +774,36 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
 
 def cut_when_attached(on: bool) -> None:
-    """Choose whether ``attach_grad`` cuts recorded values off from what they were computed from, as in MXNet 1."""
+    """Choose whether ``attach_grad`` cuts recorded values off from their inputs, as in MXNet 1."""
     ndarray.cuts_when_attached = on
 
 
 def move_integers(on: bool) -> None:
-    """Choose whether integers with ``attach_grad`` have gradients, as in MXNet; they are zero otherwise."""
+    """Choose whether integers with ``attach_grad`` have gradients, as in MXNet; by default these are zero."""
     ndarray.integers_move = on
     if not on:
         integers.disarm()
 
 
 def is_readable(array: ndarray) -> bool:
-    """Return whether there is a number to show, or to be computed, for an array."""
+    """Return whether an array has numbers to show, or numbers that can be computed."""
     return not _unreadable(array.value)
 
 
 def _unreadable(value: object) -> bool:
-    """Return whether there is no number to show, here or at all."""
+    """Return whether a value has no numbers to show, here or at all."""
     if isinstance(value, Placeholder) and not value.known:
         return True
     return isinstance(value, Tracer) or _in_trace()
 
 
 def _in_trace() -> bool:
-    """Return whether the caller is code that is being traced, in which values are not there."""
+    """Return whether the caller is being traced, so that there are no values."""
     trace = current_state().trace
     return trace is not None and not trace.transparent and not interrupts.on_top(trace)
 
 
-_COPY = DerivedOp("copy", jnp.copy, form=lambda x: x, any_length=True)
+_COPY = DerivedOp("copy", jnp.copy, numpy_kernel=lambda x: x, any_length=True)
 _get_value = Handle.value.__get__  # type: ignore[attr-defined]
 _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 
@@ -809,7 +816,7 @@ class _View(ndarray):
     derived = True
 
     def is_current(self) -> bool:
-        """Return whether the value taken last still is the base's, and was taped if it must be now."""
+        """Return whether the cached value still belongs to the base's, and was recorded if it must be now."""
         state = current_state()
         if state.trace is not None or (state.recording and self.seen_in is not record_scope.get()):
             return False
@@ -821,13 +828,13 @@ class _View(ndarray):
 
     @property
     def value(self) -> Any:  # type: ignore[override]
-        """The sliced value, renewed when the base has changed since it was last taken."""
+        """The sliced value, taken again if the base has changed since."""
         if self.is_current():
             return _get_value(self)
         state = current_state()
         taken = invoke(self.reader, (self.base, *self.region.starts))
         if state.trace is not None or isinstance(taken.value, Tracer):
-            return taken.value  # it belongs to a trace, and must not outlive it here
+            return taken.value  # it belongs to a trace and must not be cached beyond it
         _set_value(self, taken.value)
         self.tape, self.seen = taken.tape, self.base.value
         self.seen_in = record_scope.get() if state.recording else None
@@ -848,8 +855,8 @@ class _View(ndarray):
     def _put(self, new: Handle) -> None:
         self.base._write(self.region, new, checked=True)
 
-    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
-        """Make this slice an array of its own, and the end point of gradients; it shares no value with another then."""
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Make this slice an independent array, and the end point of gradients."""
         own = invoke(_COPY, (self,))
         own = own if self.plain_class in (None, type(own)) else twin_of(own, self.plain_class)
         own.attach_grad(grad_req, stype)
@@ -859,7 +866,7 @@ class _View(ndarray):
 
     @property
     def leaf(self) -> ndarray:
-        """The array whose gradient is this slice's: its own one, after `attach_grad`."""
+        """The array whose gradient this slice has: after `attach_grad` its own array."""
         return self.base if self.own else self
 
     def _drop_grad(self) -> None:
@@ -885,7 +892,7 @@ def _view(base: ndarray, region: indexing.Region) -> _View:
     _set_value(view, None)
     state = current_state()
     if state.deferring or (state.recording and state.trace is None):
-        # The slice belongs to the tape as of now, even if it is first used after record().
+        # The slice is recorded now, even if it is first used after record().
         _ = view.value
     return view
 
@@ -900,11 +907,11 @@ _OVERWRITE = DerivedOp("overwrite", _overwritten)
 
 
 class _Detached(ndarray):
-    """A whole array, or a slice of one, without its gradient: reads from it, and writes to it, outside of the tape.
+    """An array, or a slice, without its gradient: it reads from the original and writes to it, without recording.
 
-    A slice is found through the array that it was taken of: nobody else may hold the slice, as in ``x[:2].detach()``.
-    That array is held weakly where it is recorded, so that no graph is kept for the sake of a number that was taken out
-    of it; once it is gone, this array is one of its own, with the value that was written last.
+    A slice is found through the array that it was taken from, since nobody else may hold the slice, as in
+    ``x[:2].detach()``. A recorded array is held weakly, so that its graph is not kept alive only because a number was
+    taken from it; when it is gone, this array is independent, with the value that was written last.
     """
 
     __slots__ = ("held", "regions", "seen", "weak")
@@ -913,12 +920,12 @@ class _Detached(ndarray):
 
     @property
     def root(self) -> Any:
-        """The whole array that this one shares its value with, or is a slice of; None where that is gone."""
+        """The whole array with which this one shares its value, or of which it is a slice; None if it is gone."""
         return self.weak() if self.held is None else self.held
 
     @property
     def base(self) -> Any:
-        """The array that this one shares its value with, a new slice for one; None where that is gone."""
+        """The array with which this one shares its value, a new slice for a slice; None if it is gone."""
         base = self.root
         if base is not None:
             for region in self.regions:
@@ -926,7 +933,7 @@ class _Detached(ndarray):
         return base
 
     def is_current(self) -> bool:
-        """Return whether the value taken last still is the base's."""
+        """Return whether the cached value still belongs to the base's."""
         if current_state().trace is not None:
             return False
         root, seen = self.root, self.seen
@@ -939,7 +946,7 @@ class _Detached(ndarray):
 
     @property
     def value(self) -> Any:  # type: ignore[override]
-        """The base's value, without its tape."""
+        """The base's value, without its tape entry."""
         root = self.root
         if root is None or self.is_current():
             return _get_value(self)
@@ -973,7 +980,7 @@ Detached = _Detached
 
 
 class _Memory:
-    """Memory that others may write to, and the value that was made of what it held when it was last looked at."""
+    """Memory that others may write to, and the value made of its contents when they were last read."""
 
     __slots__ = ("array", "seen", "value")
 
@@ -983,7 +990,7 @@ class _Memory:
         self.value: Any = None
 
     def now(self) -> Any:
-        """Return the value of what is there now, the same object while that is the same."""
+        """Return the value of the current contents; the same object as long as they are the same."""
         held = self.array.tobytes()
         if held != self.seen:
             self.seen, copy = held, self.array.copy()
@@ -992,9 +999,9 @@ class _Memory:
 
 
 class _Lent(ndarray):
-    """An array in memory that another library may write to: what it finds there is its value, each time it is read.
+    """An array in memory that another library may write to; each read returns the current contents.
 
-    The memory, a `_Memory`, is in the place of the value.
+    Its value slot holds the memory, a `_Memory`.
     """
 
     __slots__ = ()
@@ -1012,14 +1019,14 @@ class _Lent(ndarray):
         np.copyto(_get_value(self).array, new._on_host())  # type: ignore[attr-defined]
 
 
-_Lent.__name__ = _Lent.__qualname__ = "ndarray"  # an array that somebody has becomes one
+_Lent.__name__ = _Lent.__qualname__ = "ndarray"  # existing arrays change to this class, so it has the same name
 Kind, Lent = _Kind, _Lent
 
 
 def make_kinds(cls: type[ndarray]) -> tuple[type, ...]:
-    """Give a class of whole arrays its slices, what its `detach` gives, and its arrays in lent memory.
+    """Give a class of whole arrays the classes of its slices, of its detached arrays, and of its lent arrays.
 
-    Each is a class of its own, since they differ in where their value is; a user sees one name.
+    They are classes because they differ in where their value is; a user sees one name.
     """
     kind: Any = type(cls)
     for attribute, base in (("view_class", View), ("detached_class", Detached), ("lent_class", Lent)):
@@ -1035,12 +1042,12 @@ def make_kinds(cls: type[ndarray]) -> tuple[type, ...]:
 
 
 def lend(array: ndarray) -> Any:
-    """Return a DLPack capsule of the memory that is this array's value from now on, for others to write to.
+    """Return a DLPack capsule of this array's memory, which others may then write to.
 
     Raises
     ------
     ArgumentError
-        For a slice, or what `detach` gave: their value is another array's.
+        For a slice, or a result of `detach`, whose value belongs to another array.
     """
     if type(array) is not array.lent_class:
         if array.derived or array._is_recorded():
@@ -1056,13 +1063,13 @@ def lend(array: ndarray) -> Any:
 
 
 class _Link(ref):
-    """A weak reference to an array, from which what was detached of it is found."""
+    """A weak reference to an array, through which arrays that were detached from it find it."""
 
     __slots__ = ("twin",)
 
 
 def _place_of(handle: Any) -> Any:
-    """Return the sharding of an array where it is not JAX's default device; nothing is computed for it."""
+    """Return the sharding of an array, if it is not on JAX's default device; computes nothing."""
     value = handle.value
     if type(value) is Pending:
         return value.aval.sharding
@@ -1070,7 +1077,7 @@ def _place_of(handle: Any) -> Any:
 
 
 def _tell_detached(root: ndarray) -> None:
-    """Let what holds `root` weakly take its value: `root` may be gone when that is read."""
+    """Let arrays that refer to `root` weakly read its value now, since `root` may be gone later."""
     for link in getweakrefs(root):
         twin = link.twin() if type(link) is _Link else None
         if twin is not None:
@@ -1090,7 +1097,7 @@ def _detached(array: ndarray) -> ndarray:
         twin.weak.twin = ref(twin)
     twin.regions, twin.seen, twin.tape, twin.variable, twin.aval = regions, twin, None, None, array.aval
     _set_value(twin, None)
-    _ = twin.value  # as of now: what is recorded is taken off the tape here
+    _ = twin.value  # reads the current value, without recording
     return twin
 
 
@@ -1099,7 +1106,7 @@ def _mask_value(mask: ArrayLike) -> np.ndarray:
 
 
 def host_value(array: ndarray, operator: str) -> np.ndarray:
-    """Return the value of an array for an operator that works on the host.
+    """Return the value of an array for an operator that runs on the host.
 
     Raises
     ------
@@ -1115,13 +1122,15 @@ def host_value(array: ndarray, operator: str) -> np.ndarray:
 
 
 def _grad_stype(array: ndarray) -> str:
-    """Return the storage of an array's gradient."""
+    """Return the storage type of an array's gradient."""
     return "row_sparse" if type(array.variable) is RowVariable else "default"
 
 
 def _unpickle_np(value: np.ndarray, grad_req: str | None, stype: str) -> ndarray:
-    """Return the array of a pickle as an array of `np`, also while `gluonx.compat` makes every new array an NDArray."""
-    array = twin_of(new_handle(on_device(copied(value))), ndarray)  # copied: pickle's buffers may be somebody's memory
+    """Return the array of a pickle as an array of `np`, even if `gluonx.compat` makes every new array an NDArray."""
+    array = twin_of(
+        new_handle(on_device(copied(value))), ndarray
+    )  # copied because a pickle's buffers may belong to others
     if grad_req is not None:
         array.attach_grad(grad_req, stype)
     return array

@@ -1,12 +1,12 @@
-"""Functions whose result's shape depends on values: their input is computed and read, and the work is done by NumPy.
+"""Functions whose result's shape depends on values: their inputs are computed and read, and NumPy does the work.
 
-No compiled program can hold them, since its shapes are fixed. They work like every function, at the cost of ending the
-deferred program before them; a hybridized block that meets one runs un-hybridized. In other traces (exports, bodies of
-loops) they raise, and the message names what to use instead. Where only *indices* depend on values (`extract`,
-`compress`, a masked pick), the picking itself is an operator, and gradients flow through it.
+No compiled program can contain them, since its shapes are fixed. They work like every function, but end the deferred
+program before them; a hybridized block that meets one runs un-hybridized. In other traces (exports, bodies of loops)
+they raise, and the message names what to use instead. If only *indices* depend on values (`extract`, `compress`, a
+masked pick), the picking itself is an operator, and gradients flow through it.
 
-Where JAX has ``size=`` and ``fill_value=``, so have they. With a size the result has that many places, those that are
-left over are filled, what there is no place for is left out; and the function is an operator like any other.
+Functions that have ``size=`` and ``fill_value=`` in JAX have them here. With a size, the result has that many
+positions: unused ones are filled, elements beyond are dropped, and the function is an operator like any other.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def on_host(name: str, value: object) -> Any:
-    """`value` as NumPy holds it, for the function `name`.
+    """Return `value` as a NumPy array, for the function `name`.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def on_host(name: str, value: object) -> Any:
 
 
 def to_device(result: object, wide: bool = False) -> Any:
-    """NumPy's result as ndarrays; tuples and lists keep their kind, float64 becomes float32 unless `wide`."""
+    """Return NumPy's result as ndarrays; tuples and lists keep their type, float64 becomes float32 unless `wide`."""
     if isinstance(result, (tuple, list)):
         parts = [to_device(r, wide) for r in result]
         if not isinstance(result, tuple):
@@ -78,11 +78,11 @@ def to_device(result: object, wide: bool = False) -> Any:
     host = onp.asarray(result)
     if host.dtype.kind == "f" and host.dtype.itemsize == 8 and not wide:
         host = host.astype(onp.float32)
-    return new_handle(on_device(copied(host)))  # it may be a view of the argument
+    return new_handle(on_device(copied(host)))  # copied because it may be a view of the argument
 
 
 def is_wide(*values: ArrayLike) -> bool:
-    """Return whether an array of float64 is among them."""
+    """Return whether one of the arrays is float64."""
     return any(isinstance(v, ndarray) and v.dtype == onp.float64 for v in values)
 
 
@@ -90,12 +90,12 @@ _ARRAYS = frozenset(["a", "ar", "ar1", "ar2", "arr", "condition", "x"])
 
 
 def sized(name: str, arguments: dict[str, Any], size: Size | None, fill_value: ArrayLike) -> Any:
-    """Return what the function `name` of ``jax.numpy`` gives of a result with `size` places.
+    """Return the result of the function `name` of ``jax.numpy`` with `size` positions.
 
     Raises
     ------
     ArgumentError
-        If `size` is no whole number, or negative.
+        If `size` is not an integer, or negative.
     """
     size = as_static("size", size)
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
@@ -115,13 +115,14 @@ def _sized_op(name: str, arrays: tuple[str, ...], options: tuple[tuple[str, Any]
     compute, known = getattr(jnp, name), dict(options)
 
     def run(*values: ArrayLike) -> Any:
-        if name in ("unique_all", "unique_counts", "unique_inverse", "unique_values"):  # they take no names
+        # The parameters of these are positional-only.
+        if name in ("unique_all", "unique_counts", "unique_inverse", "unique_values"):
             found = compute(*values, **known)
         else:
             found = compute(**dict(zip(arrays, values, strict=True)), **known)
         return tuple(found) if isinstance(found, (tuple, list)) else found
 
-    op = DerivedOp(f"np.{name}", run, wide=name not in _OF_VALUES)  # indices are int64, as NumPy's
+    op = DerivedOp(f"np.{name}", run, wide=name not in _OF_VALUES)  # indices are int64, as in NumPy
     op.steady = True
     return op
 
@@ -153,7 +154,7 @@ def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None, fits: bo
             refuse(f"np.{name}", set(kwargs).difference(signature.parameters), shown.parameters)
             return sized(name, signature.bind(*args, **kwargs).arguments, size, fill_value)
         if fits and (kwargs.pop("size", None), kwargs.pop("fill_value", None))[1] is not None:
-            raise ArgumentError(f"np.{name}: fill_value says what fills the places of a size; give size= too.")
+            raise ArgumentError(f"np.{name}: fill_value says what fills the positions of a size; give size= too.")
         if kwargs:
             refuse(f"np.{name}", set(kwargs).difference(signature.parameters), shown.parameters)
         read = {k: on_host(name, v) for k, v in kwargs.items()}
@@ -169,8 +170,8 @@ def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None, fits: bo
 
 _SIZED = """
 
-With ``size=`` nothing is read: the result has so many places, also in a hybridized block. Those that are left over get
-``fill_value=`` (as in ``jax.numpy``, which says what it is by default), and what there is no place for is left out.
+With ``size=`` nothing is read: the result has so many elements, also in a hybridized block. Unused ones are
+``fill_value=`` (with the default of ``jax.numpy``), and elements beyond the size are dropped.
 """
 
 
@@ -204,7 +205,7 @@ def _unique(
     found = onp.unique(ar, return_index, return_inverse, return_counts, axis)
     if not return_inverse:
         return found
-    where = 2 if return_index else 1  # one axis, also of an array of more (NumPy 2 keeps its shape)
+    where = 2 if return_index else 1  # the inverse has one axis, even for arrays with more (NumPy 2 keeps their shape)
     return (*found[:where], found[where].reshape(-1), *found[where + 1 :])
 
 
@@ -285,9 +286,9 @@ _NAMED: dict[str, Any] = {
 
 
 def extract(condition: Any, arr: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> ndarray:
-    """Return the elements of `arr` where `condition` holds, in one axis; gradients flow to them.
+    """Return the elements of `arr` where `condition` is True, as a vector; gradients flow to them.
 
-    With a `size`, so many places, those left over with `fill_value` (0), also in a hybridized block.
+    With a `size`, the result has so many elements, the unused ones `fill_value` (0), also in a hybridized block.
 
     Examples
     --------
@@ -298,8 +299,8 @@ def extract(condition: Any, arr: ArrayLike, *, size: int | None = None, fill_val
     """
     if size is not None:
         return sized("extract", {"condition": condition, "arr": arr}, size, fill_value)
-    places = onp.flatnonzero(on_host("extract", condition))
-    return take(ravel(as_leaf(arr)), places.astype(onp.int32))
+    positions = onp.flatnonzero(on_host("extract", condition))
+    return take(ravel(as_leaf(arr)), positions.astype(onp.int32))
 
 
 def compress(
@@ -311,10 +312,10 @@ def compress(
     size: int | None = None,
     fill_value: Any = None,
 ) -> ndarray:
-    """Return the slices of `a` along an axis where the 1-d `condition` holds; gradients flow to them.
+    """Return the slices of `a` along an axis where the 1-d `condition` is True; gradients flow to them.
 
-    With a `size`, so many slices, those left over filled with `fill_value` (0), also in a hybridized block: a boolean
-    mask of fixed shape.
+    With a `size`, the result has so many slices, the unused ones filled with `fill_value` (0), also in a hybridized
+    block: a boolean mask of fixed shape.
 
     Examples
     --------
@@ -326,12 +327,12 @@ def compress(
     if size is not None:
         found = sized("compress", {"condition": condition, "a": a, "axis": axis}, size, fill_value)
         return found if out is None else write_out("compress", out, found)
-    places = onp.flatnonzero(on_host("compress", condition)).astype(onp.int32)
-    return take(as_leaf(a), places, axis=axis, out=out)
+    positions = onp.flatnonzero(on_host("compress", condition)).astype(onp.int32)
+    return take(as_leaf(a), positions, axis=axis, out=out)
 
 
 def as_indices(name: str, obj: ArrayLike, length: int) -> onp.ndarray:
-    """Convert an index (a number, a slice, a sequence, a mask) on an axis of `length` to an array of whole numbers."""
+    """Return an index (a number, a slice, a sequence, a mask) on an axis of `length` as an array of integers."""
     if isinstance(obj, slice):
         return onp.arange(length)[obj]
     found = onp.asarray(on_host(name, obj))

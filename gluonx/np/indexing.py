@@ -1,9 +1,9 @@
-"""Indices between square brackets, turned into operators.
+"""Indices in square brackets, turned into operators.
 
-Basic indices (integers, slices, ``...``, ``None``) become a :class:`Region`: its lengths and steps are static, its
-starts are inputs of the operator, so that ``x[i * n:(i + 1) * n]`` in a loop is one program. Everything else (index
-arrays, lists, boolean masks) is gathered and scattered by JAX, with the index arrays as inputs; masks are turned into
-positions first, which needs their values.
+Basic indices (integers, slices, ``...``, ``None``) become a :class:`Region`. Its lengths and steps are static, its
+starts are inputs of the operator, so that ``x[i * n:(i + 1) * n]`` in a loop is one program. For everything else (index
+arrays, lists, boolean masks) JAX gathers and scatters, with the index arrays as inputs; masks are first turned into
+positions, which needs their values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gluonx.deferred import index_checks, program_cache
 from gluonx.deferred.core import Handle, Index
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import BadIndexError, BadKeyError
-from gluonx.ops.host import forms
+from gluonx.ops.host import kernels
 
 
 class Region:
@@ -29,15 +29,15 @@ class Region:
     Attributes
     ----------
     dims : tuple
-        For each dimension (length, step) of the slice, length None for an integer index.
+        For each dimension the (length, step) of the slice; the length is None for an integer index.
     starts : tuple of Index
         The first position in each dimension.
     newaxes : tuple of int
-        Where new axes stand in the result.
+        The positions of new axes in the result.
     shape : tuple of int
         The result's shape.
     whole : bool
-        Whether every element is meant, in order.
+        Whether it selects every element, in order.
     """
 
     __slots__ = ("dims", "newaxes", "shape", "starts", "whole")
@@ -57,7 +57,7 @@ class Region:
         self.whole = not newaxes and all(n == f and step == 1 for (n, step), f in zip(dims, full, strict=True))
 
     def key(self) -> tuple[Any, ...]:
-        """Return what to put between the square brackets of a NumPy array."""
+        """Return the index for a NumPy array."""
         items: list[Any] = []
         for (n, step), start in zip(self.dims, self.starts, strict=True):
             stop = 0 if n is None else start + n * step
@@ -69,7 +69,7 @@ class Region:
 
 
 def basic(key: object, shape: tuple[int, ...]) -> Region | None:
-    """Return the region of a basic index, or None where `key` is of another kind.
+    """Return the region of a basic index, or None if `key` is not one.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def basic(key: object, shape: tuple[int, ...]) -> Region | None:
         if not (item is None or item is Ellipsis or isinstance(item, slice) or _is_int(item)):
             return None
     if not all(isinstance(n, int) for n in shape):
-        return None  # symbolic sizes, as in an export: JAX's own indexing knows them
+        return None  # symbolic sizes, as in an export: JAX's own indexing handles them
     count = sum(1 for i in items if i is not None and i is not Ellipsis)
     _check_count(items, count, shape)
     if not any(i is Ellipsis for i in items):
@@ -101,7 +101,7 @@ def basic(key: object, shape: tuple[int, ...]) -> Region | None:
     return Region(tuple(dims), tuple(starts), tuple(newaxes), shape)
 
 
-def _check_count(items: Any, count: int, shape: tuple[int, ...]) -> None:
+def _check_count(items: Sequence[object], count: int, shape: tuple[int, ...]) -> None:
     if count > len(shape):
         raise BadIndexError(f"too many indices: the array has {len(shape)} dimensions, but {count} were indexed")
     if sum(1 for i in items if i is Ellipsis) > 1:
@@ -125,30 +125,38 @@ def _one(item: Any, size: int, axis: int, dims: list[Any], starts: list[Index]) 
     starts.append(Index(position % size if size else 0))
 
 
-def _spans(dims: Any) -> tuple[list[int], list[bool]]:
+def _spans(dims: Sequence[tuple[int | None, int]]) -> tuple[list[int], list[bool]]:
     """Return the number of elements that each dimension's slice spans, and which slices run backwards."""
     spans = [1 if n is None else (abs(step) * (n - 1) + 1 if n else 0) for n, step in dims]
     return spans, [n is not None and step < 0 for n, step in dims]
 
 
-def _window(x: Any, starts: Sequence[int], dims: Any) -> tuple[Any, list[Any]]:
+def _window(x: Any, starts: Sequence[int], dims: Sequence[tuple[int | None, int]]) -> tuple[Any, list[Any]]:
     spans, backwards = _spans(dims)
     begins = [s - (span - 1) if back else s for s, span, back in zip(starts, spans, backwards, strict=True)]
     return jax.lax.dynamic_slice(x, begins, spans), begins
 
 
-def _strides(dims: Any) -> tuple[slice, ...]:
+def _strides(dims: Sequence[tuple[int | None, int]]) -> tuple[slice, ...]:
     return tuple([slice(None, None, step) for _, step in dims])
 
 
 _ops: dict[Any, DerivedOp] = program_cache.memo()
 
 
-def _interned(key: object, name: str, fn: Callable[..., Any], form: Any, work: Any = None) -> DerivedOp:
+def _interned(
+    key: object,
+    name: str,
+    fn: Callable[..., Any],
+    numpy_kernel: Callable[..., object] | None,
+    work: Callable[..., int] | None = None,
+) -> DerivedOp:
     found = _ops.get(key)
     if found is None:
-        # Exporters read in `extra` what is indexed.
-        found = _ops.setdefault(key, DerivedOp(name, fn, extra=key, form=form, work=work, any_length=True))
+        # Exporters read the index from `extra`.
+        found = _ops.setdefault(
+            key, DerivedOp(name, fn, extra=key, numpy_kernel=numpy_kernel, work=work, any_length=True)
+        )
     return found
 
 
@@ -156,7 +164,7 @@ def region_read(region: Region) -> DerivedOp:
     """Return the operator (x, starts...) -> x[region]."""
     dims, shape = region.dims, region.shape
 
-    def read(x: Any, *starts: Any) -> Any:
+    def read(x: Any, *starts: int) -> Any:
         if 0 in shape:
             return jnp.zeros(shape, x.dtype)
         window, _ = _window(x, starts, dims)
@@ -194,8 +202,8 @@ def region_write(region: Region) -> DerivedOp:
     return _interned(("write", dims, shape), "slice_assign", write, write_on_host, lambda x, *_: x.size)
 
 
-def _items(dims: Any, starts: Sequence[int]) -> tuple[Any, ...]:
-    """Return the integers and slices that a region's dimensions are to NumPy."""
+def _items(dims: Sequence[tuple[int | None, int]], starts: Sequence[int]) -> tuple[Any, ...]:
+    """Return the integers and slices for NumPy of a region's dimensions."""
     items: list[Any] = []
     for (n, step), start in zip(dims, starts, strict=True):
         stop = 0 if n is None else int(start) + n * step
@@ -204,7 +212,7 @@ def _items(dims: Any, starts: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _fit_on_host(value: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    value = forms.converted(np.asarray(value), dtype)
+    value = kernels.converted(np.asarray(value), dtype)
     if value is NotImplemented:
         return value
     while value.ndim > len(shape) and value.shape[0] == 1:
@@ -220,11 +228,11 @@ def _fit(value: object, shape: tuple[int, ...], dtype: np.dtype) -> Any:
 
 
 def _slice_end(number: Any) -> Any:
-    """Return an end of a slice as an integer, or as the symbolic size that it is in an export."""
+    """Return the end of a slice as an integer, or in an export as a symbolic size."""
     try:
         return operator.index(number)
     except TypeError:
-        from jax import export  # seldom, and slow to import
+        from jax import export  # rarely needed, and slow to import
 
         if export.is_symbolic_dim(number):
             return number
@@ -232,7 +240,7 @@ def _slice_end(number: Any) -> Any:
 
 
 def _plain(item: object) -> Any:
-    """Return an item of an index, lists made arrays."""
+    """Return an item of an index, with lists turned into arrays."""
     if isinstance(item, (list, range, tuple)):
         item = np.asarray([int(cast(Any, i)) if isinstance(i, Handle) else i for i in item])
         return item.astype(np.int32) if item.size == 0 else item
@@ -247,7 +255,7 @@ def _is_mask(item: Any) -> bool:
 
 
 def mask_of(key: object) -> Any:
-    """Return the boolean array that `key` is, alone between the brackets; None where it is something else."""
+    """Return `key` as a boolean array, if it is the whole index; else None."""
     if isinstance(key, tuple) and len(key) == 1:
         key = key[0]
     if isinstance(key, (bool, np.bool_)) or (isinstance(key, list) and key and isinstance(key[0], (bool, list))):
@@ -267,7 +275,7 @@ def _taken(item: Any) -> int:
 
 
 def check_mask(mask: Any, shape: tuple[int, ...], axis: int = 0) -> None:
-    """Raise where a mask has not the lengths of the axes that it stands for, from `axis` on.
+    """Raise if a mask's lengths differ from those of the axes that it indexes, from `axis` on.
 
     Raises
     ------
@@ -293,7 +301,7 @@ _ROWS = (("array", 0),)
 def advanced(key: object, shape: tuple[int, ...], read: Any) -> tuple[Any, list[Any]]:
     """Split an advanced index on an array of `shape` into a static pattern and its index arrays.
 
-    `read` gives the NumPy value of a mask. Static parts stay as they are; arrays are marked by their number.
+    `read` returns the NumPy value of a mask. Static parts stay in the pattern; arrays are replaced by their number.
 
     Raises
     ------
@@ -353,7 +361,9 @@ def _check_together(shapes: list[tuple[int, ...]]) -> None:
 def _whole(item: Any) -> Any:
     dtype = np.dtype(item.dtype)
     if isinstance(item, np.ndarray) and item.dtype == np.int64 and item.size and np.abs(item).max() < 2**31:
-        return item.astype(np.int32)  # NumPy's default, which no axis needs: no 64-bit arithmetic for it
+        return item.astype(
+            np.int32
+        )  # int64 is only NumPy's default; no axis needs it, and int32 avoids 64-bit arithmetic
     if dtype.kind in "iu":
         return item
     return item.astype(np.int32)
@@ -364,7 +374,7 @@ def _rebuild(pattern: str, arrays: Sequence[Any]) -> tuple[Any, ...]:
     for item in pattern:
         if isinstance(item, tuple):
             kind, *rest = item
-            # True and False pick one or none along the axis that `_with_flags` has made for them.
+            # True and False select one element or none along the axis that `_with_flags` has made for them.
             out.append(
                 arrays[rest[0]]
                 if kind == "array"
@@ -378,7 +388,7 @@ def _rebuild(pattern: str, arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _with_flags(pattern: str, ndim: int) -> tuple[int, ...]:
-    """Get the axes, for ``expand_dims``, that an array of `ndim` needs for the True and False in a pattern."""
+    """Return the axes for ``expand_dims`` that an array of `ndim` axes needs for the True and False in a pattern."""
     axes: list[int] = []
     takes = [item is not None and item is not Ellipsis and not _is_flag(item) for item in pattern]
     for i, item in enumerate(pattern):
@@ -408,29 +418,29 @@ def scatter_op(pattern: Any) -> DerivedOp:
     """Return the operator (x, value, arrays...) -> x with x[pattern filled with arrays] = value."""
 
     def write(x: Any, value: Any, *arrays: Any) -> Any:
-        places, wide = _rebuild(pattern, arrays), jnp.expand_dims(x, _with_flags(pattern, x.ndim))
-        shape = jax.eval_shape(lambda x: x[places], wide).shape
-        return wide.at[places].set(_fit(value, shape, x.dtype)).reshape(x.shape)
+        positions, wide = _rebuild(pattern, arrays), jnp.expand_dims(x, _with_flags(pattern, x.ndim))
+        shape = jax.eval_shape(lambda x: x[positions], wide).shape
+        return wide.at[positions].set(_fit(value, shape, x.dtype)).reshape(x.shape)
 
     def write_on_host(x: Any, value: Any, *arrays: Any) -> Any:
-        places = _rebuild(pattern, arrays)
+        positions = _rebuild(pattern, arrays)
         wide = np.expand_dims(x, _with_flags(pattern, x.ndim)).copy()
-        value = _fit_on_host(value, wide[places].shape, x.dtype)
+        value = _fit_on_host(value, wide[positions].shape, x.dtype)
         if value is NotImplemented:
             return value
-        wide[places] = value
+        wide[positions] = value
         return wide.reshape(x.shape)
 
     return _interned(("scatter", pattern), "index_assign", write, write_on_host, lambda x, *_: x.size)
 
 
 def _gathered(x: Any, *arrays: Any) -> int:
-    """Return how many elements are read at most: for each index all that is behind its axis."""
+    """Return an upper bound for the number of elements read: for each index, all elements behind its axis."""
     return max([a.size for a in arrays], default=1) * (x.size // max(x.shape[:1] or (1,)))
 
 
 def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
-    """Return whether a value can be written where `mask` holds without knowing how many elements that are."""
+    """Return whether a value can be written where `mask` is True without knowing the number of such elements."""
     ones = np.shape(value)
     while ones and ones[0] == 1:
         ones = ones[1:]
@@ -438,7 +448,7 @@ def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
 
 
 def mask_write_op() -> DerivedOp:
-    """Return the operator (x, mask, value) -> x with x[mask] = value, for values that `spreads` says yes to."""
+    """Return the operator (x, mask, value) -> x with x[mask] = value, for values for which `spreads` is True."""
 
     def write(x: Any, mask: Any, value: Any) -> Any:
         rest = x.shape[mask.ndim :]

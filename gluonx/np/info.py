@@ -6,6 +6,7 @@ import contextlib
 import numbers
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -155,27 +156,62 @@ issubdtype, isdtype = jnp.issubdtype, jnp.isdtype
 
 
 def finfo(dtype: DTypeLike) -> Any:
-    """Return the limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``."""
+    """Return the limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.finfo("float16").bits
+    16
+    """
     return jnp.finfo(_typed(dtype))
 
 
 def iinfo(dtype: DTypeLike) -> Any:
-    """Return the limits of an integer dtype: ``max``, ``min``, ``bits``."""
+    """Return the limits of an integer dtype: ``max``, ``min``, ``bits``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.iinfo("int8").max
+    127
+    """
     return jnp.iinfo(_typed(dtype))
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Return the shape of an array, number or nested sequence; nothing is computed."""
+    """Return the shape of an array, number or nested sequence; nothing is computed.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.shape([[1, 2, 3]])
+    (1, 3)
+    """
     return tuple(a.shape) if hasattr(a, "shape") else onp.shape(a)
 
 
 def ndim(a: ArrayLike) -> int:
-    """Return the number of axes; nothing is computed."""
+    """Return the number of axes; nothing is computed.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.ndim([[1, 2, 3]])
+    2
+    """
     return len(shape(a))
 
 
 def size(a: ArrayLike, axis: int | None = None) -> int:
-    """Return the number of elements, of all axes or of one; nothing is computed."""
+    """Return the number of elements, of all axes or of one; nothing is computed.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.size([[1, 2, 3]])
+    3
+    """
     lengths = shape(a)
     return int(onp.prod(lengths, dtype=onp.int64)) if axis is None else lengths[axis]
 
@@ -184,17 +220,31 @@ def _typed(value: object) -> Any:
     return value.dtype if isinstance(value, ndarray) else value
 
 
-def result_type(*arrays_and_dtypes: Any) -> onp.dtype:
-    """Return the dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion."""
+def result_type(*arrays_and_dtypes: object) -> onp.dtype:
+    """Return the dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.result_type(np.ones(2), 1)
+    dtype('float32')
+    """
     given = [_typed(a) for a in arrays_and_dtypes]
     if all(isinstance(a, numbers.Number) and not isinstance(a, onp.generic) for a in given):
-        return onp.dtype(jnp.result_type(*given))  # numbers alone are of JAX's default types
+        return onp.dtype(jnp.result_type(*given))  # numbers alone have JAX's default types
     with keeping_64_bits():
         return onp.dtype(jnp.result_type(*given))
 
 
 def promote_types(type1: Any, type2: Any) -> onp.dtype:
-    """Return the least dtype that both can be turned into, by JAX's rules: an integer and float32 give float32."""
+    """Return the smallest dtype to which both can be promoted, by JAX's rules: integer and float32 give float32.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.promote_types("int32", "float32")
+    dtype('float32')
+    """
     with keeping_64_bits():
         return onp.dtype(jnp.promote_types(type1, type2))
 
@@ -205,17 +255,24 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
 
 
 def astype(x: Any, dtype: DTypeLike, /, *, copy: Any = True, device: DeviceLike = None) -> Any:
-    """`x` in another dtype."""
+    """Return `x` with another dtype."""
     result = x.astype(dtype, copy=copy)
     return result if device is None else result.to_device(device)
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """Return the shape that these shapes broadcast to."""
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that these shapes broadcast to.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
     return onp.broadcast_shapes(*shapes)
 
 
-def isscalar(element: Any) -> Any:
+def isscalar(element: object) -> Any:
     """Return whether `element` is a number rather than an array."""
     return onp.isscalar(element)
 
@@ -230,17 +287,33 @@ def isrealobj(x: ArrayLike) -> Any:
     return not iscomplexobj(x)
 
 
-def shares_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
-    """Return whether two arrays have an element in common: they are one array, or slices of one that meet."""
+def shares_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
+    """Return whether two arrays have an element in common: they are the same array, or overlapping slices of one.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.ones(4)
+    >>> np.shares_memory(x[:3], x[2:])
+    True
+    """
     return _meet(onp.shares_memory, a, b, max_work)
 
 
-def may_share_memory(a: ArrayLike, b: Any, max_work: Any = None) -> Any:
-    """Return whether the first and last elements of two slices of one array enclose elements of each other."""
+def may_share_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
+    """Return whether the memory ranges of two slices of one array overlap.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.ones(4)
+    >>> np.may_share_memory(x[:2], x[2:])
+    False
+    """
     return _meet(onp.may_share_memory, a, b, max_work)
 
 
-_ORIGIN = onp.empty(1, onp.int8)  # addresses are compared, never read: all start here
+_ORIGIN = onp.empty(1, onp.int8)  # the base of made-up addresses, which are compared and never read
 
 
 def _meet(test: Any, a: ArrayLike, b: Any, max_work: Any) -> Any:
@@ -249,7 +322,7 @@ def _meet(test: Any, a: ArrayLike, b: Any, max_work: Any) -> Any:
 
 
 def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
-    """Return the array that `a` is a part of, and addresses of one byte an element as NumPy would have them."""
+    """Return the array of which `a` is a part, and a NumPy array with the same offsets, one byte per element."""
     regions: list[Any] = []
     while getattr(a, "base", None) is not None:
         if isinstance(a, View):
@@ -257,10 +330,10 @@ def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
         a = a.base
     shape = tuple(onp.shape(a))
     steps = [int(onp.prod(shape[i + 1 :], dtype=onp.int64)) for i in range(len(shape))]
-    places: Any = onp.lib.stride_tricks.as_strided(_ORIGIN, shape, steps, writeable=False)
+    positions: Any = onp.lib.stride_tricks.as_strided(_ORIGIN, shape, steps, writeable=False)
     for region in reversed(regions):
-        places = places[region.key()]
-    return a, places
+        positions = positions[region.key()]
+    return a, positions
 
 
 def array_repr(
@@ -277,23 +350,42 @@ def array_str(
     return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
 
 
-def _complete(file: Any, ending: str) -> Any:
-    """Give a path its ending, as NumPy does; an open file is itself."""
+def _complete(file: object, ending: str) -> Any:
+    """Append the ending to a path, as NumPy does; return an open file unchanged."""
     name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
     return name if not isinstance(name, str) or name.endswith(ending) else name + ending
 
 
-def save(file: Any, arr: ArrayLike) -> None:
+def save(file: object, arr: ArrayLike) -> None:
     """Write one array to a ``.npy`` file (see ``npx.savez`` for several).
 
-    A file that is there is replaced when the new one is complete, and stays as it was if it cannot be written.
+    An existing file is replaced when the new one is complete, and is unchanged if that fails.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np
+    >>> path = tempfile.mkdtemp() + "/x.npy"
+    >>> np.save(path, np.ones(2))
+    >>> np.load(path).tolist()
+    [1.0, 1.0]
     """
     with files.atomic_write(_complete(file, ".npy")) as whole:
         onp.save(whole, onp.asarray(arr), allow_pickle=False)
 
 
-def savez(file: Any, *args: object, **kwds: object) -> None:
-    """Write arrays to an ``.npz`` file, which takes the place of one that is there when it is complete."""
+def savez(file: object, *args: object, **kwds: object) -> None:
+    """Write arrays to an ``.npz`` file; an existing file is replaced when the new one is complete.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np
+    >>> path = tempfile.mkdtemp() + "/x.npz"
+    >>> np.savez(path, a=np.ones(2))
+    >>> np.load(path)["a"].tolist()
+    [1.0, 1.0]
+    """
     named = {name: onp.asarray(array) for name, array in kwds.items()}
     with files.atomic_write(_complete(file, ".npz")) as whole:
         onp.savez(whole, *[onp.asarray(array) for array in args], allow_pickle=False, **named)
@@ -302,7 +394,7 @@ def savez(file: Any, *args: object, **kwds: object) -> None:
 def load(file: str | os.PathLike[str] | Any) -> Any:
     """Load what `save` or `savez` wrote: an ndarray, or a dict of them.
 
-    An open file is read from where it stands; behind an array it stands where the next one may begin.
+    An open file is read from its current position; after an array, its position is behind that array.
 
     Raises
     ------
@@ -310,6 +402,15 @@ def load(file: str | os.PathLike[str] | Any) -> Any:
         If the file is damaged, or none of these.
     OSError
         If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np
+    >>> path = tempfile.mkdtemp() + "/x.npy"
+    >>> np.save(path, np.zeros(2))
+    >>> np.load(path).tolist()
+    [0.0, 0.0]
     """
     is_path = isinstance(file, str | os.PathLike)
     with open(file, "rb") if is_path else contextlib.nullcontext(file) as source:

@@ -1,8 +1,8 @@
-"""The parameters that random distributions take.
+"""The bounds of the parameters of random distributions.
 
-A number out of range would give draws that look right (a normal distribution of scale -1), or NaN. What is known when a
-draw is asked for is compared with the bounds: numbers, NumPy arrays and lists, and arrays that hold their values
-already. Arrays that are still to be computed, while recording or in a hybridized block, are not waited for.
+A number out of range would give draws that look right (a normal distribution of scale -1), or NaN. Values that are
+known when a draw is asked for are compared with the bounds: numbers, NumPy arrays and lists, and computed arrays.
+Pending arrays, while recording or in a hybridized block, are not computed for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _POSITIVE, _NOT_NEGATIVE, _PROBABILITY = ("be above 0", lambda v: v > 0), ("not 
 )  # fmt: skip
 _CHANCE = ("be above 0 and at most 1", lambda v: (v > 0) & (v <= 1))
 
-# By the names of np.random: the bounds of each parameter, in its order.
+# For the functions of np.random: the bounds of the parameters, in order.
 LIMITS: dict[str, dict[str, Any]] = {
     "normal": {"loc": None, "scale": _NOT_NEGATIVE},
     "lognormal": {"mean": None, "sigma": _NOT_NEGATIVE},
@@ -45,7 +45,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "bernoulli": {"prob": _PROBABILITY},
     "dirichlet": {"alpha": _POSITIVE},
 }
-# Those of mx.random and mx.nd.random; their uniform and randint also compare the two bounds.
+# For those of mx.random and mx.nd.random, whose uniform and randint also compare their two bounds.
 OLD_LIMITS: dict[str, dict[str, Any]] = {
     "normal": {"loc": None, "scale": _POSITIVE},
     "gamma": {"alpha": _POSITIVE, "beta": _POSITIVE},
@@ -58,7 +58,7 @@ OLD_LIMITS: dict[str, dict[str, Any]] = {
 
 
 def _known(value: object) -> Any:
-    """Return the value of a parameter on the host, None where it is not there yet."""
+    """Return the value of a parameter on the host; None if it is not computed."""
     if isinstance(value, Handle):
         value = value.value
         if type(value) is Packed:
@@ -73,14 +73,14 @@ def _known(value: object) -> Any:
 
 
 def check(owner: str, limits: dict[str, Any], values: Sequence[Any]) -> None:
-    """Raise where parameters of a distribution are out of range.
+    """Raise if parameters of a distribution are out of range.
 
     Parameters
     ----------
     owner : str
         The function's name, for the message.
     limits : dict
-        Of the parameters, in the order of `values`.
+        The bounds of the parameters, in the order of `values`.
     values : sequence
         Numbers and arrays.
 
@@ -101,7 +101,7 @@ def check(owner: str, limits: dict[str, Any], values: Sequence[Any]) -> None:
 
 
 def check_old(owner: str, law: str, values: Sequence[Any]) -> None:
-    """Raise where the numbers given to a distribution of ``mx.random`` or ``mx.nd.random`` are out of range.
+    """Raise if the numbers given to a distribution of ``mx.random`` or ``mx.nd.random`` are out of range.
 
     Raises
     ------
@@ -118,8 +118,8 @@ def check_old(owner: str, law: str, values: Sequence[Any]) -> None:
         raise ShapeError(f"{owner}: high must be larger than low, got low={values[0]}, high={values[1]}.")
 
 
-def check_probabilities(owner: str, values: Any) -> None:
-    """Raise where the probabilities in the last axis sum to more than 1, but for rounding.
+def check_probabilities(owner: str, values: object) -> None:
+    """Raise if the probabilities in the last axis sum to more than 1, apart from rounding.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Linear algebra: ``gluonx.np.linalg``, with the parameters of MXNet's and NumPy's functions of these names.
 
-Batches of matrices go through all of them. `eig` and `eigvals` of general matrices, which XLA knows on CPUs only, are
-computed by NumPy outside traced blocks.
+All functions take batches of matrices. `eig` and `eigvals` of general matrices, which XLA has only on CPUs, are
+computed by NumPy, outside of traced blocks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
 from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
 from gluonx.ops.elementwise import absolute
-from gluonx.ops.host import algebra, forms
+from gluonx.ops.host import algebra, kernels
 from gluonx.ops.registry import Front, Record
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
@@ -239,7 +239,7 @@ def _triangle(upper: Any, uplo: str | None) -> str:
 
 
 def _known(values: Array, a: Array, triangle: str) -> Array:
-    """Eigenvalues, but NaN where the triangle that is read has NaN or inf, which LAPACK may overlook."""
+    """Return eigenvalues, NaN if the triangle that is read has NaN or inf, which LAPACK may overlook."""
     read = jnp.triu(a) if triangle == "U" else jnp.tril(a)
     return jnp.where(jnp.isfinite(read).all((-2, -1))[..., None], values, jnp.nan)
 
@@ -256,7 +256,7 @@ def eigvalsh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> Array:
 
 def lstsq(a: Array, b: Array, rcond: Any = "warn") -> tuple[Array, ...]:
     x, residuals, rank, sizes = jnp.linalg.lstsq(_square(a), _square(b), rcond=None if rcond == "warn" else rcond)
-    if a.shape[0] <= a.shape[1]:  # there are none, as in NumPy; nor with a rank too low, but that is a value
+    if a.shape[0] <= a.shape[1]:  # no residuals, as in NumPy; nor if the rank is too low, but that depends on values
         residuals = residuals[:0]
     return x, residuals, rank.astype(jnp.int64), sizes
 
@@ -277,12 +277,12 @@ def norm(x: Array, ord: Any = None, axis: Size | None = None, keepdims: bool = F
     if isinstance(ord, str):
         ord = {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
     if ord == "fro" and (x.ndim if axis is None else onp.size(axis)) == 1:
-        ord = None  # the same root of squares
+        ord = None  # these orders are the same: the root of the sum of squares
     return jnp.linalg.norm(_sizes(_square(x), ord), ord=ord, axis=axis, keepdims=keepdims)
 
 
 def _sizes(x: Array, ord: int | float | str) -> Array:
-    """Return the magnitudes, with gradient 0 at 0, where an order asks for no more."""
+    """Return the magnitudes; their gradient at 0 is 0 for orders that allow it."""
     return absolute(x) if ord in (1, -1, math.inf, -math.inf) else x
 
 
@@ -309,7 +309,7 @@ def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
 
 def tensorsolve(a: Array, b: Array, axes: Any = None) -> Array:
     a, b = _square(a), _square(b)
-    if a.ndim == b.ndim and a.size == b.size == 1:  # one equation, whose solution NumPy gives as many axes as `a` has
+    if a.ndim == b.ndim and a.size == b.size == 1:  # a single equation; NumPy's solution has as many axes as `a`
         return b.reshape(a.shape) / a
     return jnp.linalg.tensorsolve(a, b, axes)
 
@@ -339,21 +339,21 @@ for _name, _record in _RECORDS.items():
     globals()[_name] = make(_name, _fn, _record, module="gluonx.np.linalg", register_as=f"linalg_{_name}")
     __all__ += [_name]  # noqa: PLE0604
 
-for _name, (_form, _work) in algebra.LINEAR.items():
-    forms.form(f"linalg_{_name}", _work)(_form)
+for _name, (_kernel, _work) in algebra.LINEAR.items():
+    kernels.numpy_kernel(f"linalg_{_name}", _work)(_kernel)
 
 
 def eig(a: ArrayLike) -> tuple[Any, Any]:
-    """Eigenvalues and right eigenvectors of a general matrix; real where all of them are.
+    """Return eigenvalues and right eigenvectors of a general matrix; real if all of them are.
 
-    The matrix is read: outside traced blocks only, and no gradient flows.
+    The matrix is read: this works only outside of traced blocks, and no gradient flows.
     """
     values, vectors = onp.linalg.eig(onp.asarray(on_host("linalg.eig", a), onp.float64))
     return to_device((_real(values, is_wide(a)), _real(vectors, is_wide(a))), is_wide(a))
 
 
 def eigvals(a: ArrayLike) -> Any:
-    """Return the eigenvalues of a general matrix; real where all of them are. The matrix is read, as in `eig`."""
+    """Return the eigenvalues of a general matrix; real if all of them are. The matrix is read, as in `eig`."""
     values = onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))
     return to_device(_real(values, is_wide(a)), is_wide(a))
 

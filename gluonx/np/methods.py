@@ -1,7 +1,7 @@
 """ndarray's methods that are functions of ``gluonx.np`` and ``gluonx.npx``, and NumPy's protocols.
 
-``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: which functions are methods, the records of operators say. Only those with
-another signature than their function are written out.
+``x.sum(axis=0)`` is ``np.sum(x, axis=0)``: the records of operators say which functions are methods. Only methods whose
+signature differs from the function's are written out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gluonx.ops.registry import OPS
 
 
 def _method(name: str, function: Callable[..., Any]) -> Any:
-    # The code of the function itself under another name: one that called it would take a tenth of a small sum's time.
+    # The method shares the function's code; a wrapper would add a tenth to the time of a small sum.
     method = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     method.__kwdefaults__ = function.__kwdefaults__
     method.__qualname__ = f"ndarray.{name}"
@@ -36,7 +36,7 @@ def _bound_signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.Signature([first.replace(name="self", default=first.empty), *rest])
 
 
-def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Any = None, **kwargs: object) -> Any:
+def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Size | None = None, **kwargs: object) -> Any:
     """Return the same elements in another shape; one dimension may be -1."""
     try:
         if newshape is not None:
@@ -47,7 +47,7 @@ def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Any = None
         raise
 
 
-def _transpose(self: ndarray, *axes: Any) -> Any:
+def _transpose(self: ndarray, *axes: int | Sequence[int] | None) -> Any:
     """Return the array with its axes permuted (reversed, if none are given)."""
     try:
         if not axes or axes[0] is None:
@@ -65,7 +65,7 @@ def _flatten(self: ndarray, order: str = "C") -> Any:
 
 
 @door
-def _clip(self: ndarray, min: Any = None, max: Any = None, out: ndarray | None = None, **bounds: Any) -> Any:
+def _clip(self: ndarray, min: object = None, max: object = None, out: ndarray | None = None, **bounds: Any) -> Any:
     """Return the array with its elements kept between `min` and `max`."""
     return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
 
@@ -75,13 +75,15 @@ def _ranges(begin: Sequence[int], end: Sequence[int], step: Any) -> tuple[slice,
     return tuple([slice(*ends) for ends in zip(begin, end, steps, strict=True)])
 
 
-def _slice_assign(self: ndarray, rhs: Any, begin: Sequence[int], end: Sequence[int], step: Any) -> ndarray:
+def _slice_assign(self: ndarray, rhs: object, begin: Sequence[int], end: Sequence[int], step: object) -> ndarray:
     """Return the array, after the part from `begin` to `end` was overwritten with `rhs`."""
     self[_ranges(begin, end, step)] = rhs
     return self
 
 
-def _slice_assign_scalar(self: ndarray, value: object, begin: Sequence[int], end: Sequence[int], step: Any) -> ndarray:
+def _slice_assign_scalar(
+    self: ndarray, value: object, begin: Sequence[int], end: Sequence[int], step: object
+) -> ndarray:
     """Return the array, after the part from `begin` to `end` was filled with a number."""
     self[_ranges(begin, end, step)] = value
     return self
@@ -94,14 +96,14 @@ def namespace() -> Any:
 
 @door
 def array_function(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """NumPy's ``__array_function__``: the function of the same name here."""
+    """Return the result of the gluonx function of the same name, for NumPy's ``__array_function__``."""
     ours = _counterpart(func)
     return NotImplemented if ours is None else ours(*args, **kwargs)
 
 
 @door
-def array_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
-    """NumPy's ``__array_ufunc__``: the function of the same name here."""
+def array_ufunc(ufunc: Callable[..., object], method: str, inputs: Any, kwargs: Any) -> Any:
+    """Return the result of the gluonx function of the same name, for NumPy's ``__array_ufunc__``."""
     ours = _counterpart(ufunc) if method == "__call__" else None
     if ours is None:
         return NotImplemented
@@ -152,4 +154,4 @@ def _install() -> None:
 
 
 _install()
-module = sys.modules[__name__]  # what `gluonx.common.extensions.NAMES` gives for it
+module = sys.modules[__name__]  # as `gluonx.common.extensions.NAMES` says

@@ -1,9 +1,9 @@
 """Random numbers: ``gluonx.np.random``.
 
-Every distribution is an operator that takes a key, which the engine supplies: the n-th draw after `seed` is the same
+Every distribution is an operator that takes a key, which the engine supplies. The n-th draw after `seed` is the same
 whether it runs at once, deferred or inside a hybridized block, and drawing never recompiles. Parameters of a
 distribution are values (numbers or ndarrays, broadcast against each other); only the size and the dtype are part of the
-program. Where a draw is a smooth function of its parameters (``normal``, ``gamma``, ...), gradients flow to them.
+program. If a draw is a smooth function of its parameters (``normal``, ``gamma``, ...), gradients flow to them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _EXTRA: dict[str, tuple[Draw, Record]] = {
 
 
 def _register(name: str, draw: Draw, record: Record) -> None:
-    """Register a distribution that operators lack; `draw(key, *parameters)` gets its parameters spread out."""
+    """Register a distribution that is not an operator yet; `draw(key, *parameters)` gets broadcast parameters."""
 
     def drawn(key: Array, *parameters: Array, size: Size | None = None, dtype: DTypeLike = None) -> Array:
         wanted = canonical(dtype)
@@ -76,7 +76,7 @@ def sample(
     ctx: DeviceLike = None,
     out: ndarray | None = None,
 ) -> ndarray:
-    """Return a draw from the distribution `name`: what the functions of this module share."""
+    """Return a draw from the distribution `name`; the functions of this module share it."""
     limits = LIMITS.get(name)
     if limits is not None:
         check(f"np.random.{name}", limits, parameters)
@@ -134,7 +134,13 @@ def normal(
     Raises
     ------
     ValueError
-        If `scale` is negative; an array is looked at where its values are known, see `gluonx.np.limits`.
+        If `scale` is negative. An array is checked if its values are known, see `gluonx.np.limits`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.normal(0, 1, size=(2, 3)).shape
+    (2, 3)
     """
     return sample("normal", (loc, scale), size, dtype, device, ctx, out)
 
@@ -145,17 +151,38 @@ def standard_normal(size: Size | None = None, dtype: DTypeLike = None, device: D
 
 
 def randn(*size: int, dtype: DTypeLike = None, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
-    """Sample from the standard normal distribution, of the shape given as arguments."""
+    """Sample from the standard normal distribution, of the shape given as arguments.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.randn(2, 3).shape
+    (2, 3)
+    """
     return sample("normal", (0.0, 1.0), size, dtype, device, ctx)
 
 
 def rand(*size: int, dtype: DTypeLike = None, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
-    """Sample from the uniform distribution on [0, 1), of the shape given as arguments."""
+    """Sample from the uniform distribution on [0, 1), of the shape given as arguments.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.rand(2, 3).shape
+    (2, 3)
+    """
     return sample("uniform", (0.0, 1.0), size, dtype, device, ctx)
 
 
 def random(size: Size | None = None, dtype: DTypeLike = None, device: DeviceLike = None) -> ndarray:
-    """Sample from the uniform distribution on [0, 1)."""
+    """Sample from the uniform distribution on [0, 1).
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.random((2, 3)).shape
+    (2, 3)
+    """
     return sample("uniform", (0.0, 1.0), size, dtype, device)
 
 
@@ -172,7 +199,14 @@ def laplace(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the Laplace distribution of mean `loc`; gradients flow to both parameters."""
+    """Sample from the Laplace distribution of mean `loc`; gradients flow to both parameters.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.laplace(0.0, 1.0, size=3).shape
+    (3,)
+    """
     return sample("laplace", (loc, scale), size, dtype, device, ctx, out)
 
 
@@ -185,7 +219,14 @@ def logistic(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the logistic distribution of mean `loc`; gradients flow to both parameters."""
+    """Sample from the logistic distribution of mean `loc`; gradients flow to both parameters.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.logistic(size=3).shape
+    (3,)
+    """
     return sample("logistic", (loc, scale), size, None, device, ctx, out)
 
 
@@ -198,7 +239,14 @@ def gumbel(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the Gumbel distribution of mode `loc`; gradients flow to both parameters."""
+    """Sample from the Gumbel distribution of mode `loc`; gradients flow to both parameters.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.gumbel(0.0, 1.0, size=3).shape
+    (3,)
+    """
     return sample("gumbel", (loc, scale), size, None, device, ctx, out)
 
 
@@ -212,7 +260,14 @@ def lognormal(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample numbers whose logarithm is normal with this mean and standard deviation."""
+    """Sample numbers whose logarithm is normal with this mean and standard deviation.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.lognormal(size=3) > 0).all())
+    True
+    """
     return sample("lognormal", (mean, sigma), size, dtype, device, ctx, out)
 
 
@@ -225,7 +280,14 @@ def exponential(
     ctx: DeviceLike = None,
     dtype: DTypeLike = None,
 ) -> ndarray:
-    """Sample from the exponential distribution of mean `scale`; gradients flow to it."""
+    """Sample from the exponential distribution of mean `scale`; gradients flow to it.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.exponential(2.0, size=3) >= 0).all())
+    True
+    """
     return sample("exponential", (scale,), size, dtype, device, ctx, out)
 
 
@@ -239,7 +301,14 @@ def gamma(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the gamma distribution of this shape and scale; gradients flow to both."""
+    """Sample from the gamma distribution of this shape and scale; gradients flow to both.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.gamma(2.0, size=3) > 0).all())
+    True
+    """
     return sample("gamma", (shape, scale), size, dtype, device, ctx, out)
 
 
@@ -252,7 +321,15 @@ def beta(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the beta distribution with these two parameters."""
+    """Sample from the beta distribution with these two parameters.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.random.beta(2.0, 3.0, size=3)
+    >>> bool(((x >= 0) & (x <= 1)).all())
+    True
+    """
     return sample("beta", (a, b), size, dtype, device, ctx)
 
 
@@ -264,14 +341,21 @@ def chisquare(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the chi-square distribution of `df` degrees of freedom."""
+    """Sample from the chi-square distribution of `df` degrees of freedom.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.chisquare(2.0, size=3) >= 0).all())
+    True
+    """
     return sample("chisquare", (df,), size, dtype, device, ctx)
 
 
 def f(
     dfnum: Any, dfden: Any, size: Size | None = None, device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Sample from the F distribution of these degrees of freedom above and below."""
+    """Sample from the F distribution with these degrees of freedom of numerator and denominator."""
     return sample("f", (dfnum, dfden), size, None, device, ctx)
 
 
@@ -283,7 +367,14 @@ def pareto(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the Pareto II (Lomax) distribution of this shape, from zero on."""
+    """Sample from the Pareto II (Lomax) distribution of this shape, on [0, inf).
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.pareto(3.0, size=3) >= 0).all())
+    True
+    """
     return sample("pareto", (a,), size, None, device, ctx, out)
 
 
@@ -295,7 +386,15 @@ def power(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from [0, 1] with density ``a * x**(a - 1)``."""
+    """Sample from [0, 1] with density ``a * x**(a - 1)``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.random.power(3.0, size=3)
+    >>> bool(((x >= 0) & (x <= 1)).all())
+    True
+    """
     return sample("power", (a,), size, None, device, ctx, out)
 
 
@@ -307,7 +406,14 @@ def rayleigh(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the Rayleigh distribution."""
+    """Sample from the Rayleigh distribution.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.rayleigh(2.0, size=3) >= 0).all())
+    True
+    """
     return sample("rayleigh", (scale,), size, None, device, ctx, out)
 
 
@@ -319,14 +425,29 @@ def weibull(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the Weibull distribution of this shape and scale 1."""
+    """Sample from the Weibull distribution of this shape and scale 1.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.weibull(2.0, size=3) >= 0).all())
+    True
+    """
     return sample("weibull", (a,), size, None, device, ctx, out)
 
 
 def triangular(
     left: ArrayLike, mode: ArrayLike, right: ArrayLike, size: Size | None = None, device: DeviceLike = None
 ) -> ndarray:
-    """Sample from the triangular distribution between `left` and `right` with its peak at `mode`."""
+    """Sample from the triangular distribution between `left` and `right` with its peak at `mode`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.random.triangular(0.0, 1.0, 3.0, size=3)
+    >>> bool(((x >= 0) & (x <= 3)).all())
+    True
+    """
     return sample("triangular", (left, mode, right), size, None, device)
 
 
@@ -338,7 +459,14 @@ def poisson(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample from the Poisson distribution of mean `lam`, as float32 by default."""
+    """Sample from the Poisson distribution of mean `lam`, as float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.poisson(3.0, size=4).dtype
+    dtype('float32')
+    """
     return sample("poisson", (lam,), size, dtype, device, ctx)
 
 
@@ -351,7 +479,14 @@ def binomial(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample the number of successes in `n` trials of probability `p`, as float32 by default."""
+    """Sample the number of successes in `n` trials of probability `p`, as float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.binomial(5, 0.5, size=4) <= 5).all())
+    True
+    """
     return sample("binomial", (n, p), size, dtype, device, ctx)
 
 
@@ -363,7 +498,14 @@ def geometric(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Sample the number of trials of probability `p` up to the first success, as float32 by default."""
+    """Sample the number of trials of probability `p` up to the first success, as float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> bool((np.random.geometric(0.5, size=3) >= 1).all())
+    True
+    """
     return sample("geometric", (p,), size, dtype, device, ctx)
 
 
@@ -375,7 +517,14 @@ def bernoulli(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """One with probability `prob`, else zero; float32 by default."""
+    """Sample one with probability `prob`, else zero; float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.bernoulli(np.array([0.0, 1.0])).tolist()
+    [0.0, 1.0]
+    """
     return sample("bernoulli", (prob,), size, dtype, device, ctx)
 
 
@@ -392,19 +541,26 @@ def randint(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Whole numbers from `low` up to, and not with, `high` (from 0 up to `low`, without `high`).
+    """Sample integers from `low` to `high`, excluding `high` (from 0 to `low`, if `high` is not given).
 
     Raises
     ------
     ValueError
-        If the bounds are numbers and there is nothing between them.
+        If the bounds are numbers and there is no integer between them.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.random.randint(0, 3, size=5)
+    >>> bool((x >= 0).all() and (x < 3).all())
+    True
     """
     if high is None:
         low, high = 0, low
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high <= low:
         raise ShapeError(f"np.random.randint: high must be larger than low, got low={low}, high={high}.")
     wanted = canonical(None if dtype is int else dtype, onp.int64)
-    # In half of the bits where the bounds allow it, which takes half of the time.
+    # With half of the bits if the bounds allow it, which takes half of the time.
     short = wanted in WIDE and all(isinstance(b, (int, float)) and abs(b) < 2**31 for b in (low, high))
     bound = get("random_randint").bind(size=as_size(size), dtype=onp.dtype(onp.int32) if short else wanted)
     drawn = invoke(bound, (as_leaf(low), as_leaf(high)))
@@ -422,23 +578,29 @@ def choice(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Elements of `a` (or of 0, 1, ..., a - 1) drawn with or without putting back.
+    """Sample elements of `a` (or of 0, 1, ..., a - 1) with or without replacement.
 
     Parameters
     ----------
     a : int or ndarray
-        What to draw from: along the first axis.
+        The elements to draw from, along the first axis.
     size : int or tuple of int, optional
         The shape of the draw; one element by default.
     replace : bool
-        Whether an element may come twice.
+        Whether an element may be drawn twice.
     p : ndarray, optional
         The probability of each; equal by default.
 
     Raises
     ------
     ValueError
-        If more elements are wanted than there are, without putting back.
+        If more elements are wanted than there are, without replacement.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> sorted(np.random.choice(4, 4, replace=False).tolist())
+    [0, 1, 2, 3]
     """
     pool = arange(int(a), dtype=onp.int64) if isinstance(a, (int, onp.integer)) else asarray(a)
     shape = as_size(size) or ()
@@ -451,7 +613,14 @@ def choice(
 
 
 def permutation(x: ArrayLike, device: DeviceLike = None) -> ndarray:
-    """0, 1, ..., x - 1 in random order, or the slices of the array `x` along its first axis."""
+    """Return 0, 1, ..., x - 1 in random order, or the slices of the array `x` along its first axis.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> sorted(np.random.permutation(3).tolist())
+    [0, 1, 2]
+    """
     if isinstance(x, (int, onp.integer)):
         x = arange(int(x), dtype=onp.int64)
     return placed(invoke(get("random_permutation").bind(), (as_leaf(x),)), device)
@@ -479,7 +648,14 @@ def shuffle(x: ndarray) -> None:
 def multinomial(
     n: int, pvals: ArrayLike, size: Size | None = None, dtype: DTypeLike = None, device: DeviceLike = None
 ) -> ndarray:
-    """Sample how often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes."""
+    """Sample how often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.multinomial(5, np.array([0.5, 0.5])).sum().item()
+    5
+    """
     check_probabilities("np.random.multinomial", pvals)
     count = max(0, as_static("n", n))
     bound = get("random_multinomial").bind(n=count, size=as_size(size), dtype=canonical(dtype, onp.int64))
@@ -489,7 +665,14 @@ def multinomial(
 def multivariate_normal(
     mean: ArrayLike, cov: ArrayLike, size: Size | None = None, check_valid: Any = None, tol: Any = None
 ) -> ndarray:
-    """Sample vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both."""
+    """Sample vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.multivariate_normal(np.zeros(2), np.eye(2), size=3).shape
+    (3, 2)
+    """
     return invoke(get("random_multivariate_normal").bind(size=as_size(size)), (asarray(mean), asarray(cov)))
 
 
@@ -505,7 +688,14 @@ def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
 
 
 def dirichlet(alpha: ArrayLike, size: Size | None = None) -> ndarray:
-    """Sample vectors of probabilities from the Dirichlet distribution."""
+    """Sample vectors of probabilities from the Dirichlet distribution.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> round(np.random.dirichlet(np.ones(3)).sum().item(), 4)
+    1.0
+    """
     check("np.random.dirichlet", LIMITS["dirichlet"], (alpha,))
     return invoke(_dirichlet.bind(size=as_size(size)), (asarray(alpha),))
 

@@ -1,8 +1,8 @@
-"""MXNet's functions where ``jax.numpy``'s differ: pure functions on JAX arrays, read like ``jax.numpy``'s own.
+"""MXNet's functions that differ from ``jax.numpy``'s: pure functions on JAX arrays with signatures like those.
 
-An entry stands here for one of four reasons: MXNet's parameters come in another order or under other names; indices
-may be floats (``np.array([0, 1])`` holds float32 in MXNet, and a Python number beside a float array arrives as a
-float); JAX wants a concrete value where MXNet is content with a traced one; or the name is an older one.
+A function is here for one of four reasons: MXNet's parameters have another order or other names; indices may be floats
+(``np.array([0, 1])`` is float32 in MXNet, and a Python number beside a float array arrives as a float); JAX needs a
+concrete value where MXNet allows a traced one; or the name is an older one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from gluonx.common.arguments import Size
 from gluonx.dtype import WIDE, DTypeLike, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError, UnsupportedArgumentError
-from gluonx.ops.common import axes_of, axis_of, index_dtype, places
+from gluonx.ops.common import axes_of, axis_of, index_dtype, positions
 from gluonx.ops.reduce import in_double, in_long, is_long, max_, min_
 from gluonx.ops.tensor import cut
 
@@ -27,7 +27,7 @@ __all__ = ["RULES", "histogram", "histogram_edges", "whole"]
 
 
 def whole(x: ArrayLike) -> Array:
-    """Return indices and counts as integers, whatever dtype they came in."""
+    """Return indices and counts as integers, whatever their dtype is."""
     x = jnp.asarray(x)
     return x if jnp.issubdtype(x.dtype, jnp.integer) or x.dtype == bool else x.astype(jnp.int32)
 
@@ -77,8 +77,8 @@ def argpartition(a: Array, kth: Any, axis: int | None = -1, kind: str = "introse
     _refuse_fields("argpartition", order)
     a, axis = (a.reshape(-1), -1) if axis is None else (a, axis)
     if _several("argpartition", kth, a.shape[axis]):
-        return places(jnp.argsort, a, axis)
-    return places(jnp.argpartition, a, _only(kth), axis)
+        return positions(jnp.argsort, a, axis)
+    return positions(jnp.argpartition, a, _only(kth), axis)
 
 
 def _only(kth: Any) -> int:
@@ -86,7 +86,7 @@ def _only(kth: Any) -> int:
 
 
 def _several(name: str, kth: Any, length: int) -> bool:
-    """Return whether `kth` names several places, all of which an array that is sorted has right."""
+    """Return whether `kth` has several positions; a sorted array satisfies all of them."""
     if not isinstance(kth, (tuple, range)) or len(kth) == 1:
         return False
     wrong = [k for k in kth if not -length <= k < length]
@@ -136,7 +136,7 @@ def roll(a: Array, shift: Array, axis: Any = None) -> Array:
 
 
 def meshgrid(*xi: Array, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
-    # As in NumPy each array counts as a row of its elements, also one without axes.
+    # As in NumPy each array is flattened to a row, also one without axes.
     return list(jnp.meshgrid(*[jnp.ravel(x) for x in xi], copy=copy, sparse=sparse, indexing=indexing))
 
 
@@ -182,7 +182,7 @@ def ravel_multi_index(arrays: Sequence[Array], dims: Any, mode: Any = "raise", o
 def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = None) -> Array:
     if v.dtype in WIDE:
         return jnp.searchsorted(a, v, side, None if sorter is None else whole(sorter)).astype(index_dtype())
-    return places(jnp.searchsorted, a, v, side, None if sorter is None else whole(sorter))
+    return positions(jnp.searchsorted, a, v, side, None if sorter is None else whole(sorter))
 
 
 def digitize(x: Array, bins: Array, right: bool = False) -> Array:
@@ -234,7 +234,7 @@ def nanmedian(
 
 def _middle(compute: Callable[..., Array], a: Array, axis: Any, keepdims: bool) -> Array:
     kept = range(a.ndim) if axis is None else axes_of(axis, a.ndim, "median")
-    compute = compute if math.prod([a.shape[i] for i in kept]) else jnp.mean  # which is NaN
+    compute = compute if math.prod([a.shape[i] for i in kept]) else jnp.mean  # of no elements, which is NaN
     return compute(a, axis=axis, keepdims=keepdims)
 
 
@@ -246,7 +246,7 @@ def modf(x: Array) -> tuple[Array, Array]:
 def quotient_and_rest(x1: Array, x2: Array) -> tuple[Array, Array]:
     quotient, rest = jnp.divmod(x1, x2)
     if not jnp.issubdtype(quotient.dtype, jnp.inexact):
-        quotient = jnp.where(x2 == 0, 0, quotient).astype(quotient.dtype)  # XLA leaves it undefined
+        quotient = jnp.where(x2 == 0, 0, quotient).astype(quotient.dtype)  # XLA's result is undefined
     return quotient, rest
 
 
@@ -269,7 +269,7 @@ def _quantiles(name: str) -> Callable[..., Array]:
 
 
 def _nearest_rank(a: Array, q: Array, axis: Any, keepdims: bool, skip: bool) -> Array:
-    """Return the elements of rank ``q * (n - 1)``, halves rounded to even as in NumPy (by jax.numpy down)."""
+    """Return the elements of rank ``q * (n - 1)``; ties go to even ranks as in NumPy (jax.numpy rounds down)."""
     over = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim, "quantile")
     kept = tuple(i for i in range(a.ndim) if i not in over)
     size = math.prod(a.shape[i] for i in over)
@@ -317,7 +317,7 @@ def _sliding(compute: Callable[..., Array], mode: str) -> Callable[..., Array]:
         kind = jnp.result_type(a, v)
         if jnp.issubdtype(kind, jnp.inexact) or preferred_element_type is not None:
             return compute(a, v, mode, precision=precision, preferred_element_type=preferred_element_type)
-        with keeping_64_bits():  # exact up to 2**53; jax.numpy computes in float32, exact up to 2**24
+        with keeping_64_bits():  # exact up to 2**53; jax.numpy's float32 is exact only up to 2**24
             return compute(a.astype(jnp.float64), v.astype(jnp.float64), mode).astype(jnp.int64).astype(kind)
 
     return products
@@ -345,7 +345,7 @@ def polyval(p: Array, x: Array) -> Array:
 
 
 def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: int = -1) -> Array:
-    if y.ndim and not y.shape[axis]:  # jax.numpy's looks for a first point
+    if y.ndim and not y.shape[axis]:  # jax.numpy's fails without a first point
         return jnp.sum(y * 1.0, axis)
     return jnp.trapezoid(y, x, dx, axis)
 
@@ -368,7 +368,7 @@ def interp(
     x0, x1, f0, f1 = xp[below], xp[above], fp[below], fp[above]
     slope = (f1 - f0) / jnp.where(x1 == x0, 1, x1 - x0)
     found = slope * (x - x0) + f0
-    # Beside an infinite value: from the other end, and on a point the point's own value, as NumPy does.
+    # Next to an infinite value: interpolate from the other end, and at a point take its own value, as NumPy does.
     found = jnp.where(jnp.isnan(found), slope * (x - x1) + f1, found)
     found = jnp.where(jnp.isnan(found) & (f0 == f1), f0, found)
     found = jnp.where(x == x0, f0, found)
@@ -406,7 +406,7 @@ def histogram(
     range: tuple[float, float] | None = None,
     density: bool | None = None,
 ) -> tuple[Array, Array]:
-    """Count by bins, and give the edges; without `edges` there are `bins` equal ones."""
+    """Return the counts of elements in the bins, and their edges; without `edges` there are `bins` equal bins."""
     with without_64_bits() if a.dtype not in WIDE else contextlib.nullcontext():
         at = histogram_edges(a, edges, weights, bins=bins, range=range)
     with without_64_bits() if a.dtype not in WIDE and at.dtype not in WIDE else contextlib.nullcontext():

@@ -1,12 +1,12 @@
-"""The records of ``gluonx.np``'s functions that ``jax.numpy`` computes, and how to read parameters.
+"""The records of those functions of ``gluonx.np`` that ``jax.numpy`` computes, and how to read parameters.
 
-Functions that are a core operator as it stands (``np.exp``, ``np.take``) are so by that operator's record; the records
-of the others stand here, each the keywords of `gluonx.ops.registry.register`.
+Functions that are core operators (``np.exp``, ``np.take``) are described by the operator's record. The records of the
+others are here, each with the keywords of `gluonx.ops.registry.register`.
 
-Nothing is computed here. `gluonx.np.functions` makes an operator and a function of every record: the computation is
-the entry of the same name in `gluonx.np.rules` (where MXNet and JAX differ) or else ``jax.numpy``'s own; its signature
-tells the parameters. A parameter is an *array* (a leaf of the graph: its value may change without a recompile) or a
-*sequence of arrays* if it is annotated as one, and otherwise *static* (part of the program: a shape, an axis, a flag).
+Nothing is computed here. `gluonx.np.functions` makes an operator and a function of every record. The computation is the
+entry of the same name in `gluonx.np.rules` (where MXNet and JAX differ), or else ``jax.numpy``'s own; its signature
+gives the parameters. A parameter is an *array* (a leaf of the graph: another value does not recompile) or a *sequence
+of arrays* if it is annotated as one, and otherwise *static* (part of the program: a shape, an axis, a flag).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SYNONYMS = frozenset({"a", "x", "array", "m", "arr", "ary", "v", "data", "object
 
 
 def _ufuncs(inputs: int) -> dict[str, Record]:
-    """Return the core operators that are functions of ``np`` as they stand, by each of their names."""
+    """Return the core operators that are functions of ``np`` unchanged, by each of their names."""
     return {name: Record(doc=op.doc) for name, op in OPS.items() if op.ufunc and len(op.inputs) == inputs}
 
 
@@ -443,7 +443,7 @@ GENERAL: dict[str, Record] = {
         example=("np.roll(np.array([1.0, 2.0, 4.0]), 1).tolist()", "[4.0, 1.0, 2.0]"),
     ),
     "rollaxis": Record(
-        doc="One axis moved to another place.", example=("np.rollaxis(np.ones((2, 3, 4)), 2).shape", "(4, 2, 3)")
+        doc="One axis moved to another position.", example=("np.rollaxis(np.ones((2, 3, 4)), 2).shape", "(4, 2, 3)")
     ),
     "rot90": Record(
         doc="A quarter turn in the plane of two axes.",
@@ -475,7 +475,7 @@ GENERAL: dict[str, Record] = {
     ),
     # sorting and searching
     "argpartition": Record(
-        doc="The indices that put the kth smallest element in its place.",
+        doc="The indices that put the kth smallest element in its position.",
         wide=True,
         example=("float(np.argpartition(np.array([3.0, 1.0, 2.0]), 1)[1])", "2.0"),
     ),
@@ -504,7 +504,7 @@ GENERAL: dict[str, Record] = {
         example=("np.msort(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]"),
     ),
     "partition": Record(
-        doc="The kth smallest element in its place, smaller ones before it.",
+        doc="The kth smallest element in its position, smaller ones before it.",
         example=("float(np.partition(np.array([3.0, 1.0, 2.0]), 1)[1])", "2.0"),
     ),
     "searchsorted": Record(

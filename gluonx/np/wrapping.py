@@ -9,8 +9,8 @@ identity of the program; whatever stands in a static place is made hashable and 
 ``np.clip(x, 0, t)`` with a new ``t`` each step compiles once, and ``np.sum(x, axis=[0, 1])`` and ``np.sum(x, (0,
 1))`` are one operator.
 
-Fronts are closures and not methods, and know the plain call: arrays first, statics as before. It costs one dict
-look-up.
+Fronts are closures and not methods. They are fast for the plain call, with arrays first and static arguments spelled
+as before: it costs one dict look-up.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _UFUNC_DEFAULTS = {
     "subok": (True,),
 }
 _MISSING: Any = inspect.Parameter.empty
-SPELLINGS = 2048  # remembered spellings of one function's statics, before they are forgotten and learnt again
+SPELLINGS = 2048  # the most spellings of a function's static arguments that are cached
 
 
 class Param(NamedTuple):
@@ -102,7 +102,7 @@ def ordered(op: Op, order: str) -> tuple[Param, ...]:
     Raises
     ------
     KeyError
-        If it names a parameter that neither the operator has nor MXNet's callers give in vain.
+        If it names a parameter that the operator lacks, unless MXNet's callers may pass that without effect.
     """
     own = declared(op)
     rows: list[Param] = []
@@ -119,7 +119,7 @@ def ordered(op: Op, order: str) -> tuple[Param, ...]:
 
 
 def _value(text: str) -> Any:
-    """Return the default that a record's `Front` writes; one that is empty means that there is none."""
+    """Return the default that a record's `Front` writes; an empty text means that there is none."""
     words = {"": _MISSING, "True": True, "False": False, "None": None}
     try:
         return words[text] if text in words else float(text)
@@ -133,11 +133,11 @@ def operator(name: str, fn: Callable[..., Any], params: Sequence[Param], **recor
     Parameters
     ----------
     name : str
-        Its name in the registry.
+        The operator's name in the registry.
     fn : callable
         A pure function on JAX arrays.
     params : sequence of Param
-        What `read` said of it.
+        The parameters of `fn`, from `read`.
     **record
         The fields of its `Record`.
     """
@@ -148,7 +148,7 @@ def operator(name: str, fn: Callable[..., Any], params: Sequence[Param], **recor
 
 
 def _adapter(fn: Callable[..., Any], params: Sequence[Param]) -> Callable[..., Any]:
-    """`fn` in the form of a core operator: arrays by position (None: not given), statics by keyword, tuples out."""
+    """Return `fn` as a core operator: arrays by position (None: not given), statics by keyword, results in a tuple."""
     arrays = [p for p in params if p.role == "array"]
     leading = sum(p.positional_only for p in arrays)
     names = [p.name for p in arrays[leading:]]
@@ -192,20 +192,20 @@ def _plain(result: object) -> Any:
 
 
 def as_leaf(value: object) -> Any:
-    """Return `value` as the engine takes a leaf: lists become arrays (of MXNet's default dtype), the rest stays."""
+    """Return `value` as a leaf for the engine. Lists become arrays of MXNet's default dtype, the rest is unchanged."""
     if type(value) in SEQUENCE_TYPES:
         return NAMES["gluonx.np.array"](value)
     return value
 
 
 def as_static(name: str, value: Any) -> Any:
-    """Get the hashable form of a static argument: tuples for lists, Python numbers for NumPy's and for small arrays."""
+    """Return a static argument in hashable form: tuples for lists, Python numbers for NumPy's and for small arrays."""
     if name in DTYPES:
         return None if value is None else canonical(value)
     if isinstance(value, (ndarray, jax.Array)):
         value = onp.asarray(value.asnumpy() if isinstance(value, ndarray) else value)
     if isinstance(value, onp.ndarray):
-        # np.array([2, 3]) holds floats in MXNet; where an axis or a shape is meant, whole numbers are.
+        # np.array([2, 3]) holds floats in MXNet; as an axis or a shape they are integers.
         whole = value.dtype.kind == "f" and bool(onp.all(value == onp.floor(value)))
         return as_static(name, (value.astype(onp.int64) if whole else value).tolist())
     if type(value) in SEQUENCE_TYPES:
@@ -214,19 +214,19 @@ def as_static(name: str, value: Any) -> Any:
 
 
 def as_size(size: Size | None) -> tuple[int, ...] | None:
-    """Return a size as a tuple; None stays."""
+    """Return a size as a tuple; None is unchanged."""
     given = as_static("size", size)
     return given if given is None or isinstance(given, tuple) else (given,)
 
 
 def write_out(name: str, out: ndarray | None, result: Any) -> Any:
-    """Put `result` into the handle that the caller gave as ``out=`` and return that handle.
+    """Write `result` to the handle that the caller gave as ``out=``, and return that handle.
 
     Raises
     ------
     TypeError
-        If `out` is not an ndarray (or a tuple of as many as there are results), or if a result would be cut off to fit:
-        floats into integers, integers into booleans or into integers without sign.
+        If `out` is not an ndarray (or a tuple of one for each result), or if a result would be truncated to fit: floats
+        to integers, integers to booleans or to unsigned integers.
     ShapeError
         If the shapes differ.
     """
@@ -248,7 +248,7 @@ def write_out(name: str, out: ndarray | None, result: Any) -> Any:
 
 
 def store(memory: dict[Any, Any], key: object, value: object) -> None:
-    """Remember a spelling, in bounded memory."""
+    """Cache a spelling, in bounded memory."""
     if len(memory) >= SPELLINGS:
         memory.clear()
     memory[key] = value
@@ -275,7 +275,7 @@ def _check_ufunc_keywords(name: str, kwargs: Mapping[str, Any]) -> None:
 def _elementwise(
     name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], out: ndarray | None, kwargs: dict[str, Any]
 ) -> Any:
-    """Give the thorough form of a ufunc call: keywords, numbers only (NumPy's answer, as in MXNet), lists, ``out``."""
+    """Compute any call of a ufunc: keywords, numbers only (NumPy's result, as in MXNet), lists, ``out``."""
     if kwargs:
         _check_ufunc_keywords(name, kwargs)
     if out is None and host is not None and all(isinstance(a, _NUMBERS) for a in args):
@@ -321,7 +321,7 @@ def binary(op: Op, name: str) -> Front:
                 if compares:
                     x1, x2 = (comparable(x1, x2), x2) if isinstance(x2, ndarray) else (x1, comparable(x2, x1))
                 elif symmetric and x1.__class__ in (int, float):
-                    x1, x2 = x2, x1  # a tie with a number gives the array the gradient
+                    x1, x2 = x2, x1  # at a tie with a number, the array gets the gradient
                 try:
                     return invoke(bound, (x1, x2))
                 except TypeError:

@@ -29,6 +29,7 @@ from gluonx.ops.registry import get
 from gluonx.sharding import gathered, in_use
 
 if TYPE_CHECKING:
+    from gluonx.block.block import Block
     from gluonx.np.handle import ndarray
 
 
@@ -41,7 +42,7 @@ _interned: dict[Any, DerivedOp] = memo()
 _MOST = threshold("loops.known")  # loops that are remembered
 
 
-def _flatten(tree: Any) -> tuple[list[Handle], Any]:
+def _flatten(tree: object) -> tuple[list[Handle], Any]:
     leaves, treedef = jax.tree.flatten(tree, is_leaf=is_handle)
     return [as_handle(leaf) for leaf in leaves], treedef
 
@@ -66,7 +67,7 @@ def _trace(fn: Callable[..., Any], name: str, structs: list[Any]) -> Traced:
 def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
     """Return the traced function on (root, index, captured...) and its own inputs."""
 
-    def run(root: Any, index: Any, *inputs: Any) -> list[Any]:
+    def run(root: object, index: object, *inputs: Any) -> list[Any]:
         head = (root, index) if traced.n_random else ()
         return list(traced.op.fn(*head, *captured, *inputs))
 
@@ -186,7 +187,9 @@ def _runs_apart() -> bool:
     return index_checks.Switch.on if trace is None else trace.unrolls
 
 
-def _unrolled(body: Callable[..., Any], items: list[Any], tree: Any, states: Any, steps: int) -> tuple[Any, Any]:
+def _unrolled(
+    body: Callable[..., Any], items: list[Any], tree: object, states: Sequence[ndarray], steps: int
+) -> tuple[Any, Any]:
     """Return the loop as its steps one after the other, for a trace that has no word for loops."""
     rows = []
     for i in range(steps):
@@ -200,7 +203,7 @@ def _unrolled(body: Callable[..., Any], items: list[Any], tree: Any, states: Any
 def while_loop(
     cond: Callable[..., Any],
     func: Callable[..., Any],
-    loop_vars: Any,
+    loop_vars: object,
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
@@ -312,7 +315,7 @@ def cond(
     trees: list[Any] = []
 
     def branch(fn: Callable[..., Any]) -> Callable[..., Any]:
-        def flat(*hs: Any) -> Any:
+        def flat(*hs: object) -> Any:
             leaves, treedef = jax.tree.flatten(fn(*jax.tree.unflatten(tree, hs)), is_leaf=is_handle)
             trees.append(treedef)
             return leaves
@@ -411,7 +414,7 @@ def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -
     wanted = None
     for layer, params in layers:
 
-        def flat(x: Handle, *inputs: Handle, layer: Any = layer) -> Any:
+        def flat(x: Handle, *inputs: Handle, layer: Block = layer) -> Any:
             rest = iter(inputs)
             return layer(x, *[next(rest) if isinstance(a, Handle) else a for a in args])
 
@@ -488,7 +491,7 @@ def _stacked(pieces: Sequence[Any], place: Any) -> Any:
     return jax.lax.with_sharding_constraint(whole, NamedSharding(place.mesh, PartitionSpec(None, *place.spec)))
 
 
-def _used(piece: Any, place: Any) -> Any:
+def _used(piece: object, place: int | None) -> Any:
     """Return a weight as a layer uses it; its gradient goes the other way, and is summed into shards."""
     if place is None:
         return piece

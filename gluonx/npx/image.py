@@ -35,7 +35,7 @@ def _check_crop(data: Any, x: ArrayLike, y: ArrayLike, width: int, height: int, 
         _said("crop", y, 0, rows - height, f"y must leave room for {height} of the image's {rows} rows")
 
 
-def _check_factors(name: str, data: ArrayLike, min_factor: Any, max_factor: Any, **_: object) -> None:
+def _check_factors(name: str, data: ArrayLike, min_factor: float, max_factor: float, **_: object) -> None:
     _said(name, min_factor, 0, float("inf"), "min_factor must not be negative")
     _said(name, max_factor, 0, float("inf"), "max_factor must not be negative")
 

@@ -110,7 +110,7 @@ def multinomial(
     return placed(invoke(bound, (as_leaf(n), as_leaf(p))), None, ctx)
 
 
-def _batched(batch_shape: Any, *parameters: object) -> tuple[int, ...] | None:
+def _batched(batch_shape: Size | None, *parameters: object) -> tuple[int, ...] | None:
     given = as_size(batch_shape)
     if given is None:
         return None
@@ -121,7 +121,7 @@ def _batched(batch_shape: Any, *parameters: object) -> tuple[int, ...] | None:
 def normal_n(
     loc: ArrayLike = 0.0,
     scale: ArrayLike = 1.0,
-    batch_shape: Any = None,
+    batch_shape: Size | None = None,
     dtype: DTypeLike = None,
     device: DeviceLike = None,
     *,
@@ -134,7 +134,7 @@ def normal_n(
 def uniform_n(
     low: ArrayLike = 0.0,
     high: ArrayLike = 1.0,
-    batch_shape: Any = None,
+    batch_shape: Size | None = None,
     dtype: DTypeLike = None,
     device: DeviceLike = None,
     *,

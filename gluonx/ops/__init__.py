@@ -1,7 +1,7 @@
-"""The core operator set: pure functions on JAX arrays, one file a family, one registry.
+"""The core operators: pure functions on JAX arrays, one file a family, in one registry.
 
-Every operator is an attribute of this package, by its name or alias: ``ops.softmax`` is ``ops.get("softmax")``. It is
-public by being registered; what else of a module has no underscore other modules import from it by name.
+Every operator is an attribute of this package, by its name or alias: ``ops.softmax`` is ``ops.get("softmax")``.
+Registering an operator makes it public; other names without an underscore are helpers that other modules import.
 """
 
 from typing import Any as _Any

@@ -4,9 +4,9 @@ The interleaved operators take the projections of all heads in one array, laid o
 query, key and value of head 0, then of head 1, and so on; for attention of a decoder key and value. They are
 Apache MXNet's ``interleaved_matmul_*``, written for transformers whose projections are one matrix product.
 
-The sliding-window operators are those of the Longformer (https://arxiv.org/abs/2004.05150). They go through the places
-of the window one by one and never hold more than one shifted copy of the keys, forward or backward; a sequence of
-length n with a window of w costs n * w products and n * w scores.
+The sliding-window operators are those of the Longformer (https://arxiv.org/abs/2004.05150). They go through the
+positions of the window one by one and never hold more than one shifted copy of the keys, forward or backward; a
+sequence of length n with a window of w costs n * w products and n * w scores.
 """
 
 from __future__ import annotations
@@ -178,23 +178,23 @@ def _check_window(name: str, first: Array, what: str, dilation: Array, w: int) -
         raise ValueError(f"{name}: w is {w}, but the reach of the window cannot be negative.")
 
 
-def _places(length: int, dilation: Array, step: Array, w: int) -> Array:
-    """Return the position that place `step` of the window has for each query and head, shape (length, heads)."""
+def _positions(length: int, dilation: Array, step: Array, w: int) -> Array:
+    """Return the sequence position of step `step` of the window for each query and head, shape (length, heads)."""
     return lax.broadcasted_iota(jnp.int32, (length, 1), 0) + (dilation.astype(jnp.int32) * (step - w))[None]
 
 
-def _shifted(x: Array, places: Array) -> Array:
-    """Return the rows of `x` (batch, length, heads, width) at `places`, zeros where the window leaves the sequence."""
-    return jnp.take_along_axis(x, places[None, :, :, None], 1, mode="fill", fill_value=0)
+def _shifted(x: Array, positions: Array) -> Array:
+    """Return the rows of `x` (batch, length, heads, width) at `positions`; zeros beyond the ends of the sequence."""
+    return jnp.take_along_axis(x, positions[None, :, :, None], 1, mode="fill", fill_value=0)
 
 
-def _inside(places: Array, length: int) -> Array:
-    """Places to read from: a negative one, which would count from the end, is out of range too."""
-    return jnp.where(places < 0, length, places)
+def _inside(positions: Array, length: int) -> Array:
+    """Return positions to read from; negative ones, which would count from the end, are made out of range too."""
+    return jnp.where(positions < 0, length, positions)
 
 
 def _each_step(fn: Callable[[Array], Array], width: int) -> Array:
-    """Apply `fn` to each place of the window, along a last axis; recomputed for the gradient."""
+    """Apply `fn` to each step of the window, along a last axis; it is recomputed for the gradient."""
     return jnp.moveaxis(lax.map(jax.checkpoint(fn), jnp.arange(width)), 0, -1)
 
 
@@ -208,13 +208,13 @@ def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, sym
     dilation : integer array, shape (heads,)
         The distance of neighbours in the window, for each head.
     w : int
-        How many places the window reaches to one side.
+        How many positions the window reaches to one side.
     symmetric : bool
-        Whether it reaches to both sides: it has ``2 * w + 1`` places, else ``w + 1``, the last at the query itself.
+        Whether it reaches to both sides: it has ``2 * w + 1`` positions, else ``w + 1``, the last at the query itself.
 
     Returns
     -------
-    array, shape (batch, length, heads, places)
+    array, shape (batch, length, heads, positions)
         0 where the window leaves the sequence.
 
     Raises
@@ -240,19 +240,19 @@ def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, sym
     length = query.shape[1]
 
     def products(step: Array) -> Array:
-        places = _inside(_places(length, dilation, step, w), length)
-        return jnp.sum(query * _shifted(key, places), -1)
+        positions = _inside(_positions(length, dilation, step, w), length)
+        return jnp.sum(query * _shifted(key, positions), -1)
 
     return _each_step(products, _width(w, symmetric))
 
 
 @register(level=6, amp="float32", shape=SAME, gradient=NONE)
 def sldwin_atten_mask_like(score: Array, dilation: Array, valid_length: Array, *, w: int, symmetric: bool) -> Array:
-    """One where a score of `sldwin_atten_score` is of two valid places, else zero; it has no gradient.
+    """One where a score of `sldwin_atten_score` is of two valid positions, else zero; it has no gradient.
 
     Parameters
     ----------
-    score : array, shape (batch, length, heads, places)
+    score : array, shape (batch, length, heads, positions)
     dilation : integer array, shape (heads,)
     valid_length : integer array, shape (batch,)
     w, symmetric
@@ -294,7 +294,7 @@ def _check_scores(name: str, score: Array, w: int, symmetric: bool) -> None:
     if score.shape[3] != _width(w, symmetric):
         raise ShapeError(
             f"{name}: score has shape {score.shape}, but a window of w={w}, symmetric={symmetric} has "
-            f"{_width(w, symmetric)} places."
+            f"{_width(w, symmetric)} positions."
         )
 
 
@@ -304,7 +304,7 @@ def sldwin_atten_context(score: Array, value: Array, dilation: Array, *, w: int,
 
     Parameters
     ----------
-    score : array, shape (batch, length, heads, places)
+    score : array, shape (batch, length, heads, positions)
     value : array, shape (batch, length, heads, width)
     dilation : integer array, shape (heads,)
     w, symmetric
@@ -335,8 +335,8 @@ def sldwin_atten_context(score: Array, value: Array, dilation: Array, *, w: int,
 
     @jax.checkpoint
     def add(total: Array, step: tuple[Array, Array]) -> tuple[Array, None]:
-        weights, place = step
-        shifted = _shifted(value, _inside(_places(length, dilation, place, w), length))
+        weights, position = step
+        shifted = _shifted(value, _inside(_positions(length, dilation, position, w), length))
         return total + weights[..., None] * shifted, None
 
     steps = (jnp.moveaxis(score, -1, 0), jnp.arange(score.shape[3]))

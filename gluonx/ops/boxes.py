@@ -1,8 +1,8 @@
 """Boxes of object detection: their overlap, their suppression, their coding against anchors, and their matching.
 
-A box in ``corner`` form is (left, top, right, bottom), in ``center`` form (x, y, width, height). All shapes are static,
-as XLA needs them: what is removed stays as a row of -1. Where boxes must be taken one after the other the loop runs
-over places, each turn vectorized over the rest, so memory stays linear in the number of boxes.
+A box in ``corner`` format is (left, top, right, bottom), in ``center`` format (x, y, width, height). All shapes are
+static, as XLA needs them: a removed box stays as a row of -1. Where boxes must be processed one after the other, the
+loop runs over their positions, each turn vectorized over the rest, so memory stays linear in the number of boxes.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ def _is_center(value: str, name: str, attribute: str) -> bool:
 
 
 def _corners(boxes: Array) -> Array:
-    """Boxes in corner form from those in center form."""
+    """Return boxes in corner format from those in center format."""
     middle, half = boxes[..., :2], boxes[..., 2:] / 2
     return jnp.concatenate([middle - half, middle + half], -1)
 
 
 def centers(boxes: Array) -> Array:
-    """Boxes in center form from those in corner form."""
+    """Return boxes in center format from those in corner format."""
     low, high = boxes[..., :2], boxes[..., 2:]
     return jnp.concatenate([(low + high) / 2, high - low], -1)
 
 
 def _area(boxes: Array) -> Array:
-    """Return the area; 0 of a box whose corners are swapped in one direction or both."""
+    """Return the area; 0 for a box whose corners are swapped in one direction or both."""
     return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2], 0), -1)
 
 
 def iou(first: Array, second: Array) -> Array:
-    """Return the overlap of boxes in corner form, elementwise after broadcasting: intersection over union.
+    """Return the intersection over union of boxes in corner format, elementwise after broadcasting.
 
-    0 where the union is empty.
+    It is 0 if the union is empty.
     """
     low = jnp.maximum(first[..., :2], second[..., :2])
     high = jnp.minimum(first[..., 2:], second[..., 2:])
@@ -96,20 +96,20 @@ def suppressed(boxes: Array, alive: Array, classes: Array | None, threshold: flo
     Parameters
     ----------
     boxes : array, shape (n, 4)
-        In corner form.
+        In corner format.
     alive : bool array, shape (n,)
-        Which take part.
+        The boxes that take part.
     classes : array, shape (n,), or None
-        Boxes suppress those of their class only; all others if None.
+        Boxes suppress only boxes of their class; all boxes if None.
     threshold : float
         An overlap above it removes the later box.
     count : int
         How many of the first boxes may suppress others.
     """
-    places = jnp.arange(boxes.shape[0])
+    positions = jnp.arange(boxes.shape[0])
 
     def visit(i: Array, alive: Array) -> Array:
-        hit = (iou(boxes[i][None], boxes) > threshold) & (places > i) & alive[i]
+        hit = (iou(boxes[i][None], boxes) > threshold) & (positions > i) & alive[i]
         if classes is not None:
             hit &= classes == classes[i]
         return alive & ~hit
@@ -118,7 +118,7 @@ def suppressed(boxes: Array, alive: Array, classes: Array | None, threshold: flo
 
 
 class _Columns(NamedTuple):
-    """The columns of the coordinates, the score and the class (-1: there is none) in a row of `box_nms`."""
+    """The columns of the coordinates, the score and the class (-1: none) in a row of `box_nms`."""
 
     start: int
     score: int
@@ -134,21 +134,21 @@ class _Columns(NamedTuple):
             raise ShapeError(f"box_nms: coord_start={self.start} leaves no 4 coordinates in a row of {width} numbers.")
         named = f"score_index={self.score} or id_index={self.kind}"
         if not 0 <= self.score < width or self.kind >= width:
-            raise ShapeError(f"box_nms: {named} is not a place in a row of {width} numbers.")
+            raise ShapeError(f"box_nms: {named} is not a position in a row of {width} numbers.")
         taken = range(self.start, self.start + 4)
         if self.score in taken or self.kind in taken or self.score == self.kind:
             raise ShapeError(f"box_nms: with coord_start={self.start}, {named} would share a column.")
 
     def seen(self, rows: Array, from_center: bool, force_suppress: bool) -> tuple[Array, Array | None]:
-        """Return the boxes in corner form, and the classes that keep them from suppressing each other."""
+        """Return the boxes in corner format, and the classes that keep boxes from suppressing each other."""
         boxes = rows[:, self.start : self.start + 4]
         classes = rows[:, self.kind] if self.kind >= 0 and not force_suppress else None
         return _corners(boxes) if from_center else boxes, classes
 
     def reformed(self, rows: Array, to_center: bool) -> Array:
-        """Get the rows with their boxes in the other form.
+        """Return the rows with their boxes in the other format.
 
-        The gradient passes as if it were the same, which is MXNet's.
+        The gradient passes as if the format were the same, as in MXNet.
         """
         coords = slice(self.start, self.start + 4)
         boxes = lax.stop_gradient(rows[..., coords])
@@ -158,7 +158,7 @@ class _Columns(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """The attributes of `box_nms` that decide which rows are left."""
+    """The attributes of `box_nms` that decide which rows remain."""
 
     overlap: float
     valid: float
@@ -167,7 +167,7 @@ class _Rule(NamedTuple):
     force: bool
 
     def left(self, rows: Array, columns: _Columns, from_center: bool) -> Array:
-        """Return the rows of one image that are left, by falling score; -1 behind."""
+        """Return the remaining rows of one image, by falling score, followed by rows of -1."""
         plain = lax.stop_gradient(rows)
         scores = plain[:, columns.score]
         alive = scores > self.valid
@@ -255,13 +255,16 @@ def box_nms(
 
 
 def encoded(boxes: Array, anchors: Array) -> Array:
-    """Boxes as seen from anchors, both in center form: shift relative to the size, logarithm of the ratio of sizes."""
+    """Return boxes relative to anchors, both in center format: shift by size, and logarithm of the ratio of sizes."""
     shift = (boxes[..., :2] - anchors[..., :2]) / anchors[..., 2:]
     return jnp.concatenate([shift, jnp.log(boxes[..., 2:] / anchors[..., 2:])], -1)
 
 
 def decoded(coded: Array, anchors: Array, clip: float = 0.0) -> Array:
-    """Return the boxes, in corner form, that `encoded` made `coded` of; `clip`, if positive, bounds the logarithm."""
+    """Return the boxes, in corner format, from which `encoded` made `coded`.
+
+    `clip`, if positive, bounds the logarithm.
+    """
     middle = coded[..., :2] * anchors[..., 2:] + anchors[..., :2]
     grown = jnp.minimum(coded[..., 2:], clip) if clip > 0 else coded[..., 2:]
     half = jnp.exp(grown) * anchors[..., 2:] / 2
@@ -282,7 +285,7 @@ def box_encode(
         Which of the reference boxes.
     anchors : array, shape (batch, n, 4)
     refs : array, shape (batch, m, 4)
-        Both in corner form.
+        Both in corner format.
     means, stds : array, shape (4,)
         Subtracted from the targets, which are then divided.
 
@@ -313,8 +316,8 @@ def box_encode(
             f"box_encode: samples {samples.shape} and matches {matches.shape} must be (batch, n), anchors "
             f"{anchors.shape} (batch, n, 4) and refs {refs.shape} (batch, m, 4)."
         )
-    place = jnp.clip(matches.astype(jnp.int32), 0, refs.shape[1] - 1)
-    coded = encoded(centers(jnp.take_along_axis(refs, place[..., None], 1)), centers(anchors))
+    position = jnp.clip(matches.astype(jnp.int32), 0, refs.shape[1] - 1)
+    coded = encoded(centers(jnp.take_along_axis(refs, position[..., None], 1)), centers(anchors))
     has = jnp.broadcast_to((samples > 0.5)[..., None], coded.shape)
     shape = (1, 1, 4)
     targets = jnp.where(has, (coded - means.reshape(shape)) / stds.reshape(shape), 0)
@@ -333,13 +336,13 @@ def box_decode(
     clip: float = -1.0,
     format: str = "center",
 ) -> Array:
-    """Boxes from a detector's regression, in corner form; the inverse of `box_encode`. No gradient.
+    """Boxes from a detector's regression, in corner format; the inverse of `box_encode`. No gradient.
 
     Parameters
     ----------
     data : array, shape (batch, n, 4)
     anchors : array, shape (1, n, 4)
-        In the form that `format` says.
+        In the format that `format` says.
     std0, std1, std2, std3 : float
         What the four numbers are multiplied by.
     clip : float
@@ -371,7 +374,7 @@ def box_decode(
 
 
 def _match(scores: Array, is_ascend: bool, threshold: float, turns: int) -> tuple[Array, Array]:
-    """One matrix of `bipartite_matching`; each turn takes the best pair of what is left."""
+    """Return `bipartite_matching` of one matrix; each turn takes the best remaining pair."""
     rows, columns = scores.shape
     worst = jnp.inf if is_ascend else -jnp.inf
     best_of = jnp.argmin if is_ascend else jnp.argmax

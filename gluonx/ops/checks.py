@@ -1,11 +1,11 @@
-"""What of an operator's inputs can be wrong without its program being able to say so: indices, and matrices.
+"""Checks of inputs that a compiled program cannot make: indices, and matrices.
 
-A compiled program cannot raise. A read out of range takes the nearest element there and a write is dropped; a matrix
-without an inverse gives inf or NaN. So the record of an operator says here what is to be looked at, and the engine
-looks where that costs nothing (`gluonx.deferred.index_checks` and `gluonx.deferred.linalg_checks`):
+A compiled program cannot raise. In it a read out of range takes the nearest element and a write is dropped; a matrix
+without an inverse gives inf or NaN. So the record of an operator declares here what is to be checked, and the engine
+checks it where that costs nothing (`gluonx.deferred.index_checks` and `gluonx.deferred.linalg_checks`):
 
-- ``index``, an `Index`: which operand holds indices, and within which `Bounds`;
-- ``matrix``, a function that is asked why a result is not finite: ``matrix(attrs, out, inputs)`` gives the reason, or
+- ``index``, an `Index`: which operand holds indices, and their `Bounds`;
+- ``matrix``, a function that says why a result is not finite: ``matrix(attrs, out, inputs)`` returns the reason, or
   nothing if the matrices were fine.
 """
 
@@ -33,18 +33,18 @@ __all__ = [
 ]
 
 Attrs = Mapping[str, Any]
-Operands = Sequence[Any]  # arrays, or what stands for them: shapes are asked of them, never values
+Operands = Sequence[Any]  # arrays or descriptions of arrays; only shapes are read
 Arrays = list[np.ndarray]
 MatrixCheck = Callable[[Attrs, np.ndarray, Arrays], str]
 
 
 class Bounds(NamedTuple):
-    """How far the indices in one operand may go.
+    """The range of the indices in one operand.
 
     Attributes
     ----------
     operand : int
-        Which operand they are.
+        The number of the operand.
     size : int or tuple of int
         Each index is below it. A tuple holds a length for each row of the operand; row ``i`` goes along axis ``i``.
     axis : int or None
@@ -52,7 +52,7 @@ class Bounds(NamedTuple):
     negative : bool
         Whether indices may count from the end.
     ignored : float or None
-        A value that may be out of range.
+        A value that is allowed although it is out of range.
     """
 
     operand: int
@@ -63,16 +63,16 @@ class Bounds(NamedTuple):
 
 
 class Index(NamedTuple):
-    """Which operand of an operator holds indices, and their bounds.
+    """The operand of an operator that holds indices, and their bounds.
 
     Attributes
     ----------
     operand : int
-        The operand; the first of them, if there are several.
+        The number of the operand; of the first one, if there are several.
     bounds : callable
-        ``bounds(attrs, operands)`` gives the `Bounds` under these attributes, for operands of these shapes.
+        ``bounds(attrs, operands)`` returns the `Bounds` for these attributes and operands of these shapes.
     strict : bool
-        Whether arrays on the CPU are looked at too, as MXNet raises for them. Classes and labels in arrays are clipped.
+        Whether arrays on the CPU are checked too, as in MXNet. Classes and labels in arrays are not, but clipped.
     """
 
     operand: int
@@ -81,7 +81,7 @@ class Index(NamedTuple):
 
 
 def shape_of(operand: Any) -> tuple[int, ...]:
-    """Return the shape of an operand; of a number, that of an array without axes."""
+    """Return the shape of an operand; for a number, that of an array without axes."""
     return tuple(operand.shape) if hasattr(operand, "shape") else np.shape(operand)
 
 
@@ -91,15 +91,20 @@ def along(operand: int = 1, negative: bool = True, **when: Any) -> Callable[[Att
     Parameters
     ----------
     operand : int
-        Which operand the indices are.
+        The number of the operand with the indices.
     negative : bool
-        Whether they may count from the end.
+        Whether indices may count from the end.
     **when
-        Attributes, and the values under which they are looked at; an operator may lack them.
+        Attributes, and the values for which indices are checked; an operator may lack them.
     """
 
     def bounds(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
-        for name, value in when.items():  # at each call of `take`: a generator would cost more than the comparison
+        for (
+            name,
+            value,
+        ) in (
+            when.items()
+        ):  # a loop, because it runs at each call of `take`, and a generator would cost more than the comparison
             if attrs.get(name, value) != value:
                 return ()
         return along_axis(operand, shape_of(operands[0]), attrs.get("axis", 0), negative)
@@ -110,7 +115,7 @@ def along(operand: int = 1, negative: bool = True, **when: Any) -> Callable[[Att
 def along_axis(
     operand: int, shape: tuple[int, ...], axis: int | None, negative: bool, ignored: float | None = None
 ) -> Sequence[Bounds]:
-    """Return the bounds of indices along one axis (None: in the flattened array); none for an axis that is not there.
+    """Return the bounds of indices along one axis (None: of the flattened array); none for an axis that does not exist.
 
     The operator itself refuses such an axis.
     """
@@ -135,9 +140,12 @@ def has_no_factor(attrs: Attrs, out: np.ndarray, inputs: Arrays) -> str:
 
 
 def is_singular(matrix: np.ndarray) -> str:
-    """Return why a matrix, or one of a stack, has no inverse in its precision; empty if it has, or holds NaN or inf."""
+    """Return why a matrix, or one of a stack, has no inverse in its precision.
+
+    Empty if it has one, or holds NaN or inf.
+    """
     if not np.isfinite(matrix).all():
-        return ""  # NaN goes in and comes out, as in NumPy
+        return ""  # NaN gives NaN, as in NumPy
     if str(matrix.dtype.char) not in "fdFD":  # bfloat16, float16
         matrix = matrix.astype(np.float32)
     try:

@@ -1,9 +1,10 @@
 """Operators that change an image's colours, by factors drawn at random or given; part of ``gluonx.npx.image``.
 
-An image is (height, width, channels) with 1 or 3 channels. Bytes stay bytes: colours are computed in float32, cut
-towards zero and kept within the element type, as in MXNet. Factors are operands: another one recompiles nothing.
+An image is (height, width, channels) with 1 or 3 channels. The element type is kept: colours are computed in float32,
+truncated towards zero and clipped to the element type, as in MXNet. Factors are operands: another one recompiles
+nothing.
 
-`changed` and `lit` compute the same on the host, where an image is NumPy's array.
+`changed` and `lit` also compute this on the host, for images that are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gluonx.ops.image import need_image
 from gluonx.ops.registry import SAME, register
 
 _GRAY = np.array([0.299, 0.587, 0.114], np.float32)
-# Of ImageNet's colours (Krizhevsky and others, 2012): the standard deviations of their principal components, and these.
+# ImageNet's colours (Krizhevsky and others, 2012): standard deviations of the principal components, and the components.
 EIGENVALUES = np.array([55.46, 4.794, 1.148])
 EIGENVECTORS = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
 _LIGHT = (EIGENVECTORS * EIGENVALUES).astype(np.float32)
@@ -36,7 +37,7 @@ def _need(name: str, data: Any) -> None:
 
 
 def _kept(x: Any, dtype: np.dtype) -> Any:
-    """Return the values in an element type; integers are cut towards zero and kept within its bounds."""
+    """Return the values in an element type; integers are truncated towards zero and clipped to its bounds."""
     if jnp.issubdtype(dtype, jnp.floating):
         return x.astype(dtype)
     own, bounds = x.__array_namespace__(), jnp.iinfo(dtype)
@@ -44,7 +45,7 @@ def _kept(x: Any, dtype: np.dtype) -> Any:
 
 
 def _gray(x: Any) -> Any:
-    """Return the brightness of each place, (height, width, 1)."""
+    """Return the brightness of each pixel, (height, width, 1)."""
     return x if x.shape[2] == 1 else x.__array_namespace__().sum(x * _GRAY[None, None], axis=2, keepdims=True)
 
 
@@ -57,7 +58,7 @@ def _saturation(x: Any, factor: Any) -> Any:
 
 
 def _hue(x: Any, turn: Any) -> Any:
-    """Give the colours turned by a part of the circle, with lightness and saturation (of the HLS model) as they are."""
+    """Return the colours with the hue rotated by a part of the circle; lightness and saturation (of HLS) stay."""
     if x.shape[2] == 1:
         return x
     own = x.__array_namespace__()
@@ -68,7 +69,7 @@ def _hue(x: Any, turn: Any) -> Any:
     by_green = own.where(high == green, 2 + (blue - red) / gap, 4 + (red - green) / gap)
     hue = own.where(high == red, (green - blue) / gap, by_green) + 6 * turn
     # Around the circle a channel is flat at the top, falls, is flat at the bottom and rises again.
-    away = [own.abs(own.remainder(hue - place + 3, 6) - 3) for place in (0, 2, 4)]
+    away = [own.abs(own.remainder(hue - position + 3, 6) - 3) for position in (0, 2, 4)]
     level = own.clip(2 - own.stack(away, axis=2), 0, 1)
     return low[..., None] + span[..., None] * level
 
@@ -84,7 +85,7 @@ def changed(name: str, data: Any, factor: Any) -> Any:
     name : {'brightness', 'contrast', 'saturation', 'hue'}
     data : array of JAX or NumPy, shape (height, width, channels), of 1 or 3 channels
     factor : float32 scalar
-        The image's own share, 1 leaving it as it is; of the hue the part of the circle by which it is turned.
+        The image's own weight, where 1 changes nothing; for the hue, the part of the circle by which it is rotated.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def random_color_jitter(
 
 
 def lit(name: str, data: Any, alpha: Any) -> Any:
-    """Return an image of JAX or NumPy with its light changed; `name` is that of the operator, for messages."""
+    """Return an image of JAX or NumPy with changed lighting; `name` is the operator's, for messages."""
     _need(name, data)
     if alpha.shape != (3,):
         raise ShapeError(f"image.{name}: alpha must be three numbers, but has shape {alpha.shape}.")

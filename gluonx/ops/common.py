@@ -1,7 +1,7 @@
 """Helpers of all families of operators: axes, element types and the arithmetic of shapes.
 
-Shape rules (``infer``) see input shapes with gaps: ``None`` where nothing is known, 0 or -1 in a place that is not. A
-rule states what an input must look like with `filled`, which completes what is open and refuses what contradicts.
+Shape rules (``infer``) get partly known input shapes: ``None`` if nothing is known, 0 or -1 for an unknown dimension. A
+rule states the shape of an input with `filled`, which completes unknown dimensions and refuses contradictions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def axis_of(axis: int, ndim: int, name: str) -> int:
     Raises
     ------
     ShapeError
-        If an array of `ndim` axes has none such; `name` names the operator.
+        If an array of `ndim` axes has no such axis; `name` is the operator, for the message.
     """
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
@@ -46,7 +46,7 @@ def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str) -> Shape:
 
 
 def per_axis(value: int | Sequence[int] | None, ndim: int, default: int, name: str) -> Shape:
-    """One number for each spatial axis: ``2`` and ``(2,)`` stand for ``(2, 2)``, None and ``()`` for the default."""
+    """Return one number for each spatial axis: ``2`` and ``(2,)`` mean ``(2, 2)``, None and ``()`` the default."""
     if value is None or value == ():
         return (default,) * ndim
     if isinstance(value, int):
@@ -68,18 +68,18 @@ def choose(table: dict[str, Any], value: str, operator_name: str, attribute: str
 
 
 def float_dtype(x: Array) -> np.dtype:
-    """Return the element type of a real-valued result: that of a floating `x`, else float32."""
+    """Return the element type of a real-valued result: that of a floating-point `x`, else float32."""
     return x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else canonical(None)
 
 
 def wide(x: Array) -> Array:
-    """Return the array in a type fit for sums: half precision and integers become float32."""
+    """Return the array in a type for sums: half precision and integers become float32."""
     keep = jnp.issubdtype(x.dtype, jnp.inexact) and x.dtype.itemsize >= 4
     return x if keep else x.astype(jnp.float32)
 
 
 def narrow(x: Array, dtype: Any) -> Array:
-    """Return the array in `dtype`; untouched if it has it."""
+    """Return the array in `dtype`; unchanged if it has it."""
     return x if x.dtype == dtype else x.astype(dtype)
 
 
@@ -93,9 +93,9 @@ def same_dtype(*arrays: Array) -> tuple[Array, ...]:
 
 
 def aligned(*arrays: Array) -> tuple[Array, ...]:
-    """Return the arrays with equally many axes, as NumPy's broadcasting adds them in front; scalars stay scalars.
+    """Return the arrays with equally many axes, with axes added in front as NumPy's broadcasting does; scalars stay.
 
-    Operators broadcast in the open, so that they also work under ``jax_numpy_rank_promotion='raise'``.
+    Operators broadcast explicitly, so that they also work under ``jax_numpy_rank_promotion='raise'``.
     """
     ndim = max(a.ndim for a in arrays)
     return tuple(a if a.ndim in (0, ndim) else lax.expand_dims(a, range(ndim - a.ndim)) for a in arrays)
@@ -112,16 +112,16 @@ def size_of(shape: Sequence[int]) -> int:
 
 
 def filled(given: Shape | None, wanted: Sequence[int], what: str, reason: str) -> Shape:
-    """Return the shape that is `given` as far as it is known, completed by what is `wanted`.
+    """Return the known part of shape `given`, completed from `wanted`.
 
     Parameters
     ----------
     given : tuple of int or None
         The shape as known; 0 or -1 stand for an unknown dimension.
     wanted : sequence of int
-        The shape by the operator's rule; 0 or -1 where the rule cannot tell either.
+        The shape by the operator's rule; 0 or -1 for a dimension that the rule does not determine either.
     what, reason : str
-        Operator and input, and why it must look so, for the message.
+        The operator and its input, and the reason for the shape, for the message.
 
     Raises
     ------
@@ -144,35 +144,35 @@ def vector_rule(axis: int | None = None, *, attribute: str = "axis") -> Callable
         data = shapes[0]
         if data is None:
             return shapes
-        place = axis_of(attrs[attribute] if axis is None else axis, len(data), "a normalization")
-        return [data, *(filled(s, (data[place],), "its parameter", f"data of shape {data}") for s in shapes[1:])]
+        position = axis_of(attrs[attribute] if axis is None else axis, len(data), "a normalization")
+        return [data, *(filled(s, (data[position],), "its parameter", f"data of shape {data}") for s in shapes[1:])]
 
     return infer
 
 
 def index_dtype() -> np.dtype:
-    """Return the element type of positions, int64; what gives them is registered as ``wide``."""
+    """Return the element type of positions, int64; operators that return them are registered as ``wide``."""
     return np.dtype(np.int64)
 
 
 def _is_huge(x: Array) -> bool:
-    """Return whether positions in `x` go beyond 32 bits; sizes of an export are symbolic, and taken as small."""
+    """Return whether positions in `x` need more than 32 bits; symbolic sizes of an export count as small."""
     return all(isinstance(n, int) for n in x.shape) and x.size >= 2**31
 
 
-def places(find: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> Array:
-    """Return what ``find(x, ...)`` finds, positions, as int64; searched for in 32 bits where `x` is no 64-bit array."""
+def positions(find: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> Array:
+    """Return the positions ``find(x, ...)`` as int64, computed in 32 bits unless `x` is a 64-bit array."""
     with without_64_bits() if x.dtype not in WIDE and not _is_huge(x) else contextlib.nullcontext():
         found = find(x, *args, **kwargs)
-    with keeping_64_bits():  # also where another operator calls this one's function
+    with keeping_64_bits():  # set here for callers that are other operators' functions
         return found.astype(np.int64)
 
 
 def converted(x: Array, dtype: np.dtype) -> Array:
     """Return the array in another dtype; floats become small integers, and masks floats, by way of integers.
 
-    What a small integer cannot hold wraps round, as in NumPy. And what is multiplied by a mask that became floats, XLA
-    takes for a choice between it and 0, which hides NaN and inf.
+    Values out of range of a small integer wrap round, as in NumPy. Masks go through integers because XLA turns a
+    product with a mask that became floats into a selection between the value and 0, which hides NaN and inf.
     """
     if dtype.kind in "iu" and dtype.itemsize < 4 and jnp.issubdtype(x.dtype, jnp.floating):
         x = x.astype(jnp.int32)

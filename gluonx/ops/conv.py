@@ -1,8 +1,8 @@
 """Convolutions and their transposes, over one to three spatial axes.
 
 Layouts are named as in MXNet: ``N`` batch, ``C`` channel, ``D H W`` space. The weight follows the data's layout:
-(filters, channels / groups, kernel...) where channels come first, (filters, kernel..., channels / groups) where they
-come last; a deconvolution's weight has its input channels where a convolution has its filters.
+(filters, channels / groups, kernel...) with channels first, (filters, kernel..., channels / groups) with channels last.
+A deconvolution's weight has the input channels as its first axis.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def layout_of(layout: str | None, ndim: int, name: str) -> str:
     Raises
     ------
     ShapeError
-        If the number of axes is not that of the layout, or not 3 to 5.
+        If the number of axes does not match the layout, or is not 3 to 5.
     ValueError
         If the layout is unknown.
     """
@@ -81,7 +81,7 @@ def _infer(name: str, transposed: bool) -> Any:
 def _checked(
     name: str, x: Array, weight: Array, layout: str, groups: int, kernel: Any, filters: int | None, transposed: bool
 ) -> Shape:
-    """Return the kernel's shape, after a comparison of everything that was said with everything that came."""
+    """Return the kernel's shape, after checking the attributes against the shapes."""
     inputs = x.shape[layout.index("C")]
     expected_ndim = len(layout)
     if weight.ndim == expected_ndim:
@@ -186,7 +186,7 @@ def convolution(
 def target_padding(
     x: Array, layout: str, reach: Shape, stride: Shape, target: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the padding and adjustment that make the output the target's size: as even on both sides as possible."""
+    """Return the padding and adjustment that give the output the target's size, as even on both sides as possible."""
     sizes = [x.shape[layout.index(c)] for c in layout if c not in "NC"]
     excess = [s * (n - 1) + r - t for s, n, r, t in zip(stride, sizes, reach, target, strict=True)]
     if min(excess) < 0:
@@ -218,7 +218,10 @@ def _transposed_shape(x: Shape, weight: Shape, geometry: Geometry, adj: Shape) -
 
 
 def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Shape) -> Array:
-    """Give a deconvolution as a convolution of the data with zeros in between; `reach` is the dilated kernel's size."""
+    """Compute a deconvolution as a convolution of the data with zeros in between.
+
+    `reach` is the dilated kernel's size.
+    """
     layout = geometry.layout
     return lax.conv_general_dilated(
         x,
@@ -268,7 +271,7 @@ def deconvolution(
     weight : array, shape (channels, num_filter / num_group, *kernel), or (channels, *kernel, num_filter / num_group)
     bias : array, shape (num_filter,), optional
     adj : tuple of int
-        Places added at the end of each spatial axis, where several sizes are possible.
+        Positions added at the end of each spatial axis, where several sizes are possible.
     target_shape : tuple of int, optional
         The spatial size of the result, in place of `pad` and `adj`.
 

@@ -1,18 +1,18 @@
 """LSTM layers and attention by cuDNN, through ``jax.experimental.rnn`` and ``jax.nn.dot_product_attention``.
 
-Which of two forms computes is decided when a program is lowered, by `lax.platform_dependent`; the program of a CPU has
-XLA's whatever else the machine has. Tracing asks cuDNN itself, so a machine without CUDA never sees the other branch.
-``GLUONX_CUDNN=0`` leaves both to XLA.
+The choice between cuDNN and XLA is made when a program is lowered, by `lax.platform_dependent`; a program for a CPU
+uses XLA, whatever else the machine has. Tracing calls cuDNN, so a machine without CUDA never traces that branch.
+``GLUONX_CUDNN=0`` leaves both operators to XLA.
 
-An LSTM's flat vector of parameters is laid out as cuDNN's, gates in cuDNN's order, so it goes in as it is: nothing is
-packed. JAX asks a device how large cuDNN's workspace is, so a machine without one plans the scan. Its call is not split
-over devices, which XLA would do by giving all of the batch to each: where a machine has several GPUs, or a mesh is in
-use, it is asked for by ``GLUONX_CUDNN=1``. JAX has no door to cuDNN's GRU.
+An LSTM's flat vector of parameters has cuDNN's layout, with gates in cuDNN's order, so it is passed unchanged. JAX asks
+a device for the size of cuDNN's workspace, so on a machine without one a plan uses the scan. The call cannot be split
+over devices, because XLA would give the whole batch to each: on a machine with several GPUs, or if a mesh is in use,
+cuDNN is used only with ``GLUONX_CUDNN=1``. JAX has no interface to cuDNN's GRU.
 
-Attention is the default where `attends` says so. Of both, the gradient of the gradient is XLA's; ``vmap`` makes one
-larger batch of an attention and the scan of an LSTM; only forward-mode differentiation of the value itself is not to be
-had, as of all that has a gradient of its own (`jax.custom_vjp`). The backward pass asks for the forward again, which
-XLA takes from the forward pass where both are in one program; the scores are never kept.
+cuDNN computes attention if `attends` returns True. For both operators, XLA computes the gradient of the gradient.
+``vmap`` makes one larger batch of an attention, and the scan of an LSTM. Forward-mode differentiation is not possible,
+as for every `jax.custom_vjp`. The backward pass computes the forward again; if both are in one program, XLA computes it
+only once. Scores are never kept.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def _devices() -> int:
         return 0
 
 
-# What `jax.experimental.rnn` takes for the precision of products.
+# What `jax.experimental.rnn` accepts as the precision of products.
 _PRECISIONS = (None, "high", "highest", "bfloat16_3x", "tensorfloat32", "float32")
 
 
 def fits(data: Array, flat: Array, states: list[Array], drops: bool, attrs: Mapping[str, Any]) -> bool:
-    """Return whether cuDNN is there, not forbidden, and computes what `attrs` (those of `rnn`, and ``clip``) say.
+    """Return whether cuDNN is available, allowed, and can compute `attrs` (those of `rnn`, and ``clip``).
 
-    Artifacts keep the scan: cuDNN's call is bound to the version of the library that it was made with.
+    Artifacts use the scan, because cuDNN's call is bound to the version of the library that it was made with.
     """
     asked = os.environ.get("GLUONX_CUDNN", "")
     if asked == "0" or native_only():
@@ -79,7 +79,7 @@ def lstm(
     both: bool,
     usual: Callable[[Array, Array, Array, Array, Array | None], tuple[Array, Array, Array]],
 ) -> tuple[Array, Array, Array]:
-    """All outputs and the last states of a stack of LSTM layers: by cuDNN in programs for CUDA, by `usual` elsewhere.
+    """Return all outputs and the last states of a stack of LSTM layers, by cuDNN in programs for CUDA, else by `usual`.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def lstm(
     both : bool
         Whether there are two directions.
     usual : callable
-        The same of data, flat, h, c and lengths in operations of JAX, of which derivatives of derivatives are taken.
+        The same function of data, flat, h, c and lengths in JAX operations, used for derivatives of derivatives.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def lstm(
         y, last_h, last_c = found[0].swapaxes(0, 1), found[1], found[2]
         if not beside:
             return y, last_h, last_c
-        some = (beside[0] > 0)[:, None]  # cuDNN has no empty sequences
+        some = (beside[0] > 0)[:, None]  # cuDNN does not take empty sequences
         inside = jnp.arange(time)[:, None, None] < beside[0][None, :, None]
         return jnp.where(inside, y, 0), jnp.where(some, last_h, h), jnp.where(some, last_c, c)
 
@@ -127,32 +127,32 @@ _LEAST_GPU = 8.0  # the compute capability of the first GPUs that have cuDNN's f
 
 @functools.cache
 def _has_attention() -> bool:
-    """Return whether JAX can trace cuDNN's attention, and all GPUs that are here can run it."""
+    """Return whether JAX can trace cuDNN's attention, and all GPUs of this machine can run it."""
     array = jax.ShapeDtypeStruct((1, 2, 1, 8), jnp.bfloat16)
     try:
         jax.eval_shape(functools.partial(jax.nn.dot_product_attention, implementation="cudnn"), array, array, array)
-    except (RuntimeError, NotImplementedError):  # there is no cuDNN
+    except (RuntimeError, NotImplementedError):  # cuDNN is not available
         return False
     try:
         found = jax.devices("cuda")
-    except RuntimeError:  # programs can be made for GPUs, but none is here
+    except RuntimeError:  # programs for GPUs can be made, but there is none
         return True
     return all(float(device.compute_capability) >= _LEAST_GPU for device in found)
 
 
-_choices: dict[str, str] = {}  # what computes attention of which shapes, for `engine.explain`
+_choices: dict[str, str] = {}  # by shapes: what computes attention, for `engine.explain`
 _MOST_CHOICES = 16
 
 
 def choices() -> list[str]:
-    """Return sentences that tell what computes the attention that was traced last, and why it is not cuDNN."""
+    """Return sentences that say what computes the attention that was traced last, and why it is not cuDNN."""
     return [f"attention of {what} is {how}" for what, how in list(_choices.items())]
 
 
 def attends(query: Array, key: Array, mask: Array | None, causal: bool, drops: bool) -> bool:
-    """Return whether cuDNN's fused attention is there and computes this, forward and backward.
+    """Return whether cuDNN's fused attention is available and computes this, forward and backward.
 
-    Artifacts keep XLA's form: cuDNN's call is bound to the version of the library that it was made with.
+    Artifacts use XLA, because cuDNN's call is bound to the version of the library that it was made with.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def attends(query: Array, key: Array, mask: Array | None, causal: bool, drops: b
 
 
 def _why_not(query: Array, key: Array, mask: Array | None, causal: bool, drops: bool) -> str | None:
-    """Return what keeps cuDNN from an attention; None where nothing does."""
+    """Return why cuDNN cannot compute an attention; None if it can."""
     queries, keys, width = query.shape[1], key.shape[1], query.shape[3]
     if not all(isinstance(n, int) for n in (*query.shape, *key.shape)):
         return "its lengths are not known"
@@ -207,7 +207,7 @@ def attention(
     scale: float | None,
     usual: Callable[[Array, Array, Array, Array | None, Array | None], Array],
 ) -> Array:
-    """Attention by cuDNN in programs for CUDA, by `usual` elsewhere, in shapes of which `attends` is true.
+    """Return attention, by cuDNN in programs for CUDA, else by `usual`, for shapes for which `attends` is True.
 
     Parameters
     ----------
@@ -217,18 +217,17 @@ def attention(
     causal : bool
     scale : float or None
     usual : callable
-        The same of query, key, value, mask and lengths in operations of JAX, of which derivatives of derivatives are
-        taken.
+        The same function of query, key, value, mask and lengths in JAX operations, used for derivatives of derivatives.
 
     Returns
     -------
     array of the shape of `query`
-        Of no meaning where a query may look at nothing.
+        Without meaning for a query that may look at nothing.
     """
-    # What may look at nothing shall be finite, for its gradient to be zero times something finite.
+    # The result for a query that may look at nothing must be finite, since its gradient is multiplied by zero.
     valid = None if lengths is None else jnp.clip(lengths.astype(jnp.int32), 1, key.shape[1])
-    places = (query.shape[1], key.shape[1])
-    hidden = None if mask is None else jnp.broadcast_to(mask, (*mask.shape[:2], *places))
+    positions = (query.shape[1], key.shape[1])
+    hidden = None if mask is None else jnp.broadcast_to(mask, (*mask.shape[:2], *positions))
     beside = [a for a in (hidden, valid) if a is not None]
 
     def split(beside: tuple[Array, ...]) -> tuple[Array | None, Array | None]:
@@ -265,15 +264,15 @@ def _differentiable(
     arrays: Sequence[Array],
     beside: Sequence[Array],
 ) -> Any:
-    """``forward(*arrays, *beside)`` on CUDA, `usual` elsewhere; gradients of `arrays` alike, and theirs as `usual` has.
+    """Return ``forward(*arrays, *beside)`` on CUDA, else `usual`; gradients likewise, second derivatives by `usual`.
 
     Parameters
     ----------
     forward, usual : callable
     batching : callable
-        ``batching(fn, usual)`` gives `fn` with a meaning for ``vmap``.
+        ``batching(fn, usual)`` returns `fn` with a rule for ``vmap``.
     arrays, beside : sequence of array
-        What is differentiated, and what is not.
+        The arrays that are differentiated, and those that are not.
     """
     count, end = len(arrays), len(arrays) + len(beside)
 
@@ -302,7 +301,7 @@ def _differentiable(
 
 
 def _either(by_cudnn: Callable[..., Any], usual: Callable[..., Any], batching: _Batching) -> Callable[..., Any]:
-    """Give what `by_cudnn` does on CUDA and `usual` elsewhere; it is differentiated as `usual` everywhere."""
+    """Return `by_cudnn` on CUDA and `usual` elsewhere; derivatives are always those of `usual`."""
 
     @jax.custom_jvp
     def found(*arrays: Array) -> Any:
@@ -316,7 +315,7 @@ def _either(by_cudnn: Callable[..., Any], usual: Callable[..., Any], batching: _
 
 
 def _mapping(fn: Callable[..., Any], usual: Callable[..., Any]) -> Callable[..., Any]:
-    """Give `fn`, of which ``vmap`` makes that of `usual`."""
+    """Return `fn` with the rule that ``vmap`` of it is ``vmap`` of `usual`."""
     mapping = custom_vmap(fn)
 
     @mapping.def_vmap
@@ -328,7 +327,7 @@ def _mapping(fn: Callable[..., Any], usual: Callable[..., Any]) -> Callable[...,
 
 
 def _folding(fn: Callable[..., Any], usual: Callable[..., Any]) -> Callable[..., Any]:
-    """Give `fn`, of arrays whose first axis is the batch, so that ``vmap`` makes a larger batch of it."""
+    """Return `fn`, whose arrays have the batch first, with the rule that ``vmap`` makes a larger batch."""
     folding = custom_vmap(fn)
 
     @folding.def_vmap

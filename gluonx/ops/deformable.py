@@ -1,4 +1,4 @@
-"""Deformable convolution: a convolution whose every tap is moved by an offset that the data decide.
+"""Deformable convolution: a convolution whose taps are each moved by an offset that the data determine.
 
 https://arxiv.org/abs/1703.06211, and with a weight for each tap https://arxiv.org/abs/1811.11168. The taps are gathered
 by linear interpolation into columns, which one matrix product turns into the result.
@@ -60,12 +60,12 @@ def _rule(name: str, modulated: bool) -> Any:
         mask, rest = (rest[:1], rest[1:]) if modulated else ([], rest)
         plan = _plan(name, attrs)
         reason = f"data of shape {data} with kernel={plan.kernel}, num_filter={plan.filters}"
-        inner, place = 0, (-1, -1, -1)
+        inner, position = 0, (-1, -1, -1)
         if data is not None and len(data) == 4:
             inner = data[1] // plan.groups if data[1] > 0 else 0
-            place = (data[0], *(plan.made(data) if min(data[2:]) > 0 else (-1, -1)))
-        offset = filled(offset, (place[0], 2 * plan.taps * plan.fields, *place[1:]), f"{name}: offset", reason)
-        mask = [filled(m, (place[0], plan.taps * plan.fields, *place[1:]), f"{name}: mask", reason) for m in mask]
+            position = (data[0], *(plan.made(data) if min(data[2:]) > 0 else (-1, -1)))
+        offset = filled(offset, (position[0], 2 * plan.taps * plan.fields, *position[1:]), f"{name}: offset", reason)
+        mask = [filled(m, (position[0], plan.taps * plan.fields, *position[1:]), f"{name}: mask", reason) for m in mask]
         weight = filled(rest[0], (plan.filters, inner, *plan.kernel), f"{name}: weight", reason)
         bias = [b if attrs["no_bias"] else filled(b, (plan.filters,), f"{name}: bias", reason) for b in rest[1:]]
         return [data, offset, *mask, weight, *bias]
@@ -94,31 +94,31 @@ def _checked(plan: _Plan, data: Array, offset: Array, mask: Array | None, weight
 
 
 def _positions(plan: _Plan, offset: Array, made: Shape) -> list[Array]:
-    """Return the position of each tap in each direction, shape (batch, fields, taps, places)."""
+    """Return the position of each tap in each direction, shape (batch, fields, taps, positions)."""
     batch = offset.shape[0]
     moved = offset.reshape(batch, plan.fields, plan.taps, 2, made[0] * made[1])
     tap = jnp.meshgrid(*map(jnp.arange, plan.kernel), indexing="ij")
-    place = jnp.meshgrid(*map(jnp.arange, made), indexing="ij")
+    position = jnp.meshgrid(*map(jnp.arange, made), indexing="ij")
     found = []
     for axis in range(2):
-        start = place[axis].reshape(1, -1) * plan.stride[axis] - plan.pad[axis]
+        start = position[axis].reshape(1, -1) * plan.stride[axis] - plan.pad[axis]
         grid = start + tap[axis].reshape(-1, 1) * plan.dilate[axis]
         found.append(grid.astype(offset.dtype)[None, None] + moved[:, :, :, axis])
     return found
 
 
-def _corners(place: Array, length: int, held: bool) -> list[tuple[Array, Array]]:
-    """Return the two neighbours of places along one axis, each with its weight.
+def _corners(position: Array, length: int, held: bool) -> list[tuple[Array, Array]]:
+    """Return the two neighbours of positions along one axis, each with its weight.
 
-    With `held` a place counts from 0 to `length`, neither neighbour lies outside, and the last stretch repeats the last
-    element; else outside there are zeros.
+    With `held`, positions are clipped to 0 to `length`, no neighbour is outside, and the last stretch repeats the last
+    element; otherwise there are zeros outside.
     """
-    low = jnp.floor(place)
-    part = place - low
+    low = jnp.floor(position)
+    part = position - low
     index = low.astype(jnp.int32)
     if held:
         last = index >= length - 1
-        inside = (place >= 0) & (place < length)
+        inside = (position >= 0) & (position < length)
         near, far = jnp.where(last, length - 1, index), jnp.where(last, length - 1, index + 1)
         part = jnp.where(last, 0, part)
         pairs = [(near, 1 - part, inside), (far, part, inside)]
@@ -128,7 +128,7 @@ def _corners(place: Array, length: int, held: bool) -> list[tuple[Array, Array]]
 
 
 def _columns(plan: _Plan, data: Array, offset: Array, made: Shape, held: bool) -> Array:
-    """Return the data under each tap, shape (batch, fields, channels a field, taps, places)."""
+    """Return the data under each tap, shape (batch, fields, channels a field, taps, positions)."""
     batch, inputs, height, width = data.shape
     y, x = _positions(plan, offset, made)
     flat = data.reshape(batch, plan.fields, inputs // plan.fields, height * width)
@@ -258,7 +258,7 @@ def modulated_deformable_convolution(
     im2col_step: int = 64,
     layout: str | None = None,
 ) -> Array:
-    """Return a deformable convolution whose taps have weights of their own at each place.
+    """Return a deformable convolution whose taps have weights of their own at each position.
 
     Parameters
     ----------

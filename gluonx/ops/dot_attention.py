@@ -1,7 +1,7 @@
 """Scaled dot-product attention, over ``jax.nn.dot_product_attention``, and attention over what was seen before.
 
-Arrays are (batch, length, heads, width). What a query may look at is said by a mask (True: it may), by the number of
-valid keys of each sample, and by `causal`, alone or together. A query that may look at nothing gives zeros, and its
+Arrays are (batch, length, heads, width). A mask (True: may look), the number of valid keys of each sample, and
+`causal`, alone or together, say which keys a query may look at. A query that may look at no key gives zeros, and its
 gradient is zero.
 
 :func:`cached_attention` serves decoding token by token: keys and values are written into buffers of fixed length at a
@@ -53,7 +53,7 @@ _OTHER_ORDER = (
 
 
 def _fits_turned(query: Array, key: Array, mask: Array | None = None) -> bool:
-    """Return whether shapes that do not fit would with their axes in PyTorch's order."""
+    """Return whether shapes that do not fit would fit with their axes in PyTorch's order."""
     batch, heads, queries, width = query.shape
     if key.shape[0] != batch or key.shape[3] != width or heads % key.shape[1]:
         return False
@@ -81,19 +81,19 @@ def _full_mask(name: str, mask: Array, query: Array, key: Array) -> Array:
 def _allowed(
     name: str, query: Array, key: Array, mask: Array | None, valid: Array | None, causal: bool, start: Any = None
 ) -> Array | None:
-    """Combine all masks to one of where queries may look; None for everywhere."""
+    """Combine all masks into one that is True where queries may look; None if they may look everywhere."""
     found = None if mask is None else _full_mask(name, mask, query, key)
-    places = jnp.arange(key.shape[1])
+    positions = jnp.arange(key.shape[1])
     if valid is not None:
         if valid.shape != (query.shape[0],):
             raise ShapeError(
                 f"{name}: valid_length must have shape ({query.shape[0]},), one number a sample, not {valid.shape}."
             )
-        inside = (places < valid[:, None])[:, None, None]
+        inside = (positions < valid[:, None])[:, None, None]
         found = inside if found is None else found & inside
     if causal:
         rows = jnp.arange(query.shape[1]) + (key.shape[1] - query.shape[1] if start is None else start)
-        before = (places <= rows[:, None])[None, None]
+        before = (positions <= rows[:, None])[None, None]
         found = before if found is None else found & before
     return found
 
@@ -101,14 +101,14 @@ def _allowed(
 def _attend(
     query: Array, key: Array, value: Array, allowed: Array | None, causal: bool, scale: float | None, drop: Any
 ) -> Array:
-    """`causal` alone, without a mask, is left to the kernel."""
-    if drop is not None or query.dtype == jnp.float64:  # jax.nn's takes the softmax of 64 bits in 32
+    """Compute attention; `causal` alone, without a mask, is left to the kernel."""
+    if drop is not None or query.dtype == jnp.float64:  # jax.nn's function computes a 64-bit softmax in 32 bits
         return _attend_by_hand(query, key, value, allowed, scale, drop)
     return _zeroed(_by_kernel(query, key, value, allowed, causal, scale), allowed)
 
 
 def _zeroed(out: Array, allowed: Array | None) -> Array:
-    """Zero what a query that may look at nothing was given."""
+    """Zero the result of queries that may look at no key."""
     if allowed is None:
         return out
     some = jnp.swapaxes(allowed.any(-1, keepdims=True), 1, 2)  # (batch, queries, heads, 1)
@@ -126,7 +126,7 @@ def _by_kernel(
     def wide(*arrays: Array) -> Array:
         return kernel(*[a.astype(jnp.float32) for a in arrays]).astype(query.dtype)
 
-    if query.dtype == jnp.float16:  # XLA's CPU backend lacks the product that the kernel asks for
+    if query.dtype == jnp.float16:  # XLA's CPU backend lacks the product that the kernel uses
         return lax.platform_dependent(query, key, value, cpu=wide, default=kernel)
     return kernel(query, key, value)
 
@@ -341,10 +341,10 @@ def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 1
         raise ShapeError(
             f"rotary_embedding: position must have shape (), ({batch},) or ({batch}, {length}), not {start.shape}."
         )
-    places = start if start.ndim == 2 else start.reshape(-1, 1) + jnp.arange(length, dtype=jnp.float32)
+    positions = start if start.ndim == 2 else start.reshape(-1, 1) + jnp.arange(length, dtype=jnp.float32)
     half = width // 2
     rates = base ** (-jnp.arange(half, dtype=jnp.float32) / half)
-    angles = (places[:, :, None] * rates)[:, :, None]
+    angles = (positions[:, :, None] * rates)[:, :, None]
     kind = jnp.promote_types(x.dtype, jnp.float32)
     cos, sin = jnp.cos(angles).astype(kind), jnp.sin(angles).astype(kind)
     first, second = x[..., :half].astype(kind), x[..., half:].astype(kind)

@@ -1,7 +1,7 @@
 """Element-wise mathematics: one result for each element, or for each pair of elements after broadcasting.
 
-Most of these are one line over `jax.numpy`, so they stand in rows. Gradients at kinks are MXNet's: ``maximum`` gives
-a tie to its first argument, ``clip`` passes the gradient on its bounds, ``relu`` stops it at 0.
+Most of these are one line over `jax.numpy`, so they are rows of a table. Gradients at kinks are MXNet's: at a tie
+``maximum`` passes the gradient to its first argument, ``clip`` passes it at its bounds, ``relu`` stops it at 0.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
     (x,), (t,) = primals, tangents
     y = seen = jnp.maximum(x, 0)
     if not native_only():
-        # A GPU computes it again from x, mostly in a kernel that reads what x is made of anyway; y need not be kept.
+        # A GPU computes y again from x, mostly in a kernel that reads the inputs of x anyway; so y need not be kept.
         again = _positive_part
         seen = lax.platform_dependent(x, y, cuda=again, rocm=again, default=lambda x, y: y)
-    return y, jax.lax.select(seen > 0, t, t * seen)  # 0 where it is closed, and NaN where x is
+    return y, jax.lax.select(seen > 0, t, t * seen)  # 0 where relu is closed, and NaN where x is NaN
 
 
 def _positive_part(x: Array, y: Array) -> Array:
-    """Give `y` by other operations, which XLA does not join with those of the forward pass."""
+    """Return `y` computed by other operations, which XLA does not merge with those of the forward pass."""
     return lax.select(x <= 0, jnp.zeros_like(x), x)
 
 
@@ -90,9 +90,9 @@ def _minimum(x: Array, y: Array) -> Array:
 
 
 def _counted(x: Array, y: Array) -> tuple[Array, Array]:
-    """Operands of which none is a mask beside floats.
+    """Return the operands, with a mask beside floats turned into integers.
 
-    XLA takes ``mask * y`` for ``where(mask, y, 0)``, which is 0 where ``y`` is NaN or infinite. It does not where the
+    XLA replaces ``mask * y`` by ``where(mask, y, 0)``, which is 0 where ``y`` is NaN or infinite. It does not if the
     mask is made of integers.
     """
     masks = x.dtype == bool, y.dtype == bool
@@ -115,7 +115,7 @@ def _floor_divide(x: Array, y: Array) -> Array:
     quotient = jnp.floor_divide(x, y)
     if jnp.issubdtype(quotient.dtype, jnp.inexact):
         return quotient
-    return jnp.where(y == 0, 0, quotient).astype(quotient.dtype)  # XLA leaves a division by zero undefined
+    return jnp.where(y == 0, 0, quotient).astype(quotient.dtype)  # XLA's result of a division by zero is undefined
 
 
 def _power(x: Array, y: Array) -> Array:
@@ -123,12 +123,12 @@ def _power(x: Array, y: Array) -> Array:
         return jnp.power(x, y)
     whole = jnp.power(x, jnp.maximum(y, 0))
     odd = jnp.where(y % 2 == 0, 1, -1)
-    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, odd, 0))  # cut off towards zero
+    inverse = jnp.where(x == 1, 1, jnp.where(x == -1, odd, 0))  # truncated towards zero
     return jnp.where(y < 0, inverse, whole).astype(whole.dtype)
 
 
 def _compared(compare: Callable[[Any, Any], Array]) -> Callable[[Array, Array], Array]:
-    """Return the comparison, exact also of uint64 with signed integers, whose common type is float64."""
+    """Return the comparison, exact also between uint64 and signed integers, whose common type is float64."""
 
     def run(x: Array, y: Array) -> Array:
         if x.dtype == jnp.uint64 and jnp.issubdtype(y.dtype, jnp.signedinteger):
@@ -141,7 +141,7 @@ def _compared(compare: Callable[[Any, Any], Array]) -> Callable[[Array, Array], 
 
 
 def _in_floats(compute: Callable[[Array], Array], small: bool) -> Callable[[Array], Array]:
-    """Return the function on integers too: they become float32, 8-bit ones and booleans float16 with `small`."""
+    """Return the function for integers too: they become float32, or, with `small`, 8-bit ones and booleans float16."""
 
     def run(x: Array) -> Array:
         if jnp.issubdtype(x.dtype, jnp.inexact):
@@ -168,7 +168,7 @@ def _unary(name: str, compute: Callable[[Array], Array], doc: str, /, **record: 
 
 
 def _partners(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
-    """Complete an operand of unknown shape by the other one, as far as that is known."""
+    """Complete an operand of unknown shape from the other one, as far as that is known."""
     out = list(shapes)
     for i, (own, other) in enumerate(zip(shapes, shapes[::-1], strict=True)):
         if other is None or (own is not None and all(n > 0 for n in own)):
@@ -181,12 +181,12 @@ def _partners(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shap
 
 
 def _paired(x1: Array, x2: Array) -> tuple[Array, Array]:
-    """Two arrays of different shapes with equally many axes, each ready to be broadcast to the other."""
+    """Return two arrays of different shapes with equally many axes, so that each can be broadcast to the other."""
     x1, x2 = aligned(x1, x2)
     pairs = list(zip(x1.shape, x2.shape))
     known = all(isinstance(n, int) and isinstance(m, int) for n, m in pairs)
     if x1.ndim != x2.ndim or not known or any(n != m and 1 not in (n, m) for n, m in pairs):
-        return x1, x2  # a scalar, an export of any size, or a mismatch, which the operation tells
+        return x1, x2  # a scalar, a symbolic size, or a mismatch, for which the operation raises
     shape = tuple(m if n == 1 else n for n, m in pairs)
     return spread(x1, shape), spread(x2, shape)
 
@@ -478,7 +478,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
         return jnp.round(x, decimals)
     unit = 10**-decimals
-    if unit > jnp.iinfo(x.dtype).max:  # which the dtype does not have
+    if unit > jnp.iinfo(x.dtype).max:  # the dtype lacks this number
         return jnp.zeros_like(x)
     low = x // unit
     rest = x - low * unit
@@ -791,7 +791,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """
     border = 1.0 / scalar**2
     size = _absolute(x)
-    near = jnp.where(size < border, x, 0)  # or the gradient at infinity is 0 times infinity
+    near = jnp.where(size < border, x, 0)  # otherwise the gradient at infinity would be 0 times infinity
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 

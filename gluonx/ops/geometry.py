@@ -1,4 +1,4 @@
-"""Windows of a convolution: its static numbers, and the views of an image that they give."""
+"""Windows of a convolution: its static numbers, and the views of an image for each tap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jax import Array, lax
 
 
 class Geometry(NamedTuple):
-    """A convolution but for its arrays; stride, dilation and padding have one number for each spatial axis."""
+    """The static numbers of a convolution; stride, dilation and padding have one for each spatial axis."""
 
     layout: str
     stride: tuple[int, ...]
@@ -34,7 +34,7 @@ class Geometry(NamedTuple):
         """Return the sizes along the spatial axes, of the data or of the weight."""
         return tuple(n for i, n in enumerate(shape) if i not in (0, self.channel))
 
-    def places(self, shape: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+    def positions(self, shape: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
         """Return the spatial size of the result."""
         axes = zip(self.spatial(shape), kernel, self.stride, self.dilate, self.pad, strict=True)
         return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes)
@@ -51,26 +51,28 @@ def weight_layout(layout: str) -> str:
 
 
 def known(shape: Sequence[Any]) -> bool:
-    """Return whether all dimensions are numbers, none symbolic as in an export."""
+    """Return whether all dimensions are numbers, and none is symbolic as in an export."""
     return all(isinstance(n, int) for n in shape)
 
 
-def patches_size(shape: Sequence[int], geometry: Geometry, places: Sequence[int], taps: int) -> int:
+def patches_size(shape: Sequence[int], geometry: Geometry, positions: Sequence[int], taps: int) -> int:
     """Return the elements of an array of all patches."""
-    return shape[0] * shape[geometry.channel] * math.prod(places) * taps
+    return shape[0] * shape[geometry.channel] * math.prod(positions) * taps
 
 
 def windows(x: Array, kernel: Sequence[int], geometry: Geometry, filling: int = 0) -> list[Array]:
-    """Give the padded image as each place of the kernel sees it: arrays of the result's size, row by row."""
-    axes, places = geometry.axes, geometry.places(x.shape, kernel)
+    """Return the padded image as each tap of the kernel sees it: arrays of the result's size, row by row."""
+    axes, positions = geometry.axes, geometry.positions(x.shape, kernel)
     config = [(0, 0, 0)] * x.ndim
     for axis, pad in zip(axes, geometry.pad, strict=True):
         config[axis] = (pad, pad, 0)
     x = lax.pad(x, jnp.full((), filling, x.dtype), config)
     found = []
-    for place in itertools.product(*map(range, kernel)):
+    for position in itertools.product(*map(range, kernel)):
         start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
-        for axis, at, dilate, stride, count in zip(axes, place, geometry.dilate, geometry.stride, places, strict=True):
+        for axis, at, dilate, stride, count in zip(
+            axes, position, geometry.dilate, geometry.stride, positions, strict=True
+        ):
             start[axis], step[axis] = at * dilate, stride
             stop[axis] = start[axis] + (count - 1) * stride + 1
         found.append(lax.slice(x, start, stop, step))

@@ -1,8 +1,8 @@
 """Operators on images, in MXNet's layout: (height, width, channels) until `to_tensor` puts the channels first.
 
 Their names begin with ``image.``; users find them in ``gluonx.npx.image``. Those that change colours are in
-`gluonx.ops.colour`. What is drawn at random is drawn inside the program; a crop's place is data, so no draw
-recompiles anything.
+`gluonx.ops.colour`. Random numbers are drawn inside the program; the position of a crop is data, so no draw recompiles
+anything.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gluonx.ops.registry import SAME, register
 
 
 def need_image(name: str, data: Any, batches: bool = False) -> None:
-    """Check that `data` is an image, or a batch of them where `batches` allows it."""
+    """Check that `data` is an image, or, with `batches`, a batch of them."""
     if data.ndim != 3 and not (batches and data.ndim == 4):
         more = " or (batch, height, width, channels)" if batches else ""
         raise ShapeError(f"{name}: an image must be (height, width, channels){more}, but has shape {data.shape}.")
@@ -42,11 +42,11 @@ def _interp(name: str, interp: int) -> int:
 
 
 def _each(fn: Callable[[Array], Array], data: Array) -> Array:
-    """`fn` of an image, or of each image of a batch."""
+    """Apply `fn` to an image, or to each image of a batch."""
     return jax.vmap(fn)(data) if data.ndim == 4 else fn(data)
 
 
-# -- form -----------------------------------------------------------------------------------------------------------
+# -- size -----------------------------------------------------------------------------------------------------------
 
 
 @register("image.to_tensor", level=5)
@@ -108,7 +108,7 @@ def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | 
 
 
 def sized(name: str, size: int | Sequence[int], keep_ratio: bool, height: int, width: int) -> tuple[int, int]:
-    """Return the new (height, width) that `resize` is told of."""
+    """Return the new (height, width) for the arguments of `resize`."""
     given = tuple(size) if isinstance(size, (tuple, list)) else (size,)
     if len(given) not in (1, 2):
         raise ValueError(f"{name}: size must be one number or (width, height), but is {size!r}.")
@@ -161,7 +161,7 @@ def _resized(data: Array, shape: tuple[int, int], interp: int) -> Array:
     height, width = data.shape[-3:-1]
     if (height, width) == shape:
         return data
-    # OpenCV takes a plain mean where linear interpolation would compute just that.
+    # OpenCV takes a plain mean where linear interpolation gives the same value.
     kind = resample.AREA if interp == resample.LINEAR and (2 * shape[0], 2 * shape[1]) == (height, width) else interp
     shrinks = shape[0] <= height and shape[1] <= width
     rows = resample.taps(height, shape[0], kind, shrinks=shrinks)
@@ -170,7 +170,7 @@ def _resized(data: Array, shape: tuple[int, int], interp: int) -> Array:
 
 
 def _cut(data: Array, top: Array, left: Array, height: int, width: int) -> Array:
-    """Return the rectangle at a place that is data; the place is moved inside where it would reach beyond."""
+    """Return the rectangle at a position that is data; it is moved inside if it would reach beyond the image."""
     zeros = [jnp.int32(0)] * (data.ndim - 3)
     starts = [*zeros, top.astype(jnp.int32), left.astype(jnp.int32), jnp.int32(0)]
     return lax.dynamic_slice(data, starts, (*data.shape[:-3], height, width, data.shape[-1]))
@@ -190,7 +190,7 @@ def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
     ----------
     data : array, shape (height, width, channels) or (batch, height, width, channels)
     x, y : int
-        Operands: another place recompiles nothing.
+        Operands: another position recompiles nothing.
     width, height : int
 
     Raises
@@ -215,7 +215,8 @@ def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
 def crop_size(rows: int, columns: int, height: int, width: int) -> tuple[int, int]:
     """Return the (height, width) that `random_crop` cuts out of an image to make one of `height` x `width`.
 
-    An image that is too low is cut narrower too, so that the form stays; one that is too narrow is not, as in MXNet.
+    If the image is too low, the crop becomes narrower too, so that its aspect ratio is kept; if it is too narrow, the
+    height is kept, as in MXNet.
     """
     if rows < height:
         height, width = rows, width * rows // height or 1
@@ -223,7 +224,7 @@ def crop_size(rows: int, columns: int, height: int, width: int) -> tuple[int, in
 
 
 def _drawn(key: Array, bounds: Sequence[float], room: int) -> Array:
-    """Return a place at a random part, between the bounds, of `room`."""
+    """Return a position at a random part, between the bounds, of `room`."""
     part = jax.random.uniform(key, (), minval=bounds[0], maxval=bounds[1])
     return jnp.clip((part * room).astype(jnp.int32), 0, room)
 
@@ -245,14 +246,14 @@ def random_crop(
     height: int,
     interp: int = 1,
 ) -> Array:
-    """Return a rectangle of an image, or of a batch, at a random place.
+    """Return a rectangle of an image, or of a batch, at a random position.
 
     Parameters
     ----------
     data : array, shape (height, width, channels) or (batch, height, width, channels)
-        All images of a batch are cut at the same place.
+        All images of a batch are cut at the same position.
     xrange, yrange : (float, float)
-        Between which parts of the room there is, 0 left or above, the place is drawn.
+        Between which parts of the room there is, 0 left or above, the position is drawn.
     width, height : int
         An image that is smaller is enlarged, after as large a rectangle as it has was cut out.
     interp : {0, 1, 2, 3, 4}
@@ -271,12 +272,12 @@ def random_crop(
 def _window(
     key: Array, height: int, width: int, area: Sequence[float], ratio: Sequence[float], trials: int, shape: float
 ) -> tuple[Array, Array, Array, Array]:
-    """(top, left, height, width): the first of some random rectangles that fits, else a large one in the middle."""
-    sizes, forms, rows, columns = jax.random.split(key, 4)
+    """Return (top, left, height, width): the first of some random rectangles that fits, else a large centered one."""
+    sizes, ratios, rows, columns = jax.random.split(key, 4)
     wanted = jax.random.uniform(sizes, (trials,), minval=area[0], maxval=area[1]) * (height * width)
-    form = jnp.exp(jax.random.uniform(forms, (trials,), minval=math.log(ratio[0]), maxval=math.log(ratio[1])))
-    broad = jnp.round(jnp.sqrt(wanted * form)).astype(jnp.int32)
-    high = jnp.round(jnp.sqrt(wanted / form)).astype(jnp.int32)
+    aspect = jnp.exp(jax.random.uniform(ratios, (trials,), minval=math.log(ratio[0]), maxval=math.log(ratio[1])))
+    broad = jnp.round(jnp.sqrt(wanted * aspect)).astype(jnp.int32)
+    high = jnp.round(jnp.sqrt(wanted / aspect)).astype(jnp.int32)
     fits = (broad <= width) & (high <= height) & (broad > 0) & (high > 0)
     first, found = jnp.argmax(fits), jnp.any(fits)
     high_middle, broad_middle = min(height, round(width / shape)) or 1, min(width, round(height * shape)) or 1
@@ -304,7 +305,7 @@ def random_resized_crop(
     Parameters
     ----------
     data : array, shape (height, width, channels) or (batch, height, width, channels)
-        All images of a batch are cut at the same place.
+        All images of a batch are cut at the same position.
     width, height : int
         The size of the result.
     area : (float, float)

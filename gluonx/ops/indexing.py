@@ -1,8 +1,8 @@
 """Indexing by arrays, and sequences of different lengths.
 
-Indices may be floats with integer values, as everywhere in MXNet. No operator here fails on an index out of range,
-since an XLA program cannot: reads take the nearest element, writes are dropped. What is known before an operator runs
-is looked at by :mod:`gluonx.deferred.index_checks`.
+Indices may be floats with integer values, as everywhere in MXNet. No operator here raises for an index out of range,
+since an XLA program cannot: reads take the nearest element, writes are dropped. Indices whose values are known before
+an operator runs are checked by :mod:`gluonx.deferred.index_checks`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _whole(indices: Array) -> Array:
 
 
 def from_end(indices: Array, size: int) -> Array:
-    """Return indices with negative ones counted from the end of an axis of `size`."""
+    """Return indices in which negative ones are counted from the end of an axis of `size`."""
     if jnp.issubdtype(indices.dtype, jnp.unsignedinteger):
         return indices
     return jnp.where(indices < 0, indices + size, indices)
@@ -82,7 +82,7 @@ def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1, mode: st
     return jnp.take_along_axis(x, indices, axis, mode=mode)
 
 
-def _places(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
+def _positions(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
     if indices.ndim < 1 or indices.shape[0] > x.ndim:
         raise ShapeError(f"{name}: indices of shape {indices.shape} name more axes than data of shape {x.shape} has.")
     return tuple(_whole(indices))
@@ -112,7 +112,7 @@ def gather_nd(x: Array, indices: Array) -> Array:
     >>> npx.gather_nd(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0, 1], [1, 0]])).tolist()
     [2.0, 3.0]
     """
-    return x.at[_places("gather_nd", x, indices)].get(mode="clip")
+    return x.at[_positions("gather_nd", x, indices)].get(mode="clip")
 
 
 @register(
@@ -131,17 +131,17 @@ def scatter_nd(x: Array, indices: Array, *, shape: Sequence[int]) -> Array:
     [[0.0, 5.0], [6.0, 0.0]]
     """
     target = jnp.zeros(tuple(shape), x.dtype)
-    return target.at[_places("scatter_nd", target, indices)].set(x)
+    return target.at[_positions("scatter_nd", target, indices)].set(x)
 
 
-def _spread(x: Array, places: tuple[Array, ...], value: Array) -> Array:
-    shape = places[0].shape + x.shape[len(places) :]
+def _spread(x: Array, positions: tuple[Array, ...], value: Array) -> Array:
+    shape = positions[0].shape + x.shape[len(positions) :]
     _, value = aligned(jnp.empty((1,) * len(shape)), value)
     return jnp.broadcast_to(value.astype(x.dtype), shape)
 
 
 def _rows(ind: Array) -> Array:
-    """Coordinates of fewer than two axes are rows along the first axis."""
+    """Return coordinates with two axes; with fewer they are rows along the first axis."""
     return ind.reshape(1, -1) if ind.ndim < 2 else ind
 
 
@@ -159,7 +159,7 @@ def _written(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
-    A number or a vector as `ind` names rows, places along the first axis.
+    A number or a vector as `ind` names rows, positions along the first axis.
 
     Examples
     --------
@@ -167,8 +167,8 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
     >>> npx.index_add(np.zeros((3,)), np.array([[0, 2]]), np.array([1.0, 2.0])).tolist()
     [1.0, 0.0, 2.0]
     """
-    places = _places("index_add", x, _rows(ind))
-    return x.at[places].add(_spread(x, places, val))
+    positions = _positions("index_add", x, _rows(ind))
+    return x.at[positions].add(_spread(x, positions, val))
 
 
 @register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
@@ -181,8 +181,8 @@ def index_update(x: Array, ind: Array, val: Array) -> Array:
     >>> npx.index_update(np.zeros((3,)), np.array([[0, 2]]), np.array([1.0, 2.0])).tolist()
     [1.0, 0.0, 2.0]
     """
-    places = _places("index_update", x, _rows(ind))
-    return x.at[places].set(_spread(x, places, val))
+    positions = _positions("index_update", x, _rows(ind))
+    return x.at[positions].set(_spread(x, positions, val))
 
 
 @register(level=3, index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")

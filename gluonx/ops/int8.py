@@ -1,17 +1,17 @@
-"""Dense layers and convolutions whose products are of int8 and summed in int32, on real numbers from end to end.
+"""Dense layers and convolutions whose products are int8 with int32 sums, with real inputs and outputs.
 
-Data come as real numbers and leave as such: an operator divides them by `data_scale`, rounds them to bytes, multiplies
-bytes, and multiplies the sums with both scales. XLA joins the first and last of that with what stands before and after,
-so that bytes are what travels between two layers. `gluonx.quantization` makes the weights.
+An operator divides real data by `data_scale`, rounds them to bytes, multiplies bytes, and multiplies the sums with both
+scales. XLA joins the first and the last step with the operations before and after, so that only bytes are passed
+between two layers. `gluonx.quantization` makes the weights.
 
-There is one product for all platforms, `lax.dot_general` of int8 with int32 as its result, and a convolution is one of
-those over patches. XLA has convolutions of int8, too. On a CPU they are a plain loop (up to 500 times as slow, jax
-0.10) but for one layout of the weight, which XLA's own passes change where a transpose stands beside.
+There is one product for all platforms, `lax.dot_general` of int8 with int32 as its result, and a convolution is such a
+product over patches. XLA has convolutions of int8, too. On a CPU they are a plain loop (up to 500 times as slow, jax
+0.10) except for one layout of the weight, which XLA's own passes change if a transpose is next to it.
 
-Bytes of ``unsigned=True`` stand for 0 to 255 steps. They are kept as int8, 128 less, since products want one element
-type; the sum of the weights times 128 goes on top of the product (`weight_sum`, so that no compiler adds constants up).
-Results are those of ONNX's QuantizeLinear and operators behind it: halves are rounded to even, and what is out of range
-is clipped. None has a gradient.
+With ``unsigned=True`` bytes stand for 0 to 255 steps. They are stored as int8, 128 less, since products need one
+element type; 128 times the sum of the weights is added to the product (`weight_sum`, so that no compiler folds
+constants). Results are those of ONNX's QuantizeLinear and the operators after it: halves are rounded to even, and
+values out of range are clipped. No operator has a gradient.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _checked(name: str, weight: Array, weight_scale: Array, filters: int | None)
 
 
 def _scale_of(data: Array, data_scale: Array | None, unsigned: bool) -> Array:
-    """Return what a step stands for, shape (1,): the one given, or the one that these data need."""
+    """Return the real value of one step, shape (1,): the given one, or the one that these data need."""
     if data_scale is None:
         reach = jnp.max(data if unsigned else jnp.abs(data)).astype(jnp.float32).reshape(1)
         data_scale = reach / _LIMIT[unsigned]
@@ -59,14 +59,14 @@ def _bytes(data: Array, scale: Array, unsigned: bool) -> Array:
 
 
 def _unshifted(sums: Array, weight: Array, weight_sum: Array | None) -> Array:
-    """Return the product of bytes from 0 on, of that of bytes from -128 on."""
+    """Return the product of bytes from 0 on, given that of bytes from -128 on."""
     if weight_sum is None:
         weight_sum = jnp.sum(weight.reshape(weight.shape[0], -1), 1, dtype=jnp.int32)
     return sums + channels(_SHIFT * weight_sum, sums.ndim, sums.ndim - 1)
 
 
 def _real(sums: Array, scale: Array, bias: Array | None) -> Array:
-    """Return the real numbers of a product; its last axis has the filters."""
+    """Return the real values of a product whose last axis has the filters."""
 
     def spread(vector: Array) -> Array:
         return channels(vector, sums.ndim, sums.ndim - 1)
@@ -137,7 +137,7 @@ def int8_fully_connected(
 
 
 def _over_patches(image: Array, weight: Array, geometry: Geometry, filling: int) -> Array:
-    """Return a convolution in int32, the channels last in both."""
+    """Return a convolution in int32, with the channels last in both."""
     filters, *kernel, inner = weight.shape
     views = windows(image, kernel, geometry, filling)
     groups = geometry.groups

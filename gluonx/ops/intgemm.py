@@ -1,6 +1,6 @@
-"""Dense layers whose products are of int8: MXNet's ``intgemm_*``, under which any backend may put its own kernels.
+"""Dense layers whose products are int8: MXNet's ``intgemm_*``, for which a backend may have its own kernels.
 
-MXNet keeps a prepared weight in an order that its CPU library likes. Here it stays in its own; only these functions
+MXNet stores a prepared weight in an order that its CPU library needs. Here it keeps its own order; only these functions
 read it, so programs see no difference.
 """
 
@@ -18,7 +18,7 @@ _STEPS = 127.0
 
 
 def _bytes(x: Array, reach: Array) -> Array:
-    """Real numbers as int8 from -127 to 127, where `reach` is the largest."""
+    """Return real numbers as int8 from -127 to 127, where 127 stands for `reach`."""
     scaled = lax.stop_gradient(x.astype(jnp.float32) * (_STEPS / reach.reshape((1,) * x.ndim)))
     return jnp.clip(jnp.round(scaled), -_STEPS, _STEPS).astype(jnp.int8)
 

@@ -1,4 +1,4 @@
-"""Operators that exist for one layer each: what would otherwise be several nodes of the graph is one."""
+"""Operators that exist for one layer each, so that the layer is one node of the graph instead of several."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ All follow one scheme. An element-wise penalty of prediction and label is multip
 broadcasts to it) and by ``weight`` (a number), then averaged over every axis but ``batch_axis``: one value a sample
 remains. Labels may have another shape than the prediction as long as they hold as many elements.
 
-Half-precision predictions are widened to float32 inside and narrowed at the end: a sum over a large vocabulary in
-float16 would be worth nothing.
+Half-precision predictions are widened to float32 inside and narrowed at the end, since a sum over a large vocabulary in
+float16 would be too inexact.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TINY = 1e-12  # keeps logarithms and quotients finite, as in MXNet
 
 
 def _wide(x: Array) -> Array:
-    """Return the array in a type fit for sums: half precision becomes float32, integers too."""
+    """Return the array in a type for sums: half precision and integers become float32."""
     x = jnp.asarray(x)
     if not jnp.issubdtype(x.dtype, jnp.floating) or x.dtype.itemsize < 4:
         return x.astype(jnp.float32)
@@ -58,7 +58,7 @@ def _pair(pred: Array, label: Array) -> tuple[Array, Array]:
 
 def _weighted(loss: Array, sample_weight: Array | None, weight: float | None) -> Array:
     if sample_weight is not None:
-        # As in MXNet the two broadcast against each other; the mean that follows goes over what the weights add.
+        # As in MXNet the two broadcast against each other; the following mean includes axes that the weights add.
         if not _broadcasts(sample_weight.shape, loss.shape):
             raise ShapeError(
                 f"sample_weight has shape {sample_weight.shape} and cannot be broadcast to the loss, which has shape "
@@ -73,7 +73,7 @@ def _broadcasts(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def _other_axes(x: Array, batch_axis: int) -> tuple[int, ...]:
-    """Every axis but the batch axis; a scalar has none."""
+    """Return every axis but the batch axis; none for a scalar."""
     if x.ndim == 0:
         return ()
     if not -x.ndim <= batch_axis < x.ndim:
@@ -89,7 +89,7 @@ def _finish(
     batch_axis: int,
     kept: Array | None = None,
 ) -> Array:
-    """Weight the penalty, average it a sample over the places that are `kept`, in the type of the prediction."""
+    """Weight the penalty, average it for each sample over the positions in `kept`, and return the prediction's type."""
     loss = _weighted(loss, sample_weight, weight)
     axes = _other_axes(loss, batch_axis)
     if kept is None:
@@ -100,17 +100,17 @@ def _finish(
 
 
 def _pick(x: Array, label: Array, axis: int) -> Array:
-    """``x`` at the label's place along an axis, which stays with length 1; labels out of range are clipped.
+    """Return ``x`` at the label's position along an axis, which is kept with length 1; labels out of range are clipped.
 
-    A comparison with the positions, not a gather: it fuses with its surroundings and its gradient needs no scatter. On
-    a CPU the gather is what is faster forward, so there the comparison is left to the gradient.
+    It compares with the positions instead of gathering, which XLA fuses and whose gradient needs no scatter. On a CPU
+    the gather is faster in the forward, so there only the gradient uses the comparison.
     """
     axis %= x.ndim
     kept = x.shape[:axis] + (1,) + x.shape[axis + 1 :]
     if label.size != math.prod(kept):
         raise ShapeError(
             f"a sparse label of shape {label.shape} does not fit a prediction of shape {x.shape}: it needs one class "
-            f"index for each place but along axis {axis}, that is {x.shape[:axis] + x.shape[axis + 1 :]}. "
+            f"index for each position but along axis {axis}, that is {x.shape[:axis] + x.shape[axis + 1 :]}. "
             "Is the label one-hot (sparse_label=False)?"
         )
     index = jnp.clip(label.astype(jnp.int32), 0, x.shape[axis] - 1).reshape(kept)
@@ -130,8 +130,8 @@ def _(axis: int, primals: tuple[Array, Array], tangents: tuple[Array, Any]) -> t
 
 
 def _compared(x: Array, index: Array, axis: int) -> Array:
-    places = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)
-    return jnp.where(places == index, x, 0).sum(axis, keepdims=True)
+    positions = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)
+    return jnp.where(positions == index, x, 0).sum(axis, keepdims=True)
 
 
 @register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
@@ -277,7 +277,7 @@ def sigmoid_bce_loss(
 ) -> Array:
     """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives.
 
-    Places whose label is `ignore_label` are left out, of the mean too.
+    Positions whose label is `ignore_label` are left out, of the mean too.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def sigmoid_bce_loss(
     else:
         raise ShapeError(f"pos_weight of shape {pos_weight.shape} cannot be broadcast to the prediction, {pred.shape}.")
     if from_sigmoid:
-        rest = 1 - x  # XLA would take 1 - x + _TINY together as (1 + _TINY) - x, which is 0 where x is 1
+        rest = 1 - x  # XLA would rewrite 1 - x + _TINY as (1 + _TINY) - x, which is 0 where x is 1
         rest = rest + jnp.where(rest == 0, _TINY, 0)
         loss = -(jnp.log(x + _TINY) * y * positive + jnp.log(rest) * (1 - y))
     elif pos_weight is None:
@@ -327,9 +327,9 @@ def softmax_cross_entropy_loss(
 ) -> Array:
     """Cross entropy between the softmax of the prediction and a label.
 
-    The label is a class index for each place (``sparse_label``; out of range is clipped) or a distribution along
+    The label is a class index for each position (``sparse_label``; out of range is clipped) or a distribution along
     ``axis``. ``from_logits`` says that the prediction already is a log-probability, in MXNet's use of the word.
-    Places whose index is `ignore_label` are left out, of the mean too; a sample of nothing else has the loss 0.
+    Positions whose index is `ignore_label` are left out, of the mean too; a sample of nothing else has the loss 0.
     The share `label_smoothing` of a label is spread over all classes.
 
     Examples
@@ -415,7 +415,7 @@ def poisson_nll_loss(
     x, y = _wide(pred), _wide(_like(target, pred, "target"))
     loss = jnp.exp(x) - y * x if from_logits else x - y * jnp.log(x + epsilon)
     if compute_full:
-        safe = jnp.where(y > 1, y, 1)  # the logarithm of 0 would poison the gradient, though it is not chosen
+        safe = jnp.where(y > 1, y, 1)  # the logarithm of 0 would make the gradient NaN, although it is not selected
         stirling = safe * jnp.log(safe) - safe + 0.5 * jnp.log(2 * math.pi * safe)
         loss = loss + jnp.where(y > 1, stirling, 0)
     return _finish(loss, pred, sample_weight, weight, batch_axis)
@@ -529,19 +529,19 @@ def ctc_batch_loss(
     >>> npx.ctc_batch_loss(np.zeros((1, 4, 3)), np.array([[1.0, 0.0]])).tolist()
     [1.686]
     """
-    import optax  # lazily: most programs never need it here
+    import optax  # imported here because most programs do not need it
 
     logits = _wide(pred if layout == "NTC" else pred.swapaxes(0, 1))
     label = label if label_layout == "NT" else label.swapaxes(0, 1)
     blank = logits.shape[2] - 1
     steps = jnp.arange(logits.shape[1])[None, :]
-    places = jnp.arange(label.shape[1])[None, :]
+    positions = jnp.arange(label.shape[1])[None, :]
     late = jnp.zeros(logits.shape[:2]) if pred_lengths is None else (steps >= pred_lengths[:, None]).astype(jnp.float32)
-    ends = jnp.where(label < 0, places, label.shape[1]).min(1) if label_lengths is None else label_lengths
-    padded = (places >= ends[:, None]).astype(jnp.float32)
+    ends = jnp.where(label < 0, positions, label.shape[1]).min(1) if label_lengths is None else label_lengths
+    padded = (positions >= ends[:, None]).astype(jnp.float32)
     index = jnp.clip(label.astype(jnp.int32), 0, blank)
     loss = optax.ctc_loss(logits, late, index, padded, blank_id=blank)
-    # Between equal labels stands a blank. What cannot be aligned in the time there is costs nothing, as in MXNet.
+    # Equal labels need a blank in between. A sequence too short for its labels has loss 0, as in MXNet.
     again = jnp.sum((index[:, 1:] == index[:, :-1]) & (padded[:, 1:] == 0), 1)
     loss = jnp.where(jnp.sum(padded == 0, 1) + again <= jnp.sum(late == 0, 1), loss, 0)
     return _weighted(loss, sample_weight, weight).astype(_result_dtype(pred))

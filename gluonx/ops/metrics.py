@@ -18,7 +18,7 @@ from gluonx.ops.registry import NONE, SAME, register
 
 
 def _add(state: Array, *totals: Array) -> Array:
-    """Add to each running total; what the addition rounds away is kept in the second row."""
+    """Add to each running total; the rounding error of the addition is kept in the second row."""
     more = jnp.concatenate([jnp.ravel(t).astype(jnp.float32) for t in totals])
     total, lost = state
     grown = total + more
@@ -45,7 +45,7 @@ def _same_count(label: Array, pred: Array, was: tuple[int, ...]) -> None:
 
 
 def _classes(label: Array, pred: Array, axis: int) -> tuple[Array, Array]:
-    """Return the true and the predicted class of each place, flat."""
+    """Return the true and the predicted class at each position, flat."""
     was = pred.shape
     if pred.shape != label.shape:
         if not -pred.ndim <= axis < pred.ndim:
@@ -59,9 +59,9 @@ def _classes(label: Array, pred: Array, axis: int) -> tuple[Array, Array]:
 def metric_accuracy(
     state: Array, label: Array, pred: Array, *, axis: int = 1, ignore_label: int | None = None
 ) -> Array:
-    """Count the places where the class predicted (the largest along ``axis``) is the label.
+    """Count the positions where the class predicted (the largest along ``axis``) is the label.
 
-    With `ignore_label` places of that label are left out, and how many were not is the second total.
+    With `ignore_label` positions of that label are left out, and how many were not is the second total.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_
         raise ShapeError(f"top-k accuracy needs predictions of shape (samples, classes), not {pred.shape}.")
     if label.size != len(pred):
         raise ShapeError(f"{label.size} labels came for {len(pred)} predictions.")
-    # Of equal ones the last is the likelier, as in MXNet; lax.top_k takes the first.
+    # Of equal scores the last one wins, as in MXNet; lax.top_k takes the first.
     best = pred.shape[1] - 1 - lax.top_k(jnp.flip(_float(pred), 1), min(top_k, pred.shape[1]))[1]
     true = label.astype(jnp.int32).ravel()
     return _add_kept(state, (best == true[:, None]).any(1), true, ignore_label)
@@ -108,7 +108,7 @@ def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_
 
 @register(level=4, shape=SAME, gradient=NONE)
 def metric_binary_accuracy(state: Array, label: Array, pred: Array, threshold: Array) -> Array:
-    """Count the places where ``pred > threshold`` is the label.
+    """Count the positions where ``pred > threshold`` is the label.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def metric_counts(state: Array, label: Array, pred: Array, threshold: Array, *, 
 
 
 def _one_hot(label: Array, pred: Array, threshold: Array, class_type: str) -> tuple[Array, Array, Array]:
-    """Labels and decisions as (places, classes), and a mask of the labels that no class fits."""
+    """Return labels and decisions as (positions, classes), and a mask of the labels that are no class."""
     was = pred.shape
     if class_type == "binary":
         if pred.shape != label.shape and pred.shape[-1] > 2:
@@ -274,8 +274,8 @@ def _one_hot(label: Array, pred: Array, threshold: Array, class_type: str) -> tu
         return label.reshape(-1, classes), guess.reshape(-1, classes), label > 1
     best = pred.argmax(-1)
     _same_count(label, best, was)
-    places = jnp.arange(classes, dtype=jnp.int32)[None, :]
-    return (label.reshape(-1, 1) == places).astype(jnp.int32), best.reshape(-1, 1) == places, label >= classes
+    positions = jnp.arange(classes, dtype=jnp.int32)[None, :]
+    return (label.reshape(-1, 1) == positions).astype(jnp.int32), best.reshape(-1, 1) == positions, label >= classes
 
 
 @register(level=4, shape=SAME, gradient=NONE)
@@ -291,9 +291,9 @@ def metric_confusion(state: Array, label: Array, pred: Array, *, classes: int) -
     [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
     """
     true, guess = _classes(label, pred, 1)
-    places = jnp.arange(classes, dtype=jnp.int32)
-    rows = (guess[:, None] == places[None, :]).astype(jnp.float32)
-    columns = (true[:, None] == places[None, :]).astype(jnp.float32)
+    positions = jnp.arange(classes, dtype=jnp.int32)
+    rows = (guess[:, None] == positions[None, :]).astype(jnp.float32)
+    columns = (true[:, None] == positions[None, :]).astype(jnp.float32)
     return _add(state, jnp.matmul(rows.T, columns, precision=lax.Precision.HIGHEST))
 
 

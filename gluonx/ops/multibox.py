@@ -1,6 +1,6 @@
 """The single-shot detector's operators: default boxes, training targets, and detections (https://arxiv.org/abs/1512.02325).
 
-They follow Apache MXNet's ``multibox_*``: boxes in corner form, in units of the image, class 0 the background.
+They follow Apache MXNet's ``multibox_*``: boxes in corner format, relative to the image's size, class 0 the background.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def multibox_prior(
     steps: Numbers = (-1.0, -1.0),
     offsets: Numbers = (0.5, 0.5),
 ) -> Array:
-    """Return the default boxes of a feature map: some at each place, the same for every image.
+    """Return the default boxes of a feature map: some at each position, the same for every image.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def multibox_prior(
     clip : bool
         Whether to cut boxes at the image's border.
     steps : (float, float)
-        The distance of places, vertically and horizontally; not positive: the map covers the image.
+        The distance of positions, vertically and horizontally; not positive: the map covers the image.
     offsets : (float, float)
         Where in its cell a box has its center.
 
@@ -93,7 +93,7 @@ def multibox_prior(
 
 
 def _greedy(overlap: Array) -> Array:
-    """For each anchor the label that is its own, or -1: the largest overlap that is left, and so on."""
+    """Return for each anchor its own label, or -1: pairs are taken by falling overlap."""
     anchors, labels = overlap.shape
     row_of, column_of = jnp.arange(anchors), jnp.arange(labels)[None]
 
@@ -236,7 +236,7 @@ def multibox_target(
 
 
 class _Filter:
-    """The attributes of `multibox_detection` that choose what is left."""
+    """The attributes of `multibox_detection` that decide which boxes remain."""
 
     def __init__(self, threshold: float, nms: float, force: bool, topk: int) -> None:
         self.threshold, self.nms, self.force, self.topk = threshold, nms, force, topk
@@ -252,17 +252,17 @@ class _Filter:
         return self.thinned(rows, found[:, 0]) if 0 < self.nms <= 1 else rows
 
     def thinned(self, rows: Array, found: Array) -> Array:
-        """Return the rows by falling score, with class -1 for those that a better one covers.
+        """Return the rows by falling score, with class -1 for those that a better one suppresses.
 
-        What lies beyond the first `topk` stays where it was, as in MXNet.
+        Rows beyond the first `topk` are unchanged, as in MXNet.
         """
         n = len(rows)
         count = min(self.topk, n) if self.topk > 0 else n
         by_score = rows[jnp.argsort(jnp.where(found, rows[:, 1], -jnp.inf), descending=True, stable=True)]
-        places = jnp.arange(n)
-        rows = jnp.where((places < count)[:, None], by_score, rows)
-        alive = found & (places < count)
-        # MXNet removes a box also at an overlap of just the threshold.
+        positions = jnp.arange(n)
+        rows = jnp.where((positions < count)[:, None], by_score, rows)
+        alive = found & (positions < count)
+        # MXNet also removes a box whose overlap equals the threshold.
         below = np.nextafter(np.float32(self.nms), np.float32(0))
         alive = suppressed(rows[:, 2:], alive, None if self.force else rows[:, 0], float(below), count)
         return rows.at[:, 0].set(jnp.where(alive, rows[:, 0], -1))

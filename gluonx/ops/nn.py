@@ -1,4 +1,4 @@
-"""Fully connected nets: dense layers, embeddings, dropout, and what turns scores into probabilities and choices."""
+"""Fully connected nets: dense layers, embeddings, dropout, and functions from scores to probabilities and choices."""
 
 from __future__ import annotations
 
@@ -242,10 +242,13 @@ def _length_mask(x: Array, length: Array, axis: int, name: str) -> Array:
 
 
 def _shifted(x: Array, mask: Array, axis: int) -> tuple[Array, Array]:
-    """Return the scores with their largest at 0 (the masked ones low, but finite) and the sum of their exponentials."""
+    """Return the scores shifted so that the largest is 0, and the sum of their exponentials.
+
+    Masked scores become low, but stay finite.
+    """
     low = jnp.where(mask, x, jnp.finfo(x.dtype).min)
     z = low - lax.stop_gradient(jnp.max(low, axis, keepdims=True))
-    # The inner choice keeps the gradient finite: exp is never taken of a masked score.
+    # The inner selection keeps the gradient finite: exp is never computed of a masked score.
     e = jnp.where(mask, jnp.exp(jnp.where(mask, z, 0)), 0)
     return jnp.where(mask, z, 0), e
 
@@ -412,7 +415,7 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     ----------
     x : array, shape (batch, channel, ...)
     mode : {'instance', 'channel', 'spatial'}
-        Sum over each sample, over the channels at each place, or over the places of each channel.
+        Sum over each sample, over the channels at each position, or over the positions of each channel.
 
     Examples
     --------
@@ -439,9 +442,9 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
 def one_hot(
     indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: Any = "float32"
 ) -> Array:
-    """`on_value` at the place that each index names along a new last axis of length `depth`, `off_value` elsewhere.
+    """`on_value` at the position that each index names along a new last axis of length `depth`, `off_value` elsewhere.
 
-    An index out of range names no place.
+    An index out of range names no position.
 
     Examples
     --------
@@ -450,8 +453,8 @@ def one_hot(
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     dtype = canonical(dtype)
-    places = lax.broadcasted_iota(jnp.int32, (*indices.shape, depth), indices.ndim)
-    hit = indices.astype(jnp.int32)[..., None] == places
+    positions = lax.broadcasted_iota(jnp.int32, (*indices.shape, depth), indices.ndim)
+    hit = indices.astype(jnp.int32)[..., None] == positions
     return jnp.where(hit, jnp.asarray(on_value, dtype), jnp.asarray(off_value, dtype))
 
 
@@ -490,22 +493,22 @@ def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", k
             f"pick: index has shape {index.shape}, but data of shape {x.shape} along axis {axis} needs {kept}."
         )
     n = x.shape[axis]
-    place = index.astype(jnp.int32).reshape(kept)
+    position = index.astype(jnp.int32).reshape(kept)
     wrap = choose({"clip": False, "wrap": True}, mode, "pick", "mode")
-    place = place % n if wrap else jnp.clip(place, 0, n - 1)
-    found = jnp.take_along_axis(x, place, axis)
+    position = position % n if wrap else jnp.clip(position, 0, n - 1)
+    found = jnp.take_along_axis(x, position, axis)
     return found if keepdims else found.squeeze(axis)
 
 
 def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
-    """Return the `k` first of the last axis in order, with their places; equal elements keep their order."""
+    """Return the first `k` of the sorted last axis, with their positions; equal elements keep their order."""
     if not is_ascend:
         return lax.top_k(x, k)
     if jnp.issubdtype(x.dtype, jnp.floating):
-        values, places = lax.top_k(-x, k)
-        return -values, places
-    places = jnp.argsort(x, axis=-1, stable=True)[..., :k]
-    return jnp.take_along_axis(x, places, -1), places
+        values, positions = lax.top_k(-x, k)
+        return -values, positions
+    positions = jnp.argsort(x, axis=-1, stable=True)[..., :k]
+    return jnp.take_along_axis(x, positions, -1), positions
 
 
 @register(
@@ -536,9 +539,9 @@ def topk(
     k : int
         0 stands for all of them.
     ret_typ : {'indices', 'value', 'mask', 'both'}
-        Places, values, an array like `x` with 1 at those places, or values and places.
+        Positions, values, an array like `x` with 1 at those positions, or values and positions.
     dtype : dtype
-        Of the places; float32 as in MXNet.
+        Of the positions; float32 as in MXNet.
 
     Examples
     --------
@@ -554,12 +557,13 @@ def topk(
     n = x.shape[axis]
     if not 0 <= k <= n:
         raise ShapeError(f"topk: k is {k}, but axis {axis} of data of shape {shape} has {n} elements.")
-    values, places = _ranked(jnp.moveaxis(x, axis, -1), k or n, is_ascend)
+    values, positions = _ranked(jnp.moveaxis(x, axis, -1), k or n, is_ascend)
     if kind == "mask":
         hits = jnp.any(
-            places[..., None] == lax.broadcasted_iota(places.dtype, (1,) * places.ndim + (n,), places.ndim), axis=-2
+            positions[..., None] == lax.broadcasted_iota(positions.dtype, (1,) * positions.ndim + (n,), positions.ndim),
+            axis=-2,
         )
         return jnp.moveaxis(hits, -1, axis).astype(x.dtype).reshape(shape)
-    values, places = (jnp.moveaxis(a, -1, axis) for a in (values, places))
-    places = places.astype(canonical(dtype))
-    return {"value": values, "indices": places, "both": (values, places)}[kind]
+    values, positions = (jnp.moveaxis(a, -1, axis) for a in (values, positions))
+    positions = positions.astype(canonical(dtype))
+    return {"value": values, "indices": positions, "both": (values, positions)}[kind]

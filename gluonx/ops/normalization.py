@@ -1,7 +1,7 @@
 """Normalizations: batch, layer, group, instance and root-mean-square.
 
-All of them compute in float32 where the data is narrower, and return the data's type. The variance is taken around the
-mean, so that a large mean does not eat the digits of a small variance.
+All of them compute narrower data in float32, and return the data's type. The variance is computed around the mean, so
+that a large mean does not cancel the digits of a small variance.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from gluonx.ops.registry import SAME, Front, register
 
 
 class _Centered(NamedTuple):
-    """Data without its mean. `rest` is what was not taken away: 0, but the gradient of the mean flows through it.
+    """Data minus an approximate mean.
 
-    So the gradient needs two sums over the data, of what comes in and of that times `values`, and not three; and both
-    are exact for derivatives of any order, since nothing here depends on how near `values` is to the centre.
+    `rest` is the mean of what remains: 0, but the gradient of the mean flows through it.
+
+    So the gradient needs two sums over the data instead of three: of the incoming gradient, and of that times `values`.
+    Both are exact for derivatives of any order, since nothing here depends on how near `values` is to the center.
     """
 
     values: Array
@@ -33,9 +35,9 @@ class _Centered(NamedTuple):
 
 
 def _centered(x: Array, axes: Sequence[int], over: str | None = None) -> _Centered:
-    """`x` around its mean over `axes`, which stay with length 1 in the mean and the (biased) variance.
+    """Return `x` around its mean over `axes`, which the mean and the (biased) variance keep with length 1.
 
-    With `over` that is the mean over an axis of a mesh as well, whose devices have equally many elements each.
+    With `over` the mean is also over that axis of a mesh, whose devices have equally many elements each.
     """
 
     def mean_of(y: Array) -> Array:
@@ -158,9 +160,9 @@ def batch_norm_over(
     axis: int,
     output_mean_var: bool = False,
 ) -> tuple[Array, ...]:
-    """`batch_norm` in training, with the statistics of the parts that all devices along a mesh's axis `over` have.
+    """Return `batch_norm` in training, with the statistics over all devices along a mesh's axis `over`.
 
-    It runs under ``jax.shard_map``. The parts are of one size, so the mean of their means is that of all.
+    It runs under ``jax.shard_map``. The parts have the same size, so the mean of their means is the mean of all.
 
     Returns
     -------
@@ -185,7 +187,7 @@ def _batch_norm(
     axis: int,
     over: str | None = None,
 ) -> tuple[Array, ...]:
-    """Return the result, the moving statistics, and the mean and inverse deviation, `of_batch` or the moving ones."""
+    """Return the result, the moving statistics, and the mean and inverse deviation (`of_batch`, or the moving ones)."""
     axis = axis_of(axis, x.ndim, "batch_norm")
     _check_vectors("batch_norm", x, axis, gamma=gamma, beta=beta, running_mean=running_mean, running_var=running_var)
 
@@ -301,7 +303,7 @@ def group_norm(
 
 @register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",), amp="float32", shape=SAME)
 def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> Array:
-    """Normalize each channel (axis 1) of each sample over its places.
+    """Normalize each channel (axis 1) of each sample over its positions.
 
     Examples
     --------

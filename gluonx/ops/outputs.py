@@ -1,7 +1,7 @@
-"""Output layers of MXNet's symbols: a prediction forward, and backward the gradient of the loss that it belongs to.
+"""Output layers of MXNet's symbols: a prediction in the forward, and in the backward the gradient of its loss.
 
-Such a layer is where backward begins: what arrives from above is ignored (but for `softmax_output` with `out_grad`).
-They exist for symbols and 1.x code; new code takes a loss from `gluonx.loss`.
+A backward begins at such a layer: the gradient from above is ignored (except for `softmax_output` with `out_grad`).
+They exist for symbols and 1.x code; new code uses a loss of `gluonx.loss`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NORMALIZATIONS = {"null": "null", "batch": "batch", "valid": "valid"}
 
 
 def _with_gradient(forward: Callable[..., Array], gradient: Callable[..., Array]) -> Callable[..., Array]:
-    """`forward(x, label)`, whose gradient to x is ``gradient(out, label, g)`` for g from above."""
+    """Return `forward(x, label)`, whose gradient with respect to x is ``gradient(out, label, g)`` for g from above."""
 
     @jax.custom_vjp
     def output(x: Array, label: Array) -> Array:
@@ -45,7 +45,7 @@ def _with_gradient(forward: Callable[..., Array], gradient: Callable[..., Array]
 
 
 def _classes(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
-    """Return the bounds of labels that are classes, if none is left out."""
+    """Return the bounds of labels that are classes, if none is ignored."""
     data, label = map(shape_of, operands[:2])
     if len(label) != len(data) - 1 or attrs.get("use_ignore"):
         return ()
@@ -99,8 +99,8 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
             count = label.shape[0]
         elif attrs["normalization"] == "valid":
             count = jnp.maximum(kept.sum(), 1)
-        places = p.shape[2] if attrs["multi_output"] and attrs["normalization"] != "valid" else 1
-        grad = (grad * (attrs["grad_scale"] / places) / count).reshape(out.shape)
+        positions = p.shape[2] if attrs["multi_output"] and attrs["normalization"] != "valid" else 1
+        grad = (grad * (attrs["grad_scale"] / positions) / count).reshape(out.shape)
         return grad * g if attrs["out_grad"] else grad
 
     return gradient

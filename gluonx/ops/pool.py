@@ -1,9 +1,9 @@
 """Pooling.
 
 A window slides along one axis at a time: the maximum or sum over a rectangle is that over its rows, then over its
-columns. Along an axis, a window of ``k`` places is ``k`` strided slices combined. XLA fuses those into one loop,
-forward and backward; on a CPU the gradient is 3 to 40 times faster than that of ``reduce_window``. Ties of a maximum
-give their whole gradient to the first place in row-major order, as in MXNet.
+columns. Along an axis, a window of ``k`` elements is ``k`` strided slices combined. XLA fuses those into one loop,
+forward and backward; on a CPU the gradient is 3 to 40 times faster than that of ``reduce_window``. At a tie the whole
+gradient of a maximum goes to the first element in row-major order, as in MXNet.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _LONGEST = 64  # a longer window is not unrolled into slices
 
 
 def _slide(x: Array, axis: int, size: int, stride: int, count: int, combine: Callable[[Array, Array], Array]) -> Array:
-    """Combine `size` neighbours along one axis, at `count` places `stride` apart."""
+    """Combine `size` neighbours along one axis, at `count` positions `stride` apart."""
     total: Array | None = None
     for start in range(size):
         part = lax.slice_in_dim(x, start, start + (count - 1) * stride + 1, stride, axis)
         total = part if total is None else combine(total, part)
-    assert total is not None, "a window has at least one place"
+    assert total is not None, "a window has at least one position"
     return total
 
 
@@ -65,7 +65,7 @@ CONVENTIONS = {
 
 
 def _padded(x: Array, axis: int, low: int, needed: int, value: float) -> Array:
-    """Return the axis with `low` places in front and as many behind as make `needed` places."""
+    """Return the axis with `low` elements in front and as many behind as make `needed` elements."""
     high = max(needed - x.shape[axis] - low, 0)
     if low == high == 0:
         return x
@@ -74,7 +74,7 @@ def _padded(x: Array, axis: int, low: int, needed: int, value: float) -> Array:
 
 
 def lengths(n: int, size: int, stride: int, count: int, low: int, pad: int, include: bool) -> list[int]:
-    """Count the places that each window along an axis averages over: padding if `include`, never what lies beyond."""
+    """Return how many elements each window averages: with `include` also padding, but never what is beyond that."""
     starts = [i * stride - low for i in range(count)]
     if include:
         return [min(s + size, n + pad) - s for s in starts]
@@ -108,7 +108,7 @@ class Windows(NamedTuple):
 def windows_of(
     x: Array, layout: str | None, kernel: Sizes, stride: Sizes, pad: Sizes, convention: str, whole: bool
 ) -> Windows:
-    """Return the windows over `x`; with `whole` it is one, over everything.
+    """Return the windows over `x`; with `whole` a single one, over everything.
 
     Raises
     ------
@@ -119,24 +119,24 @@ def windows_of(
     """
     name = "pooling"
     layout = layout_of(layout, x.ndim, name)
-    places = spatial_axes(layout)
+    positions = spatial_axes(layout)
     if whole:
-        kernel, stride, pad, convention = [x.shape[a] for a in places], None, None, "valid"
+        kernel, stride, pad, convention = [x.shape[a] for a in positions], None, None, "valid"
     elif not kernel:
         raise ValueError("pooling: kernel, the size of the window, is needed unless global_pool is set.")
-    sizes, steps, edges = (per_axis(v, len(places), d, name) for v, d in ((kernel, 1), (stride, 1), (pad, 0)))
+    sizes, steps, edges = (per_axis(v, len(positions), d, name) for v, d in ((kernel, 1), (stride, 1), (pad, 0)))
     return Windows(layout, sizes, steps, edges, convention, whole)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1, 2))
 def _largest_of_four(x: Array, rows: int, columns: int) -> Array:
-    """Get the maximum over windows of 2 by 2 that do not overlap.
+    """Return the maximum over windows of 2 by 2 that do not overlap.
 
     `rows` and `columns` are neighbouring axes of even size.
 
-    The gradient goes to the first of equal elements in row-major order. It is written as one choice over an array of
-    windows, which a CPU fills in one contiguous pass; what autodiff makes of the slices is padded, added and two to
-    three times as slow.
+    The gradient goes to the first of equal elements in row-major order. It is written as one selection over an array of
+    windows, which a CPU fills in one contiguous pass; autodiff of the slices would pad and add, which is two to three
+    times as slow.
     """
     upper_left, upper_right, lower_left, lower_right = _quarters(x, rows, columns)
     return jnp.maximum(jnp.maximum(upper_left, upper_right), jnp.maximum(lower_left, lower_right))
@@ -175,7 +175,7 @@ def _pool(x: Array, windows: Windows, largest: bool) -> tuple[Array, list[tuple[
             x = lax.slice_in_dim(x, 0, x.shape[axis] // 2 * 2, 1, axis)
         return _largest_of_four(x, *axes), []
     plan = []
-    # The last axis first: a maximum over rows, then over their first-come results, keeps row-major order among ties.
+    # The last axis first: a maximum over rows, then over the rows' results, keeps row-major order among ties.
     for axis, size, step, edge in reversed(windows.axes()):
         n = x.shape[axis]
         count, low = counter(n, size, step, edge) if step > 0 else (0, 0)
@@ -191,7 +191,7 @@ def _pool(x: Array, windows: Windows, largest: bool) -> tuple[Array, list[tuple[
 
 
 def _average(total: Array, x: Array, windows: Windows, plan: list[tuple[int, int]], include: bool) -> Array:
-    """Return the sums divided by the number of places that each is taken over."""
+    """Return the sums divided by the number of elements in each."""
     for (axis, size, step, edge), (count, low) in zip(windows.axes(), plan, strict=True):
         if windows.convention == "valid" and (include or edge == 0):
             total = total / size
@@ -203,7 +203,10 @@ def _average(total: Array, x: Array, windows: Windows, plan: list[tuple[int, int
 
 
 def _power_mean(x: Array, windows: Windows, power: int) -> Array:
-    """Return the `power`-th root of the sum of that power, with gradient 0 at 0. Odd powers and roots keep the sign."""
+    """Return the `power`-th root of the sum of that power; the gradient at 0 is 0.
+
+    Odd powers and roots keep the sign.
+    """
     if power < 1:
         raise ValueError(f"pooling: p_value is a whole number from 1 on, but {power} came.")
     total, _ = _pool(x**power, windows, largest=False)
@@ -251,7 +254,7 @@ def pooling(
     global_pool : bool
         One window over everything; the others are ignored.
     count_include_pad : bool, optional
-        Whether an average counts padded places (it does by default).
+        Whether an average counts padded positions (it does by default).
 
     Raises
     ------
@@ -277,7 +280,7 @@ def pooling(
 
 
 def _adaptive(x: Array, axis: int, count: int) -> Array:
-    """Averages over `count` windows that cover an axis, of lengths that differ by at most two."""
+    """Return averages over `count` windows that cover an axis, whose lengths differ by at most two."""
     n = x.shape[axis]
     if n == count:
         return x

@@ -1,12 +1,12 @@
-"""The one PRNG state of the process.
+"""The only PRNG state of the process.
 
-It is a root key and a counter. The key of the n-th random operation is the root with n added to it, and both travel
-into programs as inputs: the same program serves every step, and an operation draws the same bits whether it runs at
-once, in a deferred program or inside a hybridized block. :func:`host_rng` is the NumPy sister that initializers and
-samplers use.
+It is a root key and a counter. The key of the n-th random operation is the root with n added to it. Both are inputs of
+programs, so the same program serves every step, and an operation draws the same bits whether it runs at once, in a
+deferred program or inside a hybridized block. :func:`host_rng` is the NumPy generator that initializers and samplers
+use.
 
-A parameter draws from a stream of its own, numbered when it is told to initialize (:func:`next_stream`). So its values
-depend neither on when its shape becomes known, nor on what else is drawn on the host before that.
+A parameter draws from its own stream, whose number is taken when it is told to initialize (:func:`next_stream`). So its
+values depend neither on when its shape becomes known, nor on what else is drawn on the host before that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _State:
     __slots__ = ("counter", "host", "lock", "root", "seeds", "streams", "value")
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # a signal handler that draws may come in between, on the same thread
+        self.lock = threading.RLock()  # reentrant, because a signal handler on the same thread may draw
         self.seeds = 0
         self.reset(int(np.random.SeedSequence().generate_state(1)[0]) & 0x7FFFFFFF)
 
@@ -56,9 +56,9 @@ def seed(seed_state: int, device: object = "all", *, ctx: object = "all") -> Non
     Parameters
     ----------
     seed_state : int
-        The same number gives the same draws.
+        The seed; equal seeds give equal draws.
     device, ctx : ignored
-        There is one stream for all devices.
+        All devices share one stream.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def seed(seed_state: int, device: object = "all", *, ctx: object = "all") -> Non
 
 
 def get_state() -> dict[str, Any]:
-    """Return the state of all random streams, in types of JSON; `set_state` goes back to it.
+    """Return the state of all random streams, in types of JSON; `set_state` restores it.
 
     Examples
     --------
@@ -102,12 +102,12 @@ def get_state() -> dict[str, Any]:
 
 
 def set_state(state: dict[str, Any]) -> None:
-    """Go back to a state that `get_state` gave.
+    """Restore a state that `get_state` returned.
 
     Raises
     ------
     ArgumentError
-        A TypeError and a ValueError, if it is something else. Nothing has changed then.
+        A TypeError and a ValueError, if it is something else. Then nothing has changed.
     """
     try:
         numbers = [int(state[name]) for name in ("seed", "counter", "streams", "spawned")]
@@ -125,7 +125,7 @@ def set_state(state: dict[str, Any]) -> None:
 
 
 def _listed(state: Any) -> Any:
-    """Return a state of NumPy's with lists for arrays."""
+    """Return a NumPy state with lists instead of arrays."""
     if isinstance(state, dict):
         return {name: _listed(value) for name, value in state.items()}
     return state.tolist() if isinstance(state, np.ndarray) else state
@@ -138,12 +138,12 @@ def _unlisted(state: Any) -> Any:
 
 
 def host_rng() -> np.random.Generator:
-    """NumPy's generator for what is drawn on the host: initial weights, shuffles."""
+    """Return the NumPy generator for draws on the host: initial weights, shuffles."""
     return _drawing.stream or _state.host
 
 
 def next_stream() -> tuple[int, int]:
-    """Take the next number of a stream on the host; what comes back is for :func:`drawing_from`."""
+    """Take the next stream number on the host; the result is for :func:`drawing_from`."""
     with _state.lock:
         _state.streams += 1
         return _state.seeds, _state.streams
@@ -203,8 +203,8 @@ def next_index(count: int = 1) -> int:
 def wrap(root_words: jax.Array, index: jax.Array) -> jax.Array:
     """Return the typed key of random operation `index` (traceable).
 
-    The generator takes any two words for a key, so the index is added to the first, which is 0 for a seed of 32 bits.
-    To hash both, as ``jax.random.fold_in`` does, would be a program of its own for each operation.
+    The generator accepts any two words as a key, so the index is added to the first, which is 0 for a seed of 32 bits.
+    Hashing both, as ``jax.random.fold_in`` does, would be a separate program for each operation.
     """
     words = root_words + jnp.asarray(index).astype(np.uint32) * np.array([1, 0], np.uint32)
     return jax.random.wrap_key_data(words, impl=threefry.implementation())

@@ -1,7 +1,7 @@
-"""Regions that a network proposes (Faster R-CNN), pooling that heeds the position (R-FCN), and compact products.
+"""Region proposals (Faster R-CNN), position-sensitive pooling (R-FCN), and compact bilinear products.
 
-All shapes are static: a proposal that is suppressed gives its place to the next one, and where too few are left they
-are repeated.
+All shapes are static: the next proposal takes the position of a suppressed one, and if too few remain they are
+repeated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gluonx.ops.registry import register
 
 
 def _anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> np.ndarray:
-    """Return the boxes at the first place: ratios outside, scales inside, sides rounded as in Faster R-CNN."""
+    """Return the boxes at the first position, by ratio, then by scale, with sides rounded as in Faster R-CNN."""
     found = []
     middle = 0.5 * (stride - 1)
     for ratio in ratios:
@@ -33,7 +33,7 @@ def _anchors(stride: int, scales: Sequence[float], ratios: Sequence[float]) -> n
 
 
 def _moved(anchors: Array, deltas: Array, iou_loss: bool) -> Array:
-    """Anchors after the regression, corners included in the box."""
+    """Return anchors after the regression; corners belong to the box."""
     if iou_loss:
         return anchors + deltas
     sides = anchors[:, 2:] - anchors[:, :2] + 1
@@ -43,21 +43,21 @@ def _moved(anchors: Array, deltas: Array, iou_loss: bool) -> Array:
 
 
 def _outliving(boxes: Array, threshold: Array | float) -> Array:
-    """Return which boxes, by falling score, are not suppressed by an earlier one; corners are included in a box."""
+    """Return which boxes, by falling score, no earlier one suppresses; corners belong to a box."""
     areas = jnp.prod(boxes[:, 2:] - boxes[:, :2] + 1, -1)
-    places = jnp.arange(len(boxes))
+    positions = jnp.arange(len(boxes))
 
     def visit(i: Array, alive: Array) -> Array:
         low, high = jnp.maximum(boxes[i, :2], boxes[:, :2]), jnp.minimum(boxes[i, 2:], boxes[:, 2:])
         common = jnp.prod(jnp.maximum(high - low + 1, 0), -1)
-        hit = (common / (areas + areas[i] - common) > threshold) & (places > i) & alive[i]
+        hit = (common / (areas + areas[i] - common) > threshold) & (positions > i) & alive[i]
         return alive & ~hit
 
     return lax.fori_loop(0, len(boxes), visit, jnp.ones(len(boxes), bool))
 
 
 class _Rule(NamedTuple):
-    """The limits of a proposal: how many regions come in and out, and which do not."""
+    """The limits of a proposal: the numbers of regions before and after, and the least size."""
 
     before: int
     after: int
@@ -67,7 +67,7 @@ class _Rule(NamedTuple):
     iou_loss: bool
 
     def left(self, anchors: Array, probabilities: Array, deltas: Array, info: Array) -> tuple[Array, Array]:
-        """Return the regions of one image, by falling score, and their scores."""
+        """Return the remaining regions of one image, by falling score, and their scores."""
         _, rows, columns = probabilities.shape
         count = len(anchors) // (rows * columns)
         scores = probabilities[count:].transpose(1, 2, 0).reshape(-1)
@@ -122,7 +122,7 @@ def proposal(
     Returns
     -------
     array, shape (batch * rpn_post_nms_top_n, 5)
-        The image's place in the batch, and corners. With `output_score` also the scores, (the same, 1).
+        The image's position in the batch, and corners. With `output_score` also the scores, (the same, 1).
 
     Examples
     --------
@@ -144,14 +144,14 @@ def proposal(
     rule = _Rule(before, min(rpn_post_nms_top_n, before), threshold, rpn_min_size, stride, iou_loss)
     given = [lax.stop_gradient(x) for x in (cls_prob, bbox_pred, im_info)]
     boxes, scores = jax.vmap(lambda *one: rule.left(anchors, *one))(*given)
-    again = jnp.arange(rpn_post_nms_top_n) % rule.after  # where there are fewer places than were asked for
+    again = jnp.arange(rpn_post_nms_top_n) % rule.after  # repeats, if there are fewer regions than were asked for
     index = jnp.repeat(jnp.arange(len(boxes), dtype=boxes.dtype), rpn_post_nms_top_n)[:, None]
     regions = jnp.concatenate([index, boxes[:, again].reshape(-1, 4)], -1)
     return (regions, scores[:, again].reshape(-1, 1)) if output_score else regions
 
 
 def _spread(base: np.ndarray, cls_prob: Array, bbox_pred: Array, stride: int) -> Array:
-    """Return the anchors of all places, row by row."""
+    """Return the anchors at all positions, row by row."""
     count = len(base)
     deltas = (cls_prob.shape[0], 4 * count, *cls_prob.shape[2:])
     if cls_prob.ndim != 4 or cls_prob.shape[1] != 2 * count or bbox_pred.shape != deltas:
@@ -165,7 +165,7 @@ def _spread(base: np.ndarray, cls_prob: Array, bbox_pred: Array, stride: int) ->
 
 
 def _whole(length: Array, stride: int) -> Array:
-    """Return a length cut to a multiple of the stride."""
+    """Return a length truncated to a multiple of the stride."""
     return jnp.floor(length / stride) * stride
 
 
@@ -179,7 +179,7 @@ def psroi_pooling(
     ----------
     data : array, shape (batch, output_dim * group_size**2, height, width)
     rois : array, shape (regions, 5)
-        Place in the batch and corners; they have no gradient.
+        Position in the batch and corners; they have no gradient.
     spatial_scale : float
         By which the corners are multiplied, after they are rounded.
     output_dim, pooled_size : int
@@ -224,8 +224,8 @@ def psroi_pooling(
         steps = jnp.arange(pooled_size, dtype=jnp.float32)
         start = jnp.clip(jnp.floor(steps * size + low), 0, length)
         stop = jnp.clip(jnp.ceil((steps + 1) * size + low), 0, length)
-        places = jnp.arange(length)[None]
-        return ((places >= start[:, None]) & (places < stop[:, None])).astype(data.dtype)
+        positions = jnp.arange(length)[None]
+        return ((positions >= start[:, None]) & (positions < stop[:, None])).astype(data.dtype)
 
     def one(roi: Array) -> Array:
         corners = jnp.trunc(roi[1:] + jnp.copysign(0.5, roi[1:]))
@@ -247,7 +247,7 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     ----------
     data : array, shape (..., n)
     h : array, shape (n,) or (1, n)
-        A place below `out_dim` for each column.
+        A position below `out_dim` for each column.
     s : array, shape (n,) or (1, n)
         Its sign.
     out_dim : int
@@ -264,8 +264,8 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     ... ).tolist()
     [[-1.0, 0.0]]
     """
-    places, signs = lax.stop_gradient(h).reshape(-1).astype(jnp.int32), s.reshape(-1).astype(data.dtype)
-    return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., places].add(data * signs)
+    positions, signs = lax.stop_gradient(h).reshape(-1).astype(jnp.int32), s.reshape(-1).astype(data.dtype)
+    return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., positions].add(data * signs)
 
 
 @register(level=3)

@@ -31,7 +31,7 @@ Triple = tuple[Array, Array, Array]
 
 
 def _reach(low: Array | float, high: Array | float) -> Array:
-    """R of a range, shape (1,)."""
+    """Return R of a range, shape (1,)."""
     ends = [jnp.abs(jnp.asarray(x, jnp.float32)).reshape(-1)[:1] for x in (low, high)]
     return jnp.maximum(*ends)
 
@@ -61,7 +61,7 @@ def _rounded(x: Array, kind: str) -> Array:
 
 
 def _packed(x: Array, reach: Array, kind: str, table: Mapping[str, float]) -> Array:
-    """Real numbers as bytes, where `reach` is the largest."""
+    """Return real numbers as bytes, where the largest stands for `reach`."""
     step = jnp.where(reach > 0, table[kind] / jnp.where(reach > 0, reach, 1), 0)
     return _rounded(x.astype(jnp.float32) * _spread(step, x), kind)
 
@@ -430,7 +430,7 @@ def quantized_elemwise_mul(
     if enable_float_output:
         return real
     if min_calib_range is not None and max_calib_range is not None:
-        reach = _reach(min_calib_range, max_calib_range)  # and cut, not rounded, as MXNet does here
+        reach = _reach(min_calib_range, max_calib_range)  # truncated, not rounded, as MXNet does here
         cut = jnp.clip(jnp.trunc(real * _spread(_FINE["int8"] / reach, real)), *_BOUNDS["int8"]).astype(jnp.int8)
         return cut, -reach, reach
     return whole, *_product_range(name, lhs, rhs, (lhs_min, lhs_max, rhs_min, rhs_max))
@@ -458,7 +458,7 @@ def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: st
     return jnp.maximum(data, 0), *_as_given(min_data, max_data)
 
 
-# -- form -----------------------------------------------------------------------------------------------------------
+# -- shape -----------------------------------------------------------------------------------------------------------
 
 
 @register(level=5, nout=3, gradient=NONE)

@@ -44,7 +44,7 @@ def _shape(size: Size, *parameters: Array) -> tuple[int, ...]:
 
 
 class _Draw:
-    """A draw but for its key: the shape, the element type to compute in, and the one to return."""
+    """A draw without its key: the shape, the element type to compute in, and the one to return."""
 
     __slots__ = ("dtype", "inner", "shape")
 
@@ -62,20 +62,20 @@ class _Draw:
         return [a.reshape((1,) * (ndim - a.ndim) + a.shape) if a.ndim else a for a in arrays]
 
     def uniform(self, key: Array) -> Array:
-        """Numbers from 0 to 1, neither included: their logarithms are finite."""
+        """Return numbers between 0 and 1, excluding both, so that their logarithms are finite."""
         tiny = jnp.finfo(self.inner).tiny
         return jax.random.uniform(key, self.shape, self.inner, minval=tiny, maxval=1)
 
     def finish(self, x: Array) -> Array:
-        """Return the numbers in the type asked for, in the full shape."""
+        """Return the numbers in the requested type and the full shape."""
         return jnp.broadcast_to(x, self.shape).astype(self.dtype)
 
 
 def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
-    """Register the law of a draw as an operator; a decorator.
+    """Register a distribution as an operator; a decorator.
 
-    The law takes a key, the `_Draw`, and parameters that broadcast to its shape; the operator the key, the parameters,
-    and as attributes `size` and `dtype`.
+    The decorated function takes a key, the `_Draw`, and parameters that broadcast to its shape. The operator takes the
+    key and the parameters, and has the attributes `size` and `dtype`.
     """
 
     def decorate(law: Callable[..., Array]) -> Op:
@@ -433,13 +433,13 @@ def random_categorical(
     drawn = jax.random.categorical(key, jnp.broadcast_to(logits, (*rest, *shape, p.shape[-1])), axis=-1)
     if not get_prob:
         return drawn.astype(canonical(dtype))
-    # Of the number in p as it is: the gradient is one over it, and nothing elsewhere, as a score function needs it.
+    # The logarithm of p at the drawn class: its gradient is one over p there and 0 elsewhere, for score functions.
     spread = jnp.broadcast_to(p.reshape(*rest, *[1] * len(shape), p.shape[-1]), (*rest, *shape, p.shape[-1]))
     chance = jnp.log(jnp.take_along_axis(spread, jax.lax.stop_gradient(drawn)[..., None], -1)[..., 0])
     return drawn.astype(canonical(dtype)), chance
 
 
-_FEW = 4096  # up to so many draws are made one by one, which compiles at once and is exact
+_FEW = 4096  # up to so many trials are drawn one by one, which compiles fast and is exact
 
 
 @register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, shape="size + pvals.shape", gradient=NONE)
@@ -481,7 +481,7 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     if a.dtype not in WIDE or a.ndim == 0 or (p is not None and p.dtype in WIDE):
         return jax.random.choice(key, a, shape, replace=replace, p=p)
-    with without_64_bits():  # the same draws whatever is drawn from
+    with without_64_bits():  # gives the same draws for every dtype of the elements
         drawn = jax.random.choice(key, jnp.arange(a.shape[0]), shape, replace=replace, p=p)
     return a[drawn]
 

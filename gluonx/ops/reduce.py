@@ -13,8 +13,8 @@ from jax import Array
 
 from gluonx.dtype import WIDE, canonical, keeping_64_bits
 from gluonx.errors import ShapeError, UnsupportedArgumentError
-from gluonx.ops.common import choose, float_dtype, narrow, places, wide
-from gluonx.ops.cpu.reductions import folded, largest, largest_place, ordered, running, total
+from gluonx.ops.common import choose, float_dtype, narrow, positions, wide
+from gluonx.ops.cpu.reductions import folded, largest, largest_position, ordered, running, total
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import NONE, REDUCED, SAME, Front, register
 
@@ -149,7 +149,7 @@ def _sum_dtype(dtype: Any) -> Any:
 
 
 def _along(x: Array, axis: Axis) -> Axis:
-    """Return the axes of a reduction; none of an array that has none, of which 0 and -1 are allowed, as in NumPy."""
+    """Return the axes of a reduction; none for an array without axes, for which 0 and -1 are allowed, as in NumPy."""
     return () if x.ndim == 0 and axis in (0, -1) else axis
 
 
@@ -158,7 +158,10 @@ _MEAN = Front(order="x axis dtype out keepdims where", shown={"x": "a"})
 _SPREAD = Front(order="x axis dtype out ddof keepdims where", shown={"x": "a", "ddof": "correction"})
 _EXTREME = Front(order="x axis out keepdims initial where", shown={"x": "a"})
 _TRUTH = Front(order="x axis out keepdims where", shown={"x": "a"})
-_ALL, _ALL_FROM = Front(hidden="where"), Front(hidden="initial where")  # of all elements, from a first value on
+_ALL, _ALL_FROM = (
+    Front(hidden="where"),
+    Front(hidden="initial where"),
+)  # NumPy's `where` and `initial` are not parameters of npx
 
 
 @register("sum", level=4, amp="float32", methods=("sum",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED)
@@ -189,7 +192,7 @@ def sum_(
 
 
 def _axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
-    """Return the axes, counted from the front; None for some that are not there, which is jax.numpy's to tell."""
+    """Return the axes, counted from the front; None if some do not exist, for which jax.numpy raises."""
     axes: Any = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     if any(not -x.ndim <= a < x.ndim for a in axes):
         return None
@@ -198,7 +201,7 @@ def _axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
 
 
 def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
-    """Return the axes where XLA would reduce floats over them badly on a CPU, else None."""
+    """Return the axes if XLA would reduce floats over them badly on a CPU, else None."""
     found = _axes(x, axis) if jnp.issubdtype(x.dtype, jnp.floating) else None
     return found if found is not None and folded(x.shape, found) else None
 
@@ -227,9 +230,9 @@ def mean(
 
 
 def in_double(fn: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> Array:
-    """Return ``fn(x, ...)`` of integers, computed in float64 and rounded once.
+    """Return ``fn(x, ...)`` for integers, computed in float64 and rounded once.
 
-    float32 holds whole numbers up to 2**24 only. The result is float32, of 64-bit integers float64.
+    float32 has all integers only up to 2**24. The result is float32, or float64 for 64-bit integers.
     """
     with keeping_64_bits():
         found = fn(x.astype(jnp.float64), *args, **kwargs)
@@ -237,7 +240,7 @@ def in_double(fn: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -> 
 
 
 def is_long(x: Array) -> bool:
-    """Return whether `x` holds integers that float32 may not hold."""
+    """Return whether `x` has integers that float32 may not represent."""
     return jnp.issubdtype(x.dtype, jnp.integer) and x.dtype.itemsize >= 4
 
 
@@ -435,7 +438,7 @@ def std(
 
 
 def root(x: Array) -> Array:
-    """Return the square root, with gradient 0 at 0."""
+    """Return the square root; its gradient at 0 is 0."""
     positive = x > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1)), jnp.where(x == 0, 0, jnp.nan).astype(x.dtype))
 
@@ -443,8 +446,8 @@ def root(x: Array) -> Array:
 def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array:
     axis = None if _along(x, axis) == () else axis
     if axis is None or not -x.ndim <= axis < x.ndim:
-        return places(jnp.argmin if smallest else jnp.argmax, x, axis=axis, keepdims=keepdims)
-    return places(largest_place, x, axis % x.ndim, keepdims, smallest)
+        return positions(jnp.argmin if smallest else jnp.argmax, x, axis=axis, keepdims=keepdims)
+    return positions(largest_position, x, axis % x.ndim, keepdims, smallest)
 
 
 _PLACE = Front(order="x axis out keepdims", shown={"x": "a"})
@@ -545,7 +548,7 @@ def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
 
 
 def in_long(x: Array) -> Array:
-    """Return integers and bools as int64, unsigned ones as uint64, as NumPy multiplies them; floats as they are."""
+    """Return integers and bools as int64, unsigned ones as uint64, as NumPy multiplies them; floats unchanged."""
     if jnp.issubdtype(x.dtype, jnp.inexact):
         return x
     with keeping_64_bits():
@@ -583,7 +586,7 @@ _STABLE = Front(hidden="stable kind order")
 
 
 def _downwards(name: str, descending: Any, order: Any) -> bool:
-    """Return the flag; text in its place is the kind of sort, which stands there in NumPy."""
+    """Return the flag; a text is the kind of sort, which NumPy has at this position."""
     if order is not None:
         raise UnsupportedArgumentError(
             f"np.{name}: order={order!r} names fields of an array, but arrays have none here."
@@ -628,7 +631,7 @@ def argsort(
     x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, dtype: Any = None,
     kind: Any = None, order: Any = None,
 ) -> Array:  # fmt: skip
-    """Return the places of the elements in order; equal elements keep theirs, unless `stable` is false.
+    """Return the positions of the elements in order; equal elements keep theirs, unless `stable` is false.
 
     Examples
     --------
@@ -637,5 +640,5 @@ def argsort(
     [1, 2, 0]
     """
     descending = _downwards("argsort", descending, order)
-    found = places(jnp.argsort, x, axis, descending=descending, stable=stable)
+    found = positions(jnp.argsort, x, axis, descending=descending, stable=stable)
     return found if dtype is None else found.astype(dtype)

@@ -1,6 +1,6 @@
-"""Pooling of regions that are turned, or whose parts are moved by learnt offsets.
+"""Pooling of regions that are rotated, or whose parts are moved by learnt offsets.
 
-Regions have no gradient, offsets have. As in `gluonx.ops.vision` regions are taken one after the other.
+Regions have no gradient; offsets have one. As in `gluonx.ops.vision`, regions are processed one after the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def rroi_align(
     ----------
     data : array, shape (batch, channels, height, width)
     rois : array, shape (regions, 6)
-        Place in the batch, centre (x, y), width, height, and the angle in degrees; they have no gradient.
+        Position in the batch, centre (x, y), width, height, and the angle in degrees; they have no gradient.
     pooled_size : (int, int)
         Height and width of the result.
     spatial_scale : float
@@ -108,7 +108,7 @@ def deformable_psroi_pooling(
     ----------
     data : array, shape (batch, output_dim * group_size**2, height, width)
     rois : array, shape (regions, 5)
-        Place in the batch and corners; they have no gradient.
+        Position in the batch and corners; they have no gradient.
     trans : array, shape (regions, 2 * classes, part_size, part_size), optional
         By which part of the region's size a part is moved, to the right and down, for each class of channels.
     spatial_scale : float
@@ -181,9 +181,9 @@ def _moved_parts(
     low = corners[:2] * scale - 0.5
     size = jnp.maximum((corners[2:] + 1) * scale - 0.5 - low, 0.1)
     steps = np.arange(pooled)
-    which, place = [np.clip(steps * n // pooled, 0, n - 1) for n in (group, moves.shape[-1])]
+    which, position = [np.clip(steps * n // pooled, 0, n - 1) for n in (group, moves.shape[-1])]
     moves = jnp.repeat(moves.reshape(-1, 2, *moves.shape[1:]), outputs // (len(moves) // 2), 0)
-    moves = moves[:, :, place][:, :, :, place]  # (outputs, 2, pooled, pooled)
+    moves = moves[:, :, position][:, :, :, position]  # (outputs, 2, pooled, pooled)
     inner = jnp.asarray((steps[:, None] + np.arange(samples) / samples) / pooled, jnp.float32)
     x = (inner[None, :] + moves[:, 0, :, :, None]) * size[0] + low[0]  # (outputs, pooled, pooled, samples)
     y = (inner[:, None] + moves[:, 1, :, :, None]) * size[1] + low[1]
@@ -199,7 +199,7 @@ def _moved_parts(
 
 
 def _between(image: Array, x: Array, y: Array, height: int, width: int) -> Array:
-    """Linear interpolation; beyond the edge that of the edge. Whole places have no gradient, as in MXNet."""
+    """Interpolate linearly; beyond the edge take the edge's value. Integer positions have no gradient, as in MXNet."""
 
     def ends(v: Array, length: int) -> tuple[Array, Array, Array]:
         v = v + lax.stop_gradient(jnp.clip(v, 0, length - 1) - v)

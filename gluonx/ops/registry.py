@@ -15,9 +15,8 @@ or tuples, dtype names or dtypes, defaults written out or left away). The engine
 Values that hash alike but are not the same to XLA (``1``, ``1.0`` and ``True``) stay apart.
 
 Attributes that a loop may change (a slope, a margin, a rate) are registered as ``moving``. Their first `STEADY` values
-are constants of the program like every attribute; with the next one they become operands: ``bind`` gives a `Moved`,
-which the engine runs as the one `Lifted` operator of its kind on the arrays and the numbers. So no loop compiles for a
-changed number.
+are constants of the program like every attribute. With the next value they become operands: ``bind`` returns a `Moved`,
+which the engine runs as one `Lifted` operator on the arrays and the numbers. So no loop compiles for a changed number.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ _AXES = frozenset({"axis", "axes", "axis1", "axis2", "batch_axis"})
 
 
 class Front(NamedTuple):
-    """How MXNet's ``np`` or ``npx`` function of an operator is called, where that is not as the operator is declared.
+    """How MXNet's ``np`` or ``npx`` function of an operator is called, if that differs from the operator's signature.
 
     Attributes
     ----------
@@ -80,13 +79,13 @@ class Front(NamedTuple):
     also : dict of str to str
         Further names of parameters. ``data``, ``x`` and ``a`` are understood everywhere for the first one.
     unset : str
-        Static attributes whose None means "as by default", where the operator has another default.
+        Static attributes for which None means the default, although the operator's default is another value.
     hidden : str
-        Parameters that ``npx``'s function does not have: those that NumPy knows and MXNet's operator does not.
+        Parameters that ``npx``'s function does not have, because NumPy has them and MXNet's operator does not.
     listed : bool
-        Whether several results come as a list, as in NumPy; else they are a tuple.
+        Whether several results are returned as a list, as in NumPy; else they are a tuple.
     operator : str
-        The operator's name, where the core operator that is called as the function is another one.
+        The name of the core operator, if it is not the function's.
     """
 
     order: str = ""
@@ -99,14 +98,14 @@ class Front(NamedTuple):
 
 
 class Onnx(NamedTuple):
-    """The operator of ONNX that an operator of one input is, node for node: how it is written, and how it is read.
+    """The ONNX operator, with one input, that is the same as an operator; used to write and to read it.
 
     Attributes
     ----------
     name : str
         ONNX's name.
     attrs : dict of str to str
-        ONNX's name of each attribute; they are numbers, and what a file leaves out is by default as here.
+        ONNX's name of each attribute. They are numbers, and their defaults in ONNX are those of this operator.
     """
 
     name: str
@@ -114,9 +113,9 @@ class Onnx(NamedTuple):
 
 
 class Record(TypedDict, total=False):
-    """What is said of an operator beside its function: the keywords of `register`, and attributes of its `Op`.
+    """What is declared of an operator besides its function: the keywords of `register`, and attributes of its `Op`.
 
-    A field that is left out has the default that `Op` shows.
+    An omitted field has the default that `Op` shows.
 
     Attributes
     ----------
@@ -129,7 +128,7 @@ class Record(TypedDict, total=False):
     random : bool or callable
         Whether the function takes a key; a callable decides from the bound attributes.
     mode : bool or callable
-        Whether the function heeds the attribute ``training``, which the engine supplies when it is None.
+        Whether the function uses the attribute ``training``, which the engine supplies when it is None.
     infer : callable or None
         ``infer(shapes, attrs) -> shapes`` completes the input shapes (None: unknown; 0 or -1: an unknown dimension).
     batched : tuple of str
@@ -151,29 +150,29 @@ class Record(TypedDict, total=False):
     ufunc : bool
         Whether it is a function of ``np`` by its name and aliases, with the keywords of NumPy's ufuncs.
     methods : tuple of str
-        Names of the methods of arrays that it is: that of ``np``'s function of the same name, or else of ``npx``'s.
+        The names of array methods that call it: by ``np``'s function of the same name, or else by ``npx``'s.
     np : Front or None
-        How ``np``'s function of this name, and of each alias in lower case, is called; None: ``np`` has none of it.
+        How ``np``'s function of this name, and of each alias in lower case, is called; None if ``np`` has none.
     npx : Front
         How ``npx``'s function of this name is called in MXNet.
     channels_last : {'', 'each', 'axis', 'layout'}
-        How it runs on images that have their channels last: not at all, element by element, with another ``axis`` (a
-        parameter beside the image is a vector along it), or with another ``layout`` (a ``weight`` turns as the image).
+        How it is converted for images with their channels last: not at all, unchanged because it is elementwise, with
+        another ``axis`` (other inputs are vectors along it), or with another ``layout`` (also of a ``weight``).
     index : Index or None
-        Which input holds indices, and how far they may go; they are looked at before it runs, where they are known.
+        Which input holds indices, and their bounds; indices with known values are checked before it runs.
     matrix : callable or None
-        Says why a result that is not finite comes of a matrix that the function cannot take (`gluonx.ops.checks`).
+        Returns why a result is not finite: the reason why the function cannot take a matrix (`gluonx.ops.checks`).
     onnx : Onnx or None
-        The operator of ONNX that it is; what is not one to one has a rule in ``export/onnx`` and ``importing/onnx``.
+        The same ONNX operator; operators without one have rules in ``export/onnx`` and ``importing/onnx``.
     composed : callable or None
-        ``composed(run, *arrays, **attrs)`` gives the result by other operators, ``run("clip", x, 0.0, 6.0)``: what is
-        written into ONNX's and MXNet's files of an operator that they do not have.
+        ``composed(run, *arrays, **attrs)`` computes the result by other operators, as in ``run("clip", x, 0.0, 6.0)``.
+        ONNX's and MXNet's files contain these if the formats lack the operator itself.
     example : tuple of str
-        A call and what it gives, for the documentation of a function whose docstring has no example.
+        A call and its result, for the documentation of a function whose docstring has no example.
     shape, gradient, stands_for : str
-        For the documentation and ``docs/core_ops.md``: the shape of the result, what is particular about the gradient
-        (at kinks above all), and the operation of NumPy or StableHLO that it is. Where nothing is said,
-        ``tools/core_ops.py`` tells by rule: names that NumPy has, docstrings that say the shape of what they return.
+        For the documentation and ``docs/core_ops.md``: the shape of the result, special properties of the gradient
+        (above all at kinks), and the same operation in NumPy or StableHLO. If they are empty, ``tools/core_ops.py``
+        finds them by rule: from names that NumPy has, and docstrings that say the shape of the result.
     """
 
     doc: str
@@ -207,7 +206,7 @@ _FIELDS = frozenset(Record.__annotations__)
 
 
 class Op:
-    """One core operator: a pure function on arrays, with what the rest of gluonx must know about it.
+    """A core operator: a pure function on arrays, with all that the rest of gluonx must know about it.
 
     The fields of its `Record` are attributes too.
 
@@ -253,7 +252,7 @@ class Op:
             raise TypeError(f"operator {name}: a record has no field {_quoted(sorted(record.keys() - _FIELDS))}")
         self.fn, self.name, self.doc = fn, name, inspect.getdoc(fn) or ""
         vars(self).update(record)
-        # help(), doctest and tracebacks look through an Op to its function.
+        # Lets help(), doctest and tracebacks find the function of an Op.
         self.__wrapped__, self.__doc__, self.__module__, self.__name__ = fn, fn.__doc__, fn.__module__, name
         self._read_signature()
         self._bound: dict[tuple[Any, ...], BoundOp] = {}
@@ -326,24 +325,27 @@ class Op:
                 if lifted is not None:
                     return Moved(self, full, lifted)
                 bound = self._bound[key] = BoundOp(self, full)
-            # A NaN that the caller made is another object each time: remembering it would grow without bound.
+            # Each NaN is a new key, since it is not equal to itself: caching it would grow without bound.
             if spelling is not None and _NAN not in full.values():
                 self._spellings[spelling] = bound
         return bound
 
     def _lifted(self, attrs: dict[str, Any]) -> Lifted | None:
-        """Return the operator that takes the numbers among `attrs` as operands; None while constants are cheaper."""
-        places = tuple([n for n in self.moving if _moves(attrs[n])])
-        if not places:
+        """Return the operator that takes the numbers among `attrs` as operands.
+
+        None as long as constants are cheaper.
+        """
+        lifted_names = tuple([n for n in self.moving if _moves(attrs[n])])
+        if not lifted_names:
             return None
-        rest = [attrs[n] for n in self._order if n not in places]
-        family = (places, *rest, *map(_kind, rest), *self.traits(attrs))
+        rest = [attrs[n] for n in self._order if n not in lifted_names]
+        family = (lifted_names, *rest, *map(_kind, rest), *self.traits(attrs))
         seen = self._families.get(family, 0)
         if isinstance(seen, int):
             if seen < STEADY:
                 self._families[family] = seen + 1
                 return None
-            seen = self._families[family] = Lifted(BoundOp(self, attrs), places)
+            seen = self._families[family] = Lifted(BoundOp(self, attrs), lifted_names)
         return seen
 
     def _unknown_attribute(self, unknown: list[str]) -> str:
@@ -353,23 +355,23 @@ class Op:
         return f"{message} (its attributes: {valid}; its arrays: {arrays})"
 
     def bound(self) -> list[BoundOp]:
-        """Every `BoundOp` of this operator that there is."""
+        """Every existing `BoundOp` of this operator."""
         with self._lock:
             return list(self._bound.values())
 
     def traits(self, attrs: Mapping[str, Any]) -> tuple[bool, bool]:
-        """Return whether the operator, so bound, draws random numbers, and whether it needs the mode."""
+        """Return whether the operator draws random numbers with these attributes, and whether it needs the mode."""
         random = bool(self.random(attrs)) if callable(self.random) else self.random
         mode = self.mode(attrs) if callable(self.mode) else self.mode
         return random, bool(mode) and attrs["training"] is None
 
     def is_wide(self, attrs: Mapping[str, Any]) -> bool:
-        """Return whether the operator needs 64-bit types under these bound attributes, whatever its inputs are."""
+        """Return whether the operator needs 64-bit types with these attributes, whatever its inputs are."""
         wide = self.wide(attrs) if callable(self.wide) else self.wide
         return wide or any(isinstance(value, np.dtype) and value in WIDE for value in attrs.values())
 
     def num_outputs(self, attrs: Mapping[str, Any]) -> int:
-        """Return the number of outputs under these bound attributes."""
+        """Return the number of outputs with these attributes."""
         return self.nout(attrs) if callable(self.nout) else self.nout
 
     def __call__(self, *args: Any, **attrs: Any) -> Any:
@@ -390,13 +392,14 @@ class BoundOp:
     and must not be changed. The engine keeps what it derives (executables, gradients, shapes) in the slots ``eager``,
     ``families``, ``traced``, ``vjp``, ``shapes``, ``host``, ``usage`` and ``cache``.
 
-    ``needs_mode`` tells that the engine is to supply ``training``, because it plays a part and the caller did not;
-    ``nout`` is the number of outputs, ``wide`` whether it needs 64-bit types (see `Op.is_wide`), ``exact`` whether such
-    a type was asked of it by name, so that no number goes in as float32. Of an operator whose ``random`` is a function
-    of the attributes (dropout), a `BoundOp` that needs no randomness has ``random`` False and a ``fn`` without the key.
+    ``needs_mode`` is true if the engine must supply ``training``, because the function uses it and the caller has not
+    given it. ``nout`` is the number of outputs, ``wide`` whether it needs 64-bit types (see `Op.is_wide`), ``exact``
+    whether such a type was asked for by name, so that no number enters as float32. If ``random`` of the operator is a
+    function of the attributes (dropout), a `BoundOp` that needs no randomness has ``random`` False and a ``fn`` without
+    the key.
     """
 
-    promotes = True  # operands of several types come to one
+    promotes = True  # operands of several types are promoted to one
 
     __slots__ = (
         "__weakref__",
@@ -437,7 +440,7 @@ class BoundOp:
         self._modes: tuple[BoundOp, BoundOp] | None = None
 
     def in_mode(self, training: bool) -> BoundOp:
-        """Return the same operator in training or predict mode; itself where the mode is fixed or plays no part."""
+        """Return the same operator in training or predict mode; itself if the mode is fixed or does not matter."""
         modes = self._modes
         if modes is None:
             modes = self._modes = self._make_modes()
@@ -450,12 +453,12 @@ class BoundOp:
         return self.op.bind(**others, training=False), self.op.bind(**others, training=True)
 
     def infer(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """Return the input shapes, completed by the operator's rule as far as that can tell."""
+        """Return the input shapes, completed by the operator's rule as far as possible."""
         shapes = list(shapes)
         return shapes if self.op.infer is None else self.op.infer(shapes, self.attrs)
 
     def infer_weights(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """Return the same, but for the inputs whose shape follows the batch: those stay as they are."""
+        """As `infer`, but without completing inputs whose shape depends on the batch."""
         if self.op.infer is None or set(self.op.inputs) <= set(self.op.batched):
             return list(shapes)
         kept = [name in self.op.batched for name in self.op.inputs]
@@ -463,7 +466,7 @@ class BoundOp:
         return [own if i < len(kept) and kept[i] else new for i, (own, new) in enumerate(zip(shapes, found))]
 
     def __call__(self, *arrays: Any) -> Any:
-        """Call ``fn``, in 64-bit types where it needs them."""
+        """Call ``fn``, in 64-bit types if it needs them."""
         with keeping_64_bits(self.wide):
             return self.fn(*arrays)
 
@@ -483,29 +486,29 @@ class Factor(float):
 
 
 class Lifted(BoundOp):
-    """A `BoundOp` that takes the attributes in ``places`` as further operands, the last ones.
+    """A `BoundOp` that takes the attributes in ``lifted_names`` as further operands, after the others.
 
-    Results have the dtypes that they have with constants.
+    Results have the same dtypes as with constants.
     """
 
-    __slots__ = ("constant", "places")
+    __slots__ = ("constant", "lifted_names")
 
-    def __init__(self, bound: BoundOp, places: tuple[str, ...]) -> None:
+    def __init__(self, bound: BoundOp, lifted_names: tuple[str, ...]) -> None:
         super().__init__(bound.op, bound.attrs)
-        self.places, self.constant = places, bound
-        self.attrs = {n: v for n, v in bound.attrs.items() if n not in places}
+        self.lifted_names, self.constant = lifted_names, bound
+        self.attrs = {n: v for n, v in bound.attrs.items() if n not in lifted_names}
         self.fn = self._run
 
     def _run(self, *args: Any) -> Any:
-        arrays, numbers = args[: -len(self.places)], args[-len(self.places) :]
+        arrays, numbers = args[: -len(self.lifted_names)], args[-len(self.lifted_names) :]
         keyless = (None,) if self.op.random and not self.random else ()
-        out = self.op.fn(*keyless, *arrays, **self.attrs, **dict(zip(self.places, numbers, strict=True)))
+        out = self.op.fn(*keyless, *arrays, **self.attrs, **dict(zip(self.lifted_names, numbers, strict=True)))
         like = jax.eval_shape(self.constant.fn, *arrays)
         return jax.tree.map(lambda o, wanted: o if o.dtype == wanted.dtype else o.astype(wanted.dtype), out, like)
 
     def infer(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """Infer the shapes of the arrays: those of the operator with constants."""
-        count = len(shapes) - len(self.places)
+        """Infer the shapes of the arrays, as the operator with constants does."""
+        count = len(shapes) - len(self.lifted_names)
         return [*self.constant.infer(shapes[:count]), *shapes[count:]]
 
 
@@ -516,17 +519,17 @@ class Moved(BoundOp):
 
     def __init__(self, op: Op, attrs: dict[str, Any], lifted: Lifted) -> None:
         super().__init__(op, attrs)
-        self.lifted, self.numbers = lifted, tuple([Factor(attrs[n]) for n in lifted.places])
-        self.cache = "special"  # the engine looks at it
+        self.lifted, self.numbers = lifted, tuple([Factor(attrs[n]) for n in lifted.lifted_names])
+        self.cache = "special"  # makes the engine treat it specially
 
 
 def get(name: str) -> Op:
-    """Return the core operator of this name or alias.
+    """Return the core operator with this name or alias.
 
     Raises
     ------
     KeyError
-        If there is none; the message names the nearest spelling.
+        If there is none; the message suggests the nearest name.
     """
     try:
         return OPS[name]
@@ -535,7 +538,7 @@ def get(name: str) -> Op:
 
 
 def register(name: str | None = None, **record: Unpack[Record]) -> Callable[[Callable[..., Any]], Op]:
-    """Make a core operator of the decorated function and put it into `OPS`.
+    """Make a core operator of the decorated function and add it to `OPS`.
 
     Parameters
     ----------
@@ -573,17 +576,17 @@ def _rebind(name: str, attrs: dict[str, Any]) -> BoundOp:
 
 
 def _moves(value: Any) -> bool:
-    """Return whether a number may be an operand: functions may ask for 0 and 1, where much falls away."""
+    """Return whether a number may be an operand; not 0 and 1, for which functions leave out work."""
     return type(value) in (int, float) and value not in (0, 1, -1) and abs(value) < float("inf")
 
 
 def _kind(value: Any) -> Any:
-    """Return the types in a value, at any depth: they tell apart what compares equal, as 1, 1.0 and True do."""
+    """Return the types in a value, at any depth, to distinguish equal values such as 1, 1.0 and True."""
     return tuple(map(_kind, value)) if type(value) is tuple else type(value)
 
 
 def _canonical(name: str, value: Any) -> Any:
-    """One spelling for each attribute value: tuples for sequences, np.dtype for dtypes, Python scalars for NumPy's."""
+    """Return one spelling for each attribute value: tuples, np.dtype for dtypes, Python scalars for NumPy's."""
     if name in _DTYPE_NAMES:
         return None if value is None else _dtype(value)
     kind = type(value)
@@ -612,7 +615,7 @@ def _dtype(value: Any) -> np.dtype:
 
 
 def _names_axes(value: Any) -> bool:
-    """Return whether a value can name axes: JAX takes strings too, for axes of a mesh."""
+    """Return whether a value may be axes; JAX also takes strings, for axes of a mesh."""
     return all(map(_names_axes, value)) if isinstance(value, tuple) else type(value) is not str
 
 

@@ -1,8 +1,9 @@
-"""Images in another size, as OpenCV makes them, which MXNet uses.
+"""Resizing images as OpenCV does, which MXNet uses.
 
-One axis at a time: each new place is a weighted sum of a few old ones. `taps` says of which, and with which weights; so
-the kinds of interpolation are a matter of numbers, not of code. Images of bytes are summed in fixed point with OpenCV's
-rounding, so that results are its own to the last bit but for rare ties. An image may be a NumPy array too.
+One axis is resized at a time: each new pixel is a weighted sum of a few old ones. `taps` gives their positions and
+weights, so that the kinds of interpolation differ only in numbers. Images of bytes are summed in fixed point with
+OpenCV's rounding, so that results are the same to the last bit except for rare ties. An image may also be a NumPy
+array.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ _ONE = 2048  # the unit of OpenCV's fixed-point weights
 
 
 class Taps(NamedTuple):
-    """For each new place the old places and their weights, both (new length, taps)."""
+    """For each new position the old positions and their weights, both (new length, taps)."""
 
     index: Any
     weight: Any
 
 
 def _cubic(t: Any, xp: ModuleType) -> Any:
-    """Return the weights of the four neighbours of a place that lies `t` behind the second."""
+    """Return the weights of the four neighbours of a position that is `t` behind the second."""
     a = -0.75
     first = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a
     second = ((a + 2) * t - (a + 3)) * t * t + 1
@@ -34,21 +35,21 @@ def _cubic(t: Any, xp: ModuleType) -> Any:
 
 
 def _lanczos(t: Any, xp: ModuleType) -> Any:
-    """Return the weights of the eight neighbours of a place that lies `t` behind the fourth."""
+    """Return the weights of the eight neighbours of a position that is `t` behind the fourth."""
     away = t[:, None] - xp.arange(-3, 5)
     weight = xp.sinc(away) * xp.sinc(away / 4)
     return weight / xp.sum(weight, -1, keepdims=True)
 
 
-def _linear(place: Any, length: Any, xp: ModuleType) -> Taps:
-    low = xp.floor(place)
-    part = place - low
+def _linear(position: Any, length: Any, xp: ModuleType) -> Taps:
+    low = xp.floor(position)
+    part = position - low
     index = low.astype("int32")[:, None] + xp.arange(2)
     return Taps(xp.clip(index, 0, length - 1), xp.stack([1 - part, part], -1))
 
 
 def _grown(new: Any, length: Any, count: int, xp: ModuleType) -> Taps:
-    """Linear interpolation that keeps the cells of old places as large as they can be: OpenCV's area, enlarging."""
+    """Return linear interpolation that keeps the cells of old pixels as large as possible: OpenCV's area, enlarging."""
     low = xp.floor(new * (1 / (count / length)))
     part = (new + 1 - (low + 1) * (count / length)).astype("float32")  # OpenCV's rounding, by which 1 may become 0
     part = xp.where(part <= 0, 0, part - xp.floor(part))
@@ -57,7 +58,7 @@ def _grown(new: Any, length: Any, count: int, xp: ModuleType) -> Taps:
 
 
 def _mean(new: Any, length: Any, count: int, longest: int, xp: ModuleType) -> Taps:
-    """Return the part of each old place that lies under a new one."""
+    """Return the fraction of each old pixel that is under a new one."""
     scale = length / count
     start, stop = new * scale, xp.minimum((new + 1) * scale, length)
     width = int(np.ceil(longest / count)) + 1
@@ -68,7 +69,7 @@ def _mean(new: Any, length: Any, count: int, longest: int, xp: ModuleType) -> Ta
 
 
 def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 0, xp: ModuleType = np) -> Taps:
-    """Return the taps by which `count` places of an axis come from `length`.
+    """Return the taps that make `count` positions of an axis from `length`.
 
     Parameters
     ----------
@@ -76,28 +77,28 @@ def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 
         The old length; an array if it is known only when the program runs.
     count : int
     interp : int
-        0 nearest, 1 linear, 2 cubic, 3 by area, 4 Lanczos.
+        0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos.
     shrinks : bool
         Whether the image gets smaller in both directions: only then area means a mean.
     longest : int
-        A bound of `length`, where that is an array.
+        A bound of `length`, if that is an array.
     xp : module
         numpy, or jax.numpy for a `length` that is an array.
     """
     new = xp.arange(count)
     if interp == NEAREST:
-        # OpenCV's rounding: a place may fall short of a whole number that it is.
-        place = xp.floor(new * (1 / (count / length))).astype("int32") if xp is np else new * length // count
-        return Taps(xp.minimum(place, length - 1)[:, None], xp.ones((count, 1)))
+        # OpenCV's rounding: a position that is an integer may come out slightly lower.
+        position = xp.floor(new * (1 / (count / length))).astype("int32") if xp is np else new * length // count
+        return Taps(xp.minimum(position, length - 1)[:, None], xp.ones((count, 1)))
     if interp == AREA:
         if shrinks:
             return _mean(new, length, count, longest or int(length), xp)
         return _grown(new, length, count, xp)
-    place = (new + 0.5) * (length / count) - 0.5
+    position = (new + 0.5) * (length / count) - 0.5
     if interp == LINEAR:
-        return _linear(place, length, xp)
-    low = xp.floor(place)
-    weights, reach = (_cubic(place - low, xp), 1) if interp == CUBIC else (_lanczos(place - low, xp), 3)
+        return _linear(position, length, xp)
+    low = xp.floor(position)
+    weights, reach = (_cubic(position - low, xp), 1) if interp == CUBIC else (_lanczos(position - low, xp), 3)
     index = low.astype("int32")[:, None] + xp.arange(-reach, reach + 2)
     return Taps(xp.clip(index, 0, length - 1), weights)
 
@@ -118,7 +119,7 @@ def _fixed(tap: Taps, xp: ModuleType) -> Taps:
 
 
 def _vertical(x: Any, rows: Taps) -> Any:
-    """OpenCV's last step of linear interpolation of bytes, which keeps few bits on the way."""
+    """Return OpenCV's last step of linear interpolation of bytes, which keeps few bits of the intermediate sums."""
     own = x.__array_namespace__()
     out: Any = 2
     for k in range(2):
@@ -129,9 +130,9 @@ def _vertical(x: Any, rows: Taps) -> Any:
 
 
 def resampled(x: Any, rows: Taps, columns: Taps, interp: int, xp: ModuleType = np) -> Any:
-    """Return an image (height, width, channels) at new places, in its own element type and by its own library.
+    """Return an image (height, width, channels) resized, in its own element type and by its own library.
 
-    Rows and columns are those of `taps`, of one kind of interpolation, and arrays of `xp`.
+    Rows and columns are results of `taps`, for one kind of interpolation, and arrays of `xp`.
     """
     dtype, own = x.dtype, x.__array_namespace__()
     if interp == NEAREST:

@@ -1,9 +1,9 @@
 """The operator `rnn`: stacked recurrent layers on one flat vector of parameters, laid out as MXNet and cuDNN do.
 
 The vector holds, for each layer and in it for each direction, the weights of the inputs, of the state and of the
-projection if there is one; behind all weights, in the same order, the two biases. `packing` tells the pieces by the
-names that MXNet 1 gave them: ``l0_i2h_weight`` is the input weight of the first layer, ``r0_h2h_bias`` the recurrent
-bias of its backward direction. The rows of a weight are the gates: i, f, g, o of an LSTM, r, z, n of a GRU.
+projection if there is one; after all weights, in the same order, the two biases. `packing` lists the pieces by their
+names in MXNet 1: ``l0_i2h_weight`` is the input weight of the first layer, ``r0_h2h_bias`` the recurrent bias of its
+backward direction. The rows of a weight are the gates: i, f, g, o of an LSTM, r, z, n of a GRU.
 
 The loops over time are in `gluonx.ops.recurrence`.
 """
@@ -21,7 +21,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops import cudnn
 from gluonx.ops.common import choose, filled, float_dtype, narrow, wide
-from gluonx.ops.recurrence import form_of, gru_loop, lstm_loop, simple_loop
+from gluonx.ops.recurrence import gru_loop, lstm_loop, simple_loop, step_layout
 from gluonx.ops.registry import Shape, register
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
@@ -44,7 +44,7 @@ def packing(
     ----------
     mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
     input_size : int
-        Zero or less if unknown: the input weights of the first layer have -1 there.
+        Zero or less if unknown; the shapes of the first layer's input weights then contain -1.
     state_size, num_layers : int
     bidirectional : bool
     projection_size : int or None
@@ -76,7 +76,7 @@ def packing(
 def input_size_of(
     size: int, mode: str, state_size: int, num_layers: int, bidirectional: bool, projection_size: int | None
 ) -> int | None:
-    """Return the input size with which the flat vector has `size` elements; None if there is none."""
+    """Return the input size for which the flat vector has `size` elements; None if there is none."""
     fixed, rows = 0, 0
     for _, shape in packing(mode, 0, state_size, num_layers, bidirectional, projection_size):
         if -1 in shape:
@@ -93,7 +93,7 @@ def _layout(attrs: Mapping[str, Any], input_size: int) -> Pieces:
 
 
 def _state_shapes(attrs: Mapping[str, Any], batch: int) -> list[Shape]:
-    """Return the shapes of the states that come in."""
+    """Return the shapes of the initial states."""
     count = attrs["num_layers"] * (2 if attrs["bidirectional"] else 1)
     shapes = [(count, batch, attrs["projection_size"] or attrs["state_size"])]
     return [*shapes, (count, batch, attrs["state_size"])] if attrs["mode"] == "lstm" else shapes
@@ -124,7 +124,7 @@ def _outputs(attrs: Mapping[str, Any]) -> int:
 
 
 def _check(data: Array, parameters: Array, states: list[Array | None], attrs: Mapping[str, Any]) -> Pieces:
-    """Return the pieces, if everything fits."""
+    """Return the pieces, after checking all shapes."""
     if data.ndim != 3:
         raise ShapeError(f"rnn: data has shape {data.shape}, but (time, batch, features) is needed.")
     pieces = _layout(attrs, data.shape[2])
@@ -168,8 +168,8 @@ def _mask(data: Array, lengths: Array | None) -> Array | None:
 
 
 def _one(x: Array, piece: Mapping[str, Array], name: str, states: list[Array], mask: Any, attrs: Any) -> list[Array]:
-    """One layer in one direction: all outputs, and the last cell of an LSTM."""
-    walk, mode = (form_of(x.shape[1], attrs["state_size"]), name[0] == "r"), attrs["mode"]
+    """Run one layer in one direction; return all outputs, and the last cell of an LSTM."""
+    walk, mode = (step_layout(x.shape[1], attrs["state_size"]), name[0] == "r"), attrs["mode"]
     wx, wh = piece[f"{name}_i2h_weight"], piece[f"{name}_h2h_weight"]
     bx, bh = piece[f"{name}_i2h_bias"], piece[f"{name}_h2h_bias"]
     if mode == "gru":
@@ -188,7 +188,7 @@ def _unpacked(flat: Array, pieces: Pieces) -> dict[str, Array]:
 
 
 def _stacked(key: Any, x: Array, piece: dict[str, Array], states: list[Array], mask: Any, attrs: Any) -> list[Array]:
-    """All layers: the output, and the last states."""
+    """Run all layers; return the output, and the last states."""
     sides = "lr" if attrs["bidirectional"] else "l"
     last: list[list[Array]] = [[] for _ in states]
     for layer in range(attrs["num_layers"]):
@@ -210,7 +210,7 @@ _NAMES = ("mode", "state_size", "num_layers", "bidirectional", "p", "projection_
 
 
 def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: Any, attrs: dict[str, Any]) -> Any:
-    """Return the output and the last states, once all has been checked."""
+    """Return the output and the last states; arguments are checked already."""
     _attributes(attrs, clip)
     shapes = _state_shapes(attrs, data.shape[1] if data.ndim == 3 else 0)
     given = states[: len(shapes)]

@@ -1,7 +1,7 @@
 """Tensors: their shape, joining and splitting, margins and slices.
 
-Names and meanings are NumPy's. Where a NumPy function takes a value that may change from step to step (the bounds of
-``clip``, the branches of ``where``), it is an array here; what the result's shape depends on is a static attribute.
+Names and meanings are NumPy's. A parameter whose value may change from step to step (the bounds of ``clip``, the
+branches of ``where``) is an array here; a parameter on which the result's shape depends is a static attribute.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Axis = int | Sequence[int] | None
 
 
 class _Reader:
-    """Reads the codes of `reshape` from left to right, eating the axes of the old shape."""
+    """Reads the codes of `reshape` from left to right, and takes the axes of the old shape that they use."""
 
     def __init__(self, old: Shape, codes: Sequence[int], told: str) -> None:
         self.old, self.codes, self.told = old, list(codes), told
@@ -118,7 +118,7 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
     if not reverse:
         return _Reader(tuple(old), codes, told).read()
     turned = list(codes[::-1])
-    for i, code in enumerate(turned):  # -6 stands before its two lengths also from the right
+    for i, code in enumerate(turned):  # read from the right too, -6 is before its two lengths
         if code == -6 and i >= 2:
             turned[i - 2 : i + 1] = [-6, turned[i - 2], turned[i - 1]]
     return _Reader(tuple(old[::-1]), turned, told).read()[::-1]
@@ -279,7 +279,7 @@ def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
 
 @register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved")
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Return the array with some axes at other places.
+    """Return the array with some axes at other positions.
 
     Examples
     --------
@@ -514,7 +514,7 @@ def _parts(attrs: Mapping[str, Any]) -> int:
     shape="parts of `x` along `axis`",
 )
 def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
-    """Return the array cut along an axis: into so many equal parts, or at the places named.
+    """Return the array cut along an axis: into so many equal parts, or at the positions named.
 
     Examples
     --------
@@ -532,13 +532,13 @@ def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) 
     return cut(x, indices_or_sections, axis)
 
 
-def cut(x: Array, places: Sequence[int], axis: int) -> tuple[Array, ...]:
-    """Get the parts between places along an axis.
+def cut(x: Array, positions: Sequence[int], axis: int) -> tuple[Array, ...]:
+    """Return the parts between positions along an axis.
 
     A part that ends before it begins, or begins past the end, is empty.
     """
     n = x.shape[axis]
-    starts = [0, *[stop_index(p, n) for p in places]]
+    starts = [0, *[stop_index(p, n) for p in positions]]
     stops = [*starts[1:], n]
     return tuple([lax.slice_in_dim(x, a, max(a, b), axis=axis) for a, b in zip(starts, stops, strict=True)])
 
@@ -624,7 +624,7 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
     constant_value : scalar, optional
         What fills the margins in mode ``'constant'``; 0 by default.
     pad_width : int, or a pair for each axis, or all the pairs in one flat tuple
-        How many places before and after.
+        How many positions before and after.
     mode : {'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'maximum', 'minimum', 'mean', ...}
         As `numpy.pad`'s.
 
@@ -734,7 +734,7 @@ def space_to_depth(x: Array, *, block_size: int) -> Array:
 
 
 def stop_index(stop: int | None, n: int) -> int:
-    """Return the end of a slice, counted from the front and kept within an axis of length `n`."""
+    """Return the end of a slice, counted from the front and clipped to an axis of length `n`."""
     return n if stop is None else min(max(stop + n if stop < 0 else stop, 0), n)
 
 

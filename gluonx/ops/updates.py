@@ -1,15 +1,15 @@
 """One step of an optimizer for one weight: the formulas, and MXNet's update operators over them, pure.
 
-A formula (`adam_step`, `rms_step`, ...) takes a gradient that is scaled, clipped and decayed already, the states
-and a rate, and gives the change of the weight, a descent if the rate is negative, and the new states. The optimizers of
-`gluonx.optimizer` name the same formulas. They scale, clip and decay in their own way, with numbers that may be static.
-SGD, NAG and their kin have none in common: the operators round as MXNet 1 did, decay first, and each is one line.
+A formula (`adam_step`, `rms_step`, ...) takes a gradient that is already scaled, clipped and decayed, the states and a
+rate, and returns the change of the weight, which descends if the rate is negative, and the new states. The optimizers
+of `gluonx.optimizer` use the same formulas; they scale, clip and decay in their own way, with numbers that may be
+static. SGD, NAG and similar optimizers share no formula with the operators, which decay first, as MXNet 1 does.
 
-An operator takes a weight, its gradient, the states of the optimizer and the numbers of the step, and gives the new
-weight and the new states. Each is a row of a table, `UPDATES`: its states, its numbers with their defaults, and a step.
-The operator is made of these here, and its twins for half precision and for several weights in `gluonx.compat`. All
-numbers are operands, so that none that changes from step to step recompiles. A `clip_gradient`, `clip_weights`,
-`lower_bound` or `upper_bound` below zero means that there is none.
+An operator takes a weight, its gradient, the states of the optimizer and the numbers of the step, and returns the new
+weight and the new states. Each is a row of the table `UPDATES`: its states, its numbers with their defaults, and a
+step. The operators are made here, and their variants for half precision and for several weights in `gluonx.compat`. All
+numbers are operands, so that a number that changes from step to step does not recompile. A `clip_gradient`,
+`clip_weights`, `lower_bound` or `upper_bound` below zero means that there is none.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def _clipped(x: Array, bound: Number) -> Array:
 
 
 def average(old: Array, new: Array, decay: Number) -> Array:
-    """Move an exponential average on by one value."""
+    """Return the exponential average after one more value."""
     return decay * old + (1 - decay) * new
 
 
 def bias_correction(beta: Number, t: Number) -> Array:
-    """Compute ``1 - beta**t``, which an average that began at zero is divided by, to full relative precision.
+    """Return ``1 - beta**t``, by which an average that began at zero is divided, to full relative precision.
 
     With beta2 = 0.999 the plain formula loses four digits in float32; ``expm1`` loses none.
 
@@ -55,32 +55,32 @@ def bias_correction(beta: Number, t: Number) -> Array:
     0.19
     """
     t = jnp.asarray(t, jnp.promote_types(getattr(t, "dtype", jnp.float32), jnp.float32))
-    if isinstance(beta, (int, float)):  # a constant of the program has its logarithm in double precision
+    if isinstance(beta, (int, float)):  # the logarithm of a constant is computed in double precision
         return -jnp.expm1(t * math.log(beta)) if beta else jnp.ones_like(t)
     return -jnp.expm1(t * jnp.log(jnp.asarray(beta, t.dtype)))
 
 
 def moments(grad: Array, states: States, betas: Betas) -> States:
-    """Move on the averages of the gradient and of its square."""
+    """Return the averages of the gradient and of its square after one more step."""
     mean, var = states
     return average(mean, grad, betas[0]), average(var, jnp.square(grad), betas[1])
 
 
 def adam_step(grad: Array, states: States, rate: Number, betas: Betas, epsilon: Number) -> tuple[Array, States]:
-    """Adam, without the corrections for its start, which go into `rate`; its states are the `moments`."""
+    """Return Adam's step without the corrections for its start, which go into `rate`; its states are the `moments`."""
     mean, var = states = moments(grad, states, betas)
     return rate * mean / (jnp.sqrt(var) + epsilon), states
 
 
 def belief_step(grad: Array, states: States, rate: Number, betas: Betas, epsilon: Number) -> tuple[Array, States]:
-    """As `adam_step`, by the distance of the gradient from its average."""
+    """Return AdaBelief's step: as `adam_step`, with the distance of the gradient from its average."""
     mean = average(states[0], grad, betas[0])
     var = average(states[1], jnp.square(grad - mean), betas[1]) + epsilon
     return rate * mean / (jnp.sqrt(var) + epsilon), (mean, var)
 
 
 def rms_step(grad: Array, states: States, rate: Number, rho: Number, epsilon: Number) -> tuple[Array, States]:
-    """RMSProp as Tieleman and Hinton have it; its state is the average of squared gradients."""
+    """Return RMSProp's step (Tieleman and Hinton); its state is the average of squared gradients."""
     var = average(states[0], jnp.square(grad), rho)
     return rate * grad / (jnp.sqrt(var) + epsilon), (var,)
 
@@ -88,7 +88,10 @@ def rms_step(grad: Array, states: States, rate: Number, rho: Number, epsilon: Nu
 def centered_step(
     grad: Array, states: States, lr: Number, rho: Number, momentum: Number, epsilon: Number
 ) -> tuple[Array, States]:
-    """RMSProp as Graves has it; its states are the averages of gradients and of their squares, and the last change."""
+    """Return centered RMSProp's step (Graves).
+
+    Its states are the averages of gradients and squares, and the last change.
+    """
     mean, var, change = states
     mean, var = average(mean, grad, rho), average(var, jnp.square(grad), rho)
     change = momentum * change - lr * grad / jnp.sqrt(var - jnp.square(mean) + epsilon)
@@ -98,7 +101,7 @@ def centered_step(
 def ftml_step(
     weight: Array, grad: Array, states: States, lr: Number, t: Number, betas: Betas, epsilon: Number
 ) -> tuple[Array, States]:
-    """Follow the moving leader: the new weight, not its change, and the new states."""
+    """Return the step of "follow the moving leader": the new weight, not its change, and the new states."""
     v = average(states[1], jnp.square(grad), betas[1])
     d = bias_correction(betas[0], t) / lr * (jnp.sqrt(v / bias_correction(betas[1], t)) + epsilon)
     z = average(states[2], grad, betas[0]) - (d - betas[0] * states[0]) * weight
@@ -106,13 +109,13 @@ def ftml_step(
 
 
 def ftrl_solution(z: Array, n: Array, lr: Number, lamda1: Number, beta: Number, wd: Number) -> Array:
-    """Return the weight that follows the regularized leader, under both penalties."""
+    """Return the weight that follows the regularized leader, with both penalties."""
     shrunk = jnp.sign(z) * jnp.maximum(jnp.abs(z) - lamda1, 0)
     return -shrunk / ((beta + jnp.sqrt(n)) / lr + wd)
 
 
 def lamb_direction(states: States, t: Number | None, betas: Betas, epsilon: Number) -> tuple[Array, Array]:
-    """LAMB's direction by the `moments`, and the root under it; without the corrections where `t` is None."""
+    """Return LAMB's direction from the `moments`; without the corrections if `t` is None."""
     mean, var = states
     if t is not None:
         mean, var = mean / bias_correction(betas[0], t), var / bias_correction(betas[1], t)
@@ -124,10 +127,10 @@ def lamb_direction(states: States, t: Number | None, betas: Betas, epsilon: Numb
 
 
 class UpdateRow(NamedTuple):
-    """The arguments of an update operator beside a weight and its gradient."""
+    """The arguments of an update operator besides a weight and its gradient."""
 
     states: tuple[str, ...]
-    numbers: dict[str, float | None]  # with their defaults; None where one must be given
+    numbers: dict[str, float | None]  # with their defaults; None if the number is required
 
 
 UPDATES: dict[str, UpdateRow] = {}
@@ -142,10 +145,10 @@ Step = Callable[[Array, Array, States, Any], tuple[Any, Any]]
 
 
 def _update(states: str, numbers: str, **attributes: Any) -> Callable[[Step], Op]:
-    """Register a step as an update operator, and enter it in the table; a decorator.
+    """Register a step as an update operator, and add it to the table; a decorator.
 
-    The step takes a weight, its gradient, the states and the numbers by name, and gives the new weight and the new
-    states. The operator takes all of them in a row, `attributes` by keyword, and gives the new arrays in a row.
+    The step takes a weight, its gradient, the states and the numbers by name, and returns the new weight and the new
+    states. The operator takes all of them in order, `attributes` by keyword, and returns the new arrays in order.
     """
 
     def decorate(step: Step) -> Op:
@@ -380,7 +383,7 @@ def adabelief_update(weight: Array, grad: Array, states: States, n: Any) -> tupl
 
 
 def _refused(rescale_grad: Number) -> tuple[Array, Array]:
-    """Return whether a scale says to skip the step, and a scale that is safe to compute with."""
+    """Return whether a scale means to skip the step, and a scale that is safe to compute with."""
     scale = jnp.reshape(jnp.asarray(rescale_grad, jnp.float32), ())
     skip = ~jnp.isfinite(scale) | (scale == 0)
     return skip, jnp.where(skip, 1.0, scale)

@@ -1,7 +1,8 @@
 """Pooling of regions: a rectangle of a feature map, of any size, becomes a grid of fixed size.
 
-Regions are rows of an image's place in the batch and (left, top, right, bottom); they have no gradient. A region of an
-image that is not there is all zeros. Regions are taken one after the other (`lax.map`), so that memory is that of one.
+Regions are rows (number of the image in the batch, left, top, right, bottom); they have no gradient. The result for an
+image that does not exist is zeros. Regions are processed one after the other (`lax.map`), so that the memory is that of
+one.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ def _check(name: str, data: Array, rois: Array, pooled_size: Sequence[int]) -> t
     return size
 
 
-def _image(data: Array, place: Array) -> tuple[Array, Array]:
-    """Return the image of a region, and whether there is one."""
-    index = place.astype(jnp.int32)
+def _image(data: Array, position: Array) -> tuple[Array, Array]:
+    """Return the image of a region, and whether it exists."""
+    index = position.astype(jnp.int32)
     image = lax.dynamic_index_in_dim(data, jnp.clip(index, 0, len(data) - 1), keepdims=False)
     return image, (index >= 0) & (index < len(data))
 
@@ -39,31 +40,31 @@ def _image(data: Array, place: Array) -> tuple[Array, Array]:
 
 
 def _rounded(x: Array) -> Array:
-    """Return the nearest whole number, halves away from zero."""
+    """Return the nearest integer, halves away from zero."""
     return jnp.trunc(x + jnp.copysign(0.5, x)).astype(jnp.int32)
 
 
 def _bins(low: Array, high: Array, count: int, length: int) -> Array:
-    """Return which places of an axis lie in which of `count` bins from `low` to `high`, shape (count, length)."""
+    """Return which positions of an axis are in which of `count` bins from `low` to `high`, shape (count, length)."""
     size = (jnp.maximum(high - low + 1, 1).astype(jnp.float32)) / count
     steps = jnp.arange(count, dtype=jnp.float32)
     start = jnp.clip(jnp.floor(steps * size).astype(jnp.int32) + low, 0, length)
     stop = jnp.clip(jnp.ceil((steps + 1) * size).astype(jnp.int32) + low, 0, length)
-    places = jnp.arange(length)[None]
-    return (places >= start[:, None]) & (places < stop[:, None])
+    positions = jnp.arange(length)[None]
+    return (positions >= start[:, None]) & (positions < stop[:, None])
 
 
 def _first(hit: Array) -> Array:
-    """Return the first place along the last axis where `hit` holds; the axis' length if it holds nowhere."""
+    """Return the first position along the last axis where `hit` is True; the axis' length if there is none."""
     length = hit.shape[-1]
-    places = lax.broadcasted_iota(jnp.int32, hit.shape, hit.ndim - 1)
-    return jnp.min(jnp.where(hit, places, length), -1)
+    positions = lax.broadcasted_iota(jnp.int32, hit.shape, hit.ndim - 1)
+    return jnp.min(jnp.where(hit, positions, length), -1)
 
 
 def _largest(image: Array, rows: Array, columns: Array) -> tuple[Array, Array]:
-    """Give the place (row, column) of the largest element in each bin, the first in reading order; image is (C, H, W).
+    """Return the position (row, column) of the largest element in each bin, the first in reading order.
 
-    Only maxima and minima over whole axes, which XLA vectorizes; an argmax would not be.
+    The image is (C, H, W). It uses only maxima and minima over whole axes, which XLA vectorizes, unlike an argmax.
     """
     least = jnp.finfo(image.dtype).min
     image = jnp.where(image > least, image, least)  # as in MXNet, NaN never wins
@@ -85,7 +86,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial
     ----------
     data : array, shape (batch, channels, height, width)
     rois : array, shape (regions, 5)
-        Place in the batch and corners, both corners included.
+        Position in the batch and corners, both corners included.
     pooled_size : (int, int)
         Height and width of the result.
     spatial_scale : float
@@ -134,19 +135,19 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial
 # -- averages of samples --------------------------------------------------------------------------------------------
 
 
-def hat(places: Array, length: int) -> Array:
-    """Return the weights with which linear interpolation takes an axis at some places, shape (places, length).
+def hat(positions: Array, length: int) -> Array:
+    """Return the weights for linear interpolation of an axis at some positions, shape (positions, length).
 
-    A place up to one beyond an end takes the end; one farther off takes nothing.
+    A position up to one beyond an end takes the end's value; one farther off takes nothing.
     """
-    inside = (places >= -1) & (places <= length)
-    near = jnp.clip(places, 0, length - 1)
-    weights = jnp.maximum(1 - jnp.abs(near[:, None] - jnp.arange(length, dtype=places.dtype)[None]), 0)
+    inside = (positions >= -1) & (positions <= length)
+    near = jnp.clip(positions, 0, length - 1)
+    weights = jnp.maximum(1 - jnp.abs(near[:, None] - jnp.arange(length, dtype=positions.dtype)[None]), 0)
     return jnp.where(inside[:, None], weights, 0)
 
 
 def _samples(low: Array, size: Array, count: int, length: int, ratio: int) -> Array:
-    """Return the mean of the samples in each of `count` bins of an axis, as weights of its places: (count, length)."""
+    """Return the mean of the samples in each of `count` bins of an axis, as weights of positions: (count, length)."""
     bin_size = size / count
     bins = low + jnp.arange(count, dtype=low.dtype) * bin_size
     number = jnp.asarray(ratio, jnp.int32) if ratio > 0 else jnp.ceil(bin_size).astype(jnp.int32)
@@ -179,7 +180,7 @@ def _means(image: Array, rows: Array, columns: Array, position_sensitive: bool) 
 
 
 def _channels(channels: int, grid: tuple[int, int]) -> int:
-    """Return the number of channels of each bin, if each has its own."""
+    """Return the number of channels of each bin, if each bin has its own."""
     if channels % (grid[0] * grid[1]):
         raise ShapeError(f"roi_align: {channels} channels cannot be shared among {grid[0]} x {grid[1]} bins.")
     return channels // (grid[0] * grid[1])
@@ -196,7 +197,7 @@ def roi_align(
     position_sensitive: bool = False,
     aligned: bool = False,
 ) -> Array:
-    """Return the mean of samples of regions, taken between the places by linear interpolation (arXiv 1703.06870).
+    """Return the mean of samples of regions, taken between the positions by linear interpolation (arXiv 1703.06870).
 
     Each sample is a product of a row and a column of weights, and so is the mean: two small matrix products a region,
     whose gradient are two more, with no gather and no scatter.
@@ -205,7 +206,7 @@ def roi_align(
     ----------
     data : array, shape (batch, channels, height, width)
     rois : array, shape (regions, 5)
-        Place in the batch and corners.
+        Position in the batch and corners.
     pooled_size : (int, int)
         Height and width of the result.
     spatial_scale : float

@@ -1,4 +1,4 @@
-"""Images seen elsewhere: resized, sampled along a grid, cut into patches, compared under displacements.
+"""Geometric changes of images: resized, sampled along a grid, cut into patches, compared under displacements.
 
 Images are (batch, channels, height, width). Grids hold x before y, from -1 at the first column (row) to 1 at the last.
 """
@@ -28,11 +28,11 @@ def _need_images(name: str, x: Array) -> None:
 
 def _weights(old: int, new: int, align_corners: bool) -> np.ndarray:
     """Return the matrix (new, old) of linear interpolation along one axis."""
-    places = np.arange(new, dtype=np.float64)
+    positions = np.arange(new, dtype=np.float64)
     if align_corners:
-        source = places * ((old - 1) / (new - 1) if new > 1 else 0.0)
+        source = positions * ((old - 1) / (new - 1) if new > 1 else 0.0)
     else:
-        source = np.maximum((places + 0.5) * (old / new) - 0.5, 0)
+        source = np.maximum((positions + 0.5) * (old / new) - 0.5, 0)
     low = np.minimum(source.astype(np.int64), old - 1)
     high = np.minimum(low + 1, old - 1)
     share = source - low
@@ -52,7 +52,7 @@ def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = 
     height, width : int
         The new size.
     align_corners : bool
-        Whether the corner pixels keep their places; otherwise the pixels' outer edges do.
+        Whether the corner pixels keep their positions; otherwise the pixels' outer edges do.
 
     Returns
     -------
@@ -82,8 +82,8 @@ def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int]
     Parameters
     ----------
     x : array
-        For ``'affine'`` of shape (batch, 6), the rows of a matrix that takes (x, y, 1) of the result to places in the
-        image; for ``'warp'`` of shape (batch, 2, h, w), a shift of each pixel in pixels.
+        For ``'affine'`` of shape (batch, 6), the rows of a matrix that maps (x, y, 1) of the result to positions in
+        the image; for ``'warp'`` of shape (batch, 2, h, w), a shift of each pixel in pixels.
     transform_type : {'affine', 'warp'}
     target_shape : tuple of int
         For ``'affine'``, the height and width of the result.
@@ -174,7 +174,7 @@ def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any =
 
     Returns
     -------
-    array, shape (batch, channels * kernel elements, places)
+    array, shape (batch, channels * kernel elements, positions)
 
     Examples
     --------
@@ -273,7 +273,7 @@ def correlation(
 
     def likeness(dy: int, dx: int) -> Array:
         one, other = part(a, 0, 0), part(b, dy, dx)
-        # Equal numbers count as if the first were larger, for MXNet's gradient.
+        # At a tie the gradient is as if the first number were larger, as in MXNet.
         each = one * other if is_multiply else jnp.where(one >= other, one - other, other - one)
         window, strides = (1, kernel_size, kernel_size), (1, stride1, stride1)
         total = lax.reduce_window(jnp.sum(each, 1), np.zeros((), each.dtype), lax.add, window, strides, "VALID")

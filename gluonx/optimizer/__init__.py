@@ -1,4 +1,4 @@
-"""Optimizers: classes with MXNet's names, defaults and numbers over pure update rules in optax's form."""
+"""Optimizers: classes with MXNet's names, defaults and numbers over pure update rules with optax's interface."""
 
 from gluonx.optimizer import adam, adaptive, layerwise, momentum
 from gluonx.optimizer.adam import *  # noqa: F403

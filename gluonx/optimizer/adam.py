@@ -1,4 +1,4 @@
-"""Optimizers with bias-corrected moving averages of gradient and squared gradient: Adam and its kin."""
+"""Optimizers with bias-corrected moving averages of gradient and squared gradient: Adam and its variants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AdaBelief", "Adam", "AdamW", "Adamax", "Nadam"]
 
 @declared
 class _Moments(Optimizer):
-    """Optimizers with the two averages ``mean`` and ``var``."""
+    """A base of optimizers with the two averages ``mean`` and ``var``."""
 
     state_names = ("mean", "var")
 
@@ -27,14 +27,14 @@ class _Moments(Optimizer):
 
 
 def _corrected(at: Any, betas: tuple[float, float]) -> Any:
-    """Put both bias corrections into the learning rate, where MXNet has them (so epsilon stays uncorrected)."""
+    """Return the learning rate with both bias corrections, as in MXNet (epsilon is not corrected)."""
     return at.lr * (jnp.sqrt(bias_correction(betas[1], at.t)) / bias_correction(betas[0], at.t))
 
 
 @register
 @declared
 class Adam(_Moments):
-    """Adam. The weight decay joins the gradient, after clipping; epsilon is added to the root.
+    """Adam. The weight decay is added to the gradient after clipping; epsilon is added to the root.
 
     Parameters
     ----------
@@ -45,9 +45,18 @@ class Adam(_Moments):
     epsilon : float
         Added to the root of the second average.
     lazy_update : bool
-        Whether a gradient by rows (``grad_stype='row_sparse'``) updates these rows of weight and averages alone.
+        Whether a gradient by rows (``grad_stype='row_sparse'``) updates only these rows of weight and averages.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.Adam(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     lazy_update: bool = False
@@ -81,6 +90,15 @@ class AdamW(_Moments):
         Correct the averages for their start at zero. As in MXNet the correction multiplies the weight decay too.
     **kwargs
         See `Optimizer`. With ``use_fused_step=False`` the decay is taken from the weight after its Adam step.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.AdamW(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     epsilon: float = 1e-6
@@ -90,7 +108,7 @@ class AdamW(_Moments):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Take Adam's step, with the decay beside it."""
+        """Take Adam's step and add the decay."""
         betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
         correct_bias, decay_first = settings.correct_bias, settings.use_fused_step
         lr = _corrected(at, betas) if correct_bias else at.lr
@@ -101,7 +119,7 @@ class AdamW(_Moments):
 @register
 @declared
 class AdaBelief(_Moments):
-    """Adam whose second average is that of the squared distance of the gradient from its mean.
+    """Adam whose second average is that of the squared distance between the gradient and its average.
 
     Parameters
     ----------
@@ -115,6 +133,15 @@ class AdaBelief(_Moments):
         Correct the averages for their start at zero.
     **kwargs
         See `Optimizer`. The weight decay joins the gradient before clipping.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.AdaBelief(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.889, -1.111]], dtype=float32)
     """
 
     epsilon: float = 1e-6
@@ -124,7 +151,7 @@ class AdaBelief(_Moments):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Take Adam's step, by the distance from the average."""
+        """Take Adam's step, with the distance from the average."""
         betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
         lr = _corrected(at, betas) if settings.correct_bias else at.lr
         return belief_step(clipped(decayed(grad, at.wd, weight), clip), leaves, -lr, betas, epsilon)
@@ -133,7 +160,7 @@ class AdaBelief(_Moments):
 @register
 @declared
 class Adamax(_Moments):
-    """Adam with a decaying maximum in place of the second average.
+    """Adam with a decaying maximum instead of the second average.
 
     Parameters
     ----------
@@ -145,6 +172,15 @@ class Adamax(_Moments):
         Added to the maximum.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.Adamax(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     learning_rate: float | None = 0.002
@@ -165,8 +201,8 @@ class Adamax(_Moments):
 class Nadam(_Moments):
     """Adam with Nesterov momentum and a momentum schedule.
 
-    Each parameter has its own product of the schedule. (MXNet multiplies one product once a *parameter*, so that its
-    steps depend on how many there are; with a single parameter the numbers are the same.)
+    Each parameter has its own product of the schedule. (MXNet updates a common product for each *parameter*, so that
+    its steps depend on the number of parameters; with a single parameter the numbers are the same.)
 
     Parameters
     ----------
@@ -180,9 +216,18 @@ class Nadam(_Moments):
         How fast the momentum schedule moves.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.Nadam(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.894, -1.106]], dtype=float32)
     """
 
-    by_element = False  # one schedule a parameter
+    by_element = False  # each parameter has its own schedule
     state_names = ("mean", "var", "schedule")
 
     schedule_decay: float = 0.004
@@ -194,7 +239,7 @@ class Nadam(_Moments):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Take Adam's step from where the momentum leads."""
+        """Take Adam's step from the point to which the momentum leads."""
         beta1, beta2, epsilon, clip = settings.beta1, settings.beta2, settings.epsilon, settings.clip_gradient
         decay = settings.schedule_decay
 

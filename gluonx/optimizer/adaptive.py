@@ -15,12 +15,12 @@ __all__ = ["FTML", "AdaDelta", "AdaGrad", "Ftrl", "GroupAdaGrad", "RMSProp"]
 
 
 def _wide_zeros(weight: Any) -> Any:
-    """Zeros in float32 at least: sums of squares overflow or stall in narrower types."""
+    """Return zeros in float32 at least, because sums of squares overflow or stop growing in narrower types."""
     return zeros_like_weight(wide(weight.dtype))(weight)
 
 
 class _Wide(Optimizer):
-    """Optimizers whose states are never narrower than float32."""
+    """A base of optimizers whose states are never narrower than float32."""
 
     def _states(self) -> dict[str, Any]:
         return dict.fromkeys(self.state_names, _wide_zeros)
@@ -31,7 +31,7 @@ class _Wide(Optimizer):
 class AdaGrad(_Wide):
     """AdaGrad: the step shrinks with the sum of all squared gradients.
 
-    A gradient by rows (``grad_stype='row_sparse'``) updates these rows alone.
+    A gradient by rows (``grad_stype='row_sparse'``) updates only these rows.
 
     Parameters
     ----------
@@ -41,6 +41,15 @@ class AdaGrad(_Wide):
         Added to the root of the sum.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.AdaGrad(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     state_names = ("history",)
@@ -64,7 +73,7 @@ class AdaGrad(_Wide):
 @register
 @declared
 class GroupAdaGrad(AdaGrad):
-    """AdaGrad with one sum for each row of a weight (of embeddings, mostly); there is no weight decay.
+    """AdaGrad with one sum for each row of a weight, mostly of an embedding; it has no weight decay.
 
     Parameters
     ----------
@@ -79,9 +88,18 @@ class GroupAdaGrad(AdaGrad):
     ------
     ValueError
         If a weight decay is given.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.GroupAdaGrad(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
-    by_element = False  # one history a row
+    by_element = False  # each row has one sum
 
     def __post_init__(self) -> None:
         if self.wd:
@@ -116,11 +134,20 @@ class RMSProp(_Wide):
     epsilon : float
         Added to the root of the average; under the root if centered.
     centered : bool
-        Divide by the deviation in place of the root mean square.
+        Divide by the standard deviation instead of the root mean square.
     clip_weights : float, optional
         Keep the weights in ``[-clip_weights, clip_weights]``. None, 0 and negative numbers do not clip.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.RMSProp(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.684, -1.316]], dtype=float32)
     """
 
     learning_rate: float | None = 0.001
@@ -135,12 +162,12 @@ class RMSProp(_Wide):
 
     @property
     def state_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the states of a weight."""
+        """The names of the states of a weight."""
         return ("mean", "var", "momentum") if self.centered else ("var",)
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Divide by the root mean square, or by the deviation."""
+        """Divide by the root mean square, or by the standard deviation."""
         rho, epsilon, bound = settings.rho, settings.epsilon, settings.clip_weights
         grad = preprocess(weight, grad, at.wd, settings.clip_gradient)
         if settings.centered:
@@ -155,7 +182,7 @@ class RMSProp(_Wide):
 @register
 @declared
 class AdaDelta(_Wide):
-    """AdaDelta: steps measured by the root mean square of former steps.
+    """AdaDelta: steps scaled by the root mean square of former steps.
 
     Parameters
     ----------
@@ -167,6 +194,15 @@ class AdaDelta(_Wide):
         Added under both roots.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.AdaDelta(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.round(3).tolist()
+    [[1.0, -1.0]]
     """
 
     state_names = ("mean_square_grad", "mean_square_change")
@@ -178,7 +214,7 @@ class AdaDelta(_Wide):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Scale by former changes over former gradients."""
+        """Scale by the ratio of former changes to former gradients."""
         rho, epsilon, clip = settings.rho, settings.epsilon, settings.clip_gradient
         grad = preprocess(weight, grad, at.wd, clip)
         of_grad = average(leaves[0], jnp.square(grad), rho)
@@ -202,6 +238,15 @@ class FTML(Optimizer):
         Added to the root of the second average.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.FTML(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     state_names = ("d", "v", "z")
@@ -214,7 +259,7 @@ class FTML(Optimizer):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Follow the leader of quadratic bounds that move."""
+        """Follow the minimum of moving quadratic bounds."""
         betas, epsilon, clip = (settings.beta1, settings.beta2), settings.epsilon, settings.clip_gradient
         grad = preprocess(weight, grad, at.wd, clip)
         leader, new = ftml_step(weight, grad, leaves, at.lr, at.t, betas, epsilon)
@@ -224,9 +269,9 @@ class FTML(Optimizer):
 @register
 @declared
 class Ftrl(_Wide):
-    """Follow the regularized leader: sparse weights by an L1 penalty.
+    """Follow the regularized leader: weights become sparse by an L1 penalty.
 
-    A gradient by rows (``grad_stype='row_sparse'``) updates these rows alone.
+    A gradient by rows (``grad_stype='row_sparse'``) updates only these rows.
 
     Parameters
     ----------
@@ -238,6 +283,15 @@ class Ftrl(_Wide):
         Smoothing of the per-weight rate.
     **kwargs
         See `Optimizer`; ``wd`` is the L2 penalty.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.Ftrl(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.299, -0.366]], dtype=float32)
     """
 
     state_names = ("z", "n")
@@ -252,7 +306,7 @@ class Ftrl(_Wide):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Solve for the weight under both penalties."""
+        """Solve for the weight with both penalties."""
         lamda1, beta, clip = settings.lamda1, settings.beta, settings.clip_gradient
         grad = clipped(grad, clip)
         n = leaves[1] + jnp.square(grad)

@@ -1,7 +1,7 @@
-"""Settings that a file of trainer states of MXNet brings along: MXNet goes on with the optimizer that was saved.
+"""Settings in MXNet's files of trainer states: MXNet continues with the optimizer that was saved.
 
-Nothing is looked up by what a file says. What an optimizer has, and what a scheduler has, is written here or in the
-classes; a file gives values for it.
+No class or attribute is looked up by a name in a file. The attributes of optimizers and schedulers are listed here or
+in the classes; a file only gives values for them.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def adopt(
     ----------
     optimizer : Optimizer
     settings : mapping of str to object
-        The saved one's attributes; those that the optimizer does not have are left.
+        The saved optimizer's attributes; those that this optimizer lacks are ignored.
     scheduler : tuple of (str, mapping), or None
         The class and the attributes of its learning rate scheduler.
 
     Returns
     -------
     callable
-        Takes it back.
+        Undoes it.
 
     Raises
     ------
     FormatError
-        If a setting is of another kind than the optimizer's; nothing has changed then.
+        If a setting's type differs from the optimizer's. Then nothing has changed.
     """
     older = _OLDER.get(type(optimizer).__name__, {})
     new: dict[str, Any] = {}

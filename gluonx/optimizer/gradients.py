@@ -1,7 +1,7 @@
-"""Gradients averaged over steps, or clipped by their common norm, before an optimizer's rule gets them.
+"""Gradients that are averaged over steps, or clipped by their common norm, before an optimizer's rule gets them.
 
-The state of such a rule is the sums and the count beside the optimizer's own states. A step that only adds to the sums
-is the same program as one that updates.
+The state of such a rule is the sums, the count, and the optimizer's own states. A step that only adds to the sums runs
+the same program as one that updates.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Gradients", "Sums", "altered"]
 
-Tree = TypeVar("Tree")  # of arrays
+Tree = TypeVar("Tree")  # a pytree of arrays
 
 
 class Sums(NamedTuple):
-    """State of a rule that averages gradients: the steps since the last update, the sums, the optimizer's states."""
+    """The state of a rule that averages gradients: the steps since the last update, the sums, the inner states."""
 
     count: Any
     sums: Any
@@ -31,14 +31,14 @@ class Sums(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """The settings of what is done to gradients before a rule gets them.
+    """The settings of what happens to gradients before a rule gets them.
 
     Parameters
     ----------
     accumulate : int
-        Of so many steps the last one updates, by the mean of their gradients.
+        The number of steps for one update, which uses the mean of their gradients.
     clip_norm : float, optional
-        Gradients of a larger common norm are made shorter, all by one factor.
+        If the common norm of the gradients is larger, all of them are scaled down to it.
     """
 
     accumulate: int = 1
@@ -46,7 +46,7 @@ class Gradients(NamedTuple):
 
     @classmethod
     def checked(cls, accumulate: Any, clip_norm: Any) -> Gradients:
-        """Return these settings; ArgumentError if one is out of range."""
+        """Return these settings; raise ArgumentError if one is out of range."""
         if type(accumulate) is not int or accumulate < 1:
             raise ArgumentError(f"accumulate must be a whole number of steps, at least 1, got {accumulate!r}.")
         if clip_norm is not None and not clip_norm > 0:
@@ -55,7 +55,7 @@ class Gradients(NamedTuple):
 
 
 def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Gradients) -> Rule:
-    """Return a rule that gives `inner` the mean gradients of several steps, clipped."""
+    """Return a rule that passes to `inner` the mean gradients of several steps, clipped."""
     accumulate, clip_norm = gradients
 
     def init(params: Any) -> Any:
@@ -69,7 +69,7 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Grad
 
     def update(grads: Any, state: Any, params: Any = None, *, t: Any, rescale: Any, **more: Any) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: g * rescale, grads)
-        if "value" in more:  # the loss is scaled as its gradient is
+        if "value" in more:  # the loss is scaled like its gradient
             more["value"] *= rescale
         if "value_fn" in more:
             loss = more["value_fn"]
@@ -81,7 +81,7 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Grad
 
         def change() -> tuple[Any, Any, Any]:
             means = jax.tree.map(lambda s, g: (s / accumulate).astype(g.dtype), sums, grads)
-            # In whole numbers: XLA multiplies with the reciprocal in place of a division of floats.
+            # With integers, because XLA turns a division of floats into a product with the reciprocal.
             updates = (-(-t.astype(jnp.int32) // accumulate)).astype(t.dtype)
             changes, after = inner.update(
                 _clipped(means, clip_norm), state.inner, params, t=updates, rescale=1.0, **more
@@ -98,7 +98,7 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Grad
 
 
 def _clipped(grads: Tree, norm: float | None) -> Tree:
-    """Return gradients, made shorter together where their common norm is above `norm`."""
+    """Return gradients, scaled down together if their common norm is above `norm`."""
     if norm is None:
         return grads
     squares = [jnp.sum(jnp.square(g.astype(jnp.promote_types(g.dtype, jnp.float32)))) for g in jax.tree.leaves(grads)]

@@ -16,14 +16,14 @@ __all__ = ["LAMB", "LANS", "LARS"]
 
 
 def _ratio(over: Any, under: Any) -> Any:
-    """Divide two norms; 1 where either is 0 or the quotient is not a number."""
+    """Return the quotient of two norms; 1 if either is 0 or the quotient is NaN."""
     usable = (over > 0) & (under > 0)
     return jnp.where(usable, over / jnp.where(usable, under, 1.0), 1.0)
 
 
 @declared
 class _Trusted(_Moments):
-    """Adam's averages, with a step as long as the weight's norm between two bounds."""
+    """A base with Adam's averages and steps as long as the weight's norm, between two bounds."""
 
     epsilon: float = 1e-6
     lower_bound: float | None = None
@@ -34,7 +34,7 @@ class _Trusted(_Moments):
 
     @staticmethod
     def _length(settings, weight, at):
-        """Return the norm of the weight, between the bounds."""
+        """Return the norm of the weight, clipped to the bounds."""
         length = at.norm(weight)
         low, high = settings.lower_bound, settings.upper_bound
         length = jnp.maximum(length, low) if low is not None and low > 0 else length
@@ -60,6 +60,15 @@ class LAMB(_Trusted):
         Correct the averages for their start at zero.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.LAMB(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     bias_correction: bool = True
@@ -94,6 +103,15 @@ class LANS(_Trusted):
         Bounds of the weight's norm. None, 0 and negative numbers are none.
     **kwargs
         See `Optimizer`. With ``use_fused_step=False`` the second direction starts from the weight after the first.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.LANS(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     aggregate_num: int = 4
@@ -132,9 +150,18 @@ class LARS(_Momentum):
     epsilon : float
         Added to the norms under the fraction.
     lazy_update : bool
-        Taken for compatibility; gradients are dense.
+        Accepted for compatibility and ignored; gradients are dense.
     **kwargs
         See `Optimizer`. Parameters whose name in ``param_idx2name`` ends in gamma, beta or bias are not scaled.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.LARS(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.round(3).tolist()
+    [[1.0, -1.0]]
     """
 
     by_index = True
@@ -149,12 +176,12 @@ class LARS(_Momentum):
 
     @property
     def unscaled(self) -> frozenset[Any]:
-        """Indices of the parameters that are not scaled, by their names."""
+        """The indices of the parameters that are not scaled, by their names."""
         return frozenset(i for i, name in self.idx2name.items() if name.endswith(("gamma", "beta", "bias")))
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Take SGD's step at the rate of the weight."""
+        """Take SGD's step with the weight's own rate."""
         rate = at.lr * cls._scale(settings, weight, grad, at)
         change = -rate * preprocess(weight, grad, at.wd, settings.clip_gradient)
         if leaves:

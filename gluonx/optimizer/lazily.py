@@ -1,13 +1,12 @@
 """Updates of a few rows of a table.
 
-The gradient of a look-up is kept by rows (`gluonx.deferred.rows`): row numbers, and the sum of what came for each. A
-rule of an optimizer that updates lazily is applied to those rows of the weight and of its states alone: they are
-gathered, the formula works on them as on any array, and they are put back where they were. The arrays are donated, so
-XLA writes to them in place, and a step costs what the rows cost. Other rules, and ``lazy_update=False``, get the
-gradient in the weight's shape: momentum and weight decay change rows without a gradient too.
+The gradient of a look-up is stored by rows (`gluonx.deferred.rows`): row numbers, and the summed gradient of each row.
+An optimizer that updates lazily applies its rule only to those rows of the weight and of its states: they are gathered,
+the formula works on them as on any array, and the results are scattered back. The arrays are donated, so XLA writes in
+place, and a step costs in proportion to the rows. Other rules, and ``lazy_update=False``, get the gradient in the
+weight's shape, because momentum and weight decay also change rows without a gradient.
 
-Row numbers that are no rows, the number of rows, fill up what a program has room for: what is computed for them is
-dropped.
+Unused elements of the row numbers hold the number of rows, which is no row; results for them are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import jax.numpy as jnp
 
 
 class RowGradient(NamedTuple):
-    """The gradient of a table: row numbers, ascending, and a row for each."""
+    """The gradient of a table: row numbers, ascending, and a row of values for each."""
 
     rows: Any
     values: Any
@@ -28,7 +27,7 @@ class RowGradient(NamedTuple):
 def paired(given: Iterator[Any], fresh: Sequence[bool], by_row: frozenset[int], weights: Sequence[Any]) -> list[Any]:
     """Return the gradient of each weight from a flat sequence, in which one by rows is two arrays; None without one.
 
-    One by rows that is not there has no row.
+    A missing gradient by rows has no rows.
     """
     found: list[Any] = []
     for k, (is_fresh, weight) in enumerate(zip(fresh, weights, strict=True)):
@@ -51,13 +50,13 @@ def widened(grad: Any, weight: Any) -> Any:
 def gathered(
     grads: Sequence[Any], weights: Sequence[Any], state: Sequence[Any], places: Sequence[Any]
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Gradients, weights and states, by rows where the gradient is.
+    """Return gradients, weights and states; for a gradient by rows, only these rows of weight and states.
 
     Parameters
     ----------
     grads, weights, state : sequence
     places : sequence of (int or None)
-        The weight that each state is one of.
+        For each state the number of its weight.
     """
     own = [
         jnp.take(w, g.rows, axis=0, mode="clip") if type(g) is RowGradient else w
@@ -73,7 +72,7 @@ def gathered(
 
 
 def put_back(grad: Any, old: Any, new: Any) -> Any:
-    """Return an array with the rows of its gradient replaced; `new` itself where the gradient is not by rows."""
+    """Return an array with the rows of its gradient replaced; `new` itself if the gradient is not by rows."""
     if type(grad) is not RowGradient or old.shape == new.shape != (*grad.rows.shape, *old.shape[1:]):
         return new
     return old.at[grad.rows].set(new, mode="drop", indices_are_sorted=True)

@@ -18,7 +18,7 @@ __all__ = ["DCASGD", "Lion", "Muon", "NAG", "SGD", "SGLD", "Signum", "Test"]
 
 @declared
 class _Momentum(Optimizer):
-    """Optimizers whose one state, the momentum, exists unless its factor is 0."""
+    """A base of optimizers with one state, the momentum, which exists unless its factor is 0."""
 
     learning_rate: float | None = 0.1
     momentum: float = 0.0
@@ -28,7 +28,7 @@ class _Momentum(Optimizer):
 
     @property
     def state_names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the states of a weight."""
+        """The names of the states of a weight."""
         return tuple(self._states())
 
 
@@ -42,11 +42,20 @@ class SGD(_Momentum):
     learning_rate : float
         Step size.
     momentum : float
-        Share of the last change that is kept; the learning rate is inside it, as in MXNet.
+        The part of the last change that is kept; as in MXNet that change includes the learning rate.
     lazy_update : bool
-        Whether a gradient by rows (``grad_stype='row_sparse'``) updates these rows of weight and momentum alone.
+        Whether a gradient by rows (``grad_stype='row_sparse'``) updates only these rows of weight and momentum.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.SGD(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.95, -1.05]], dtype=float32)
     """
 
     lazy_update: bool = False
@@ -60,7 +69,7 @@ class SGD(_Momentum):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Average the descent with what is left of the last change."""
+        """Add the descent to the kept part of the last change."""
         momentum, clip = settings.momentum, settings.clip_gradient
         change = -at.lr * preprocess(weight, grad, at.wd, clip)
         if leaves:
@@ -81,6 +90,15 @@ class NAG(_Momentum):
         Share of the last change that is kept.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.NAG(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.905, -1.095]], dtype=float32)
     """
 
     momentum: float = 0.9
@@ -89,7 +107,7 @@ class NAG(_Momentum):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Go on by the new velocity before it is reached."""
+        """Step with the velocity that the next step will have."""
         momentum, clip = settings.momentum, settings.clip_gradient
         descent = -at.lr * preprocess(weight, grad, at.wd, clip)
         if not leaves:
@@ -113,6 +131,15 @@ class Signum(_Momentum):
         Weight decay that is decoupled from the gradient.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.Signum(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     learning_rate: float | None = 0.01
@@ -134,7 +161,7 @@ class Signum(_Momentum):
 @register
 @declared
 class DCASGD(_Momentum):
-    """Delay-compensated SGD, for gradients that belong to older weights.
+    """DCASGD: delay-compensated SGD, for gradients that were computed with older weights.
 
     Parameters
     ----------
@@ -146,6 +173,15 @@ class DCASGD(_Momentum):
         Weight of the compensation.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.DCASGD(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.95, -1.05]], dtype=float32)
     """
 
     lamda: float = 0.04
@@ -169,12 +205,12 @@ class DCASGD(_Momentum):
 @register
 @declared
 class Test(Optimizer):
-    """Plain gradient descent, for tests of what surrounds an optimizer: no momentum, no clipping.
+    """Plain gradient descent, for testing the code around an optimizer: no momentum, no clipping.
 
-    Its state is an array of zeros, which it leaves alone, as MXNet's does.
+    Its state is an array of zeros, which it does not change, as in MXNet.
     """
 
-    __test__ = False  # pytest, it is no test
+    __test__ = False  # tells pytest that this class is not a test
     state_names = ("zeros",)
 
     def _states(self) -> dict[str, Any]:
@@ -191,8 +227,8 @@ class Test(Optimizer):
 class SGLD(Optimizer):
     """Stochastic gradient Langevin dynamics: half a gradient step, and normal noise of variance ``lr``.
 
-    The noise of every step is drawn from `gluonx.random`, as any random operator's: ``random.seed`` before a step
-    decides it. There is no state.
+    The noise of every step is drawn from `gluonx.random`, like any random operator's, so ``random.seed`` determines it.
+    There is no state.
 
     Parameters
     ----------
@@ -200,9 +236,18 @@ class SGLD(Optimizer):
         Step size, and the variance of the noise.
     **kwargs
         See `Optimizer`.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.SGLD(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.shape
+    (1, 2)
     """
 
-    by_element = False  # one stream of noise a parameter
+    by_element = False  # each parameter has its own noise
     draws = True
 
     learning_rate: float | None = 0.1
@@ -221,17 +266,26 @@ class SGLD(Optimizer):
 class Lion(Optimizer):
     """Step by the sign of an average: ``w -= lr * (sign(beta1 * mean + (1 - beta1) * g) + wd * w)``.
 
-    "Symbolic Discovery of Optimization Algorithms", https://arxiv.org/abs/2302.06675. Rates are some ten times smaller
-    than Adam's, decays as much larger.
+    "Symbolic Discovery of Optimization Algorithms", https://arxiv.org/abs/2302.06675. Use rates some ten times smaller
+    than Adam's, and decays as much larger.
 
     Parameters
     ----------
     learning_rate : float
         Step size.
     beta1, beta2 : float
-        Share of the old average in the step, and in the new average.
+        The weight of the old average in the step, and in the new average.
     **kwargs
         See `Optimizer`. The weight decay is decoupled from the gradient.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.Lion(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.9, -1.1]], dtype=float32)
     """
 
     state_names = ("mean",)
@@ -251,27 +305,36 @@ class Lion(Optimizer):
 @register
 @declared
 class Muon(Optimizer):
-    """Step by the average gradient of each matrix made orthogonal, and by Adam for all that is no matrix.
+    """Step by the orthogonalized average gradient of each matrix, and by Adam for all other parameters.
 
-    Jordan et al. 2024, https://kellerjordan.github.io/posts/muon. Weights of convolutions are matrices of one row an
-    output channel. Tables and the last layer are better left to another optimizer: two Trainers, each with its part of
-    ``net.collect_params()``.
+    Jordan et al. 2024, https://kellerjordan.github.io/posts/muon. Weights of convolutions are matrices with a row for
+    each output channel. Embeddings and the last layer are better left to another optimizer: use two Trainers, each with
+    its part of ``net.collect_params()``.
 
     Parameters
     ----------
     learning_rate : float
         Step size; that of a matrix is multiplied with ``sqrt(max(1, rows / columns))``.
     momentum : float
-        Share of the old average.
+        The weight of the old average.
     iterations : int
         How many rounds of Newton and Schulz bring the singular values near 1.
     beta1, beta2, epsilon : float
-        Of Adam, with Nesterov's average, for the others.
+        For the others: Adam with Nesterov's average.
     **kwargs
         See `Optimizer`. The weight decay is decoupled from the gradient.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([[1.0, -1.0]])
+    >>> update = optimizer.get_updater(optimizer.Muon(learning_rate=0.1))
+    >>> update(0, np.array([[0.5, 0.5]]), weight)
+    >>> weight.asnumpy().round(3)
+    array([[ 0.951, -1.049]], dtype=float32)
     """
 
-    by_element = False  # matrices as a whole
+    by_element = False  # it orthogonalizes whole matrices
     state_names = ("mean", "var")
 
     learning_rate: float | None = 0.02
@@ -287,7 +350,7 @@ class Muon(Optimizer):
 
     @classmethod
     def formula(cls, settings, weight, grad, leaves, at):
-        """Look ahead along the average, and scale what is seen there."""
+        """Look ahead along the average; orthogonalize a matrix, or take Adam's step."""
         grad, beta = clipped(grad, settings.clip_gradient), settings.beta1 if grad.ndim < 2 else settings.momentum
         mean, var = average(leaves[0], grad, beta), leaves[1]
         ahead = beta * mean / bias_correction(beta, at.t + 1) + (1 - beta) * grad / bias_correction(beta, at.t)
@@ -302,7 +365,7 @@ class Muon(Optimizer):
 
 
 def _orthogonal(matrix: jax.Array, iterations: int) -> jax.Array:
-    """Return a matrix of the same singular vectors whose singular values are about 1, by Newton and Schulz."""
+    """Return a matrix with the same singular vectors and singular values near 1, by Newton and Schulz."""
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if tall else matrix
     x = x / (jnp.linalg.norm(x) + 1e-8)

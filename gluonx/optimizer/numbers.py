@@ -1,9 +1,9 @@
-"""The numbers of a step: rates, decays, counts and the scale of gradients, as one vector.
+"""The numbers of a step (rates, decays, counts and the scale of gradients) as one vector.
 
-Every array that crosses the border of a program costs microseconds, so they travel as one (:func:`pack`). From step to
-step the counts grow by one and mostly nothing else changes. So the program of a step gives the vector of the next one
-too (:func:`advanced`), and only numbers that did not follow are sent: an array from the host costs a small step a third
-of its time, because its program has to wait for it. :class:`StepVector` is where a Trainer has it.
+Every array that a program takes costs microseconds, so these numbers are one vector (:func:`pack`). From step to step
+the counts grow by one and usually nothing else changes. So the program of a step also returns the vector of the next
+one (:func:`advanced`), and numbers are sent only if they changed otherwise: an array from the host takes a third of the
+time of a small step, because the program has to wait for it. A Trainer keeps the vector in a :class:`StepVector`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gluonx.dtype import on_device
 
 
 class Hyper(NamedTuple):
-    """The numbers of one step: each a scalar, or (but for ``rescale``) a vector with one entry per parameter."""
+    """The numbers of one step: each a scalar, or (except ``rescale``) a vector with one entry per parameter."""
 
     lr: Any
     wd: Any
@@ -43,13 +43,13 @@ def pack(
     uniform
         Whether all parameters share ``lr``, ``wd`` and ``t``.
     decays
-        Whether there is weight decay at all. Without, the update does not have to read the weights for it.
+        Whether there is any weight decay. Without it the update need not read the weights.
 
     Returns
     -------
     numpy.ndarray
-        ``[rescale, t, lr, wd]`` if uniform, else ``[rescale, *t, *lr, *wd]``; float32; without ``wd`` where nothing
-        decays. A count beyond 2**24 is rounded, by when bias corrections have long been 1.
+        ``[rescale, t, lr, wd]`` if uniform, else ``[rescale, *t, *lr, *wd]``; float32; without ``wd`` if there is no
+        decay. A count beyond 2**24 is rounded; bias corrections are 1 by then.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def pack(
 
 
 class Rates(NamedTuple):
-    """The numbers of a step that mostly stay from one to the next, as `pack` takes them."""
+    """The numbers of a step that usually stay the same, as `pack` takes them."""
 
     lr: list[float]
     wd: list[float]
@@ -75,7 +75,7 @@ class Rates(NamedTuple):
 
 
 class StepNumbers(NamedTuple):
-    """The numbers of a step on the host: the counts, which move on, and the rates."""
+    """The numbers of a step on the host: the counts, which advance, and the rates."""
 
     t: list[int]
     rates: Rates
@@ -86,18 +86,18 @@ class StepNumbers(NamedTuple):
         return pack(lr, wd, self.t, rescale, uniform, decays)
 
     def follows(self, before: StepNumbers) -> bool:
-        """Return whether nothing but the counts differs from the step `before`, and these by one: see `advanced`."""
+        """Return whether these are the numbers after the step `before`, with counts higher by one; see `advanced`."""
         t, rates = self
         t_before, rates_before = before
         return rates == rates_before and t == list(map(_one_more, t_before)) and max(t) < _EXACT
 
 
 _one_more = (1).__add__
-_EXACT = 1 << 24  # float32 has no odd numbers beyond
+_EXACT = 1 << 24  # beyond, float32 has no odd numbers
 
 
 def unpack(vector: Any, count: int) -> Hyper:
-    """Unpack what `pack` made for ``count`` parameters; works on arrays and on tracers.
+    """Unpack the vector of `pack` for ``count`` parameters; works on arrays and on tracers.
 
     Raises
     ------
@@ -117,42 +117,42 @@ def unpack(vector: Any, count: int) -> Hyper:
 
 
 def moved_back(vector: jax.Array, count: int, steps: jax.Array) -> jax.Array:
-    """Return the step vector of ``count`` parameters as it was ``steps`` updates ago: its counts are lower by that."""
+    """Return the step vector of ``count`` parameters of ``steps`` updates ago, whose counts are lower by that."""
     return vector - _counts(vector, count) * steps.astype(vector.dtype)
 
 
 def advanced(vector: jax.Array, count: int) -> jax.Array:
-    """Give the step vector of ``count`` parameters for the step that comes next, if nothing but the counts changes."""
+    """Return the next step's vector for ``count`` parameters, if only the counts change."""
     return vector + _counts(vector, count)
 
 
 def _counts(vector: Any, count: int) -> np.ndarray:
-    """1 where a step vector of ``count`` parameters has a count, else 0."""
+    """Return 1 for each element of a step vector that is a count, else 0."""
     size = vector.shape[0]
     end = 2 if size in (3, 4) else 1 + count
     return np.array([1 <= i < end for i in range(size)], vector.dtype)
 
 
 class StepVector:
-    """A Trainer's step vector; ``handle`` is what goes into the operator and takes what comes out."""
+    """A Trainer's step vector; ``handle`` is the operator's input and receives its output."""
 
     __slots__ = ("coming", "done", "handle", "place")
 
     def __init__(self) -> None:
-        self.place: Any = None  # the sharding that it comes out with where the weights are on a mesh
+        self.place: Any = None  # the sharding of the vector if the weights are on a mesh
         self.handle = new_handle(np.zeros(0, np.float32))
         self.coming: StepNumbers | None = None
         self.done: StepNumbers | None = None
 
     def move(self, place: Any) -> None:
-        """Have the next vector lie with weights that lie at `place`; one that came out elsewhere is made again."""
+        """Let the next vector lie with weights at `place`; one that came out elsewhere is made again."""
         if place != self.place:
             self.place, self.done = place, None
 
     def renewed(self, numbers: StepNumbers) -> Any:
         """Return the handle with these numbers in it."""
         if self.done is None or not numbers.follows(self.done):
-            self.done = None  # until a step has come to its end, nobody knows what is in the handle
+            self.done = None  # the handle's contents are unknown until the step has ended
             vector, handle = numbers.vector(), self.handle
             if isinstance(self.place, NamedSharding):
                 vector = on_device(vector, self.place)

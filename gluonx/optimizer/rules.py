@@ -37,7 +37,7 @@ from jax import lax
 from gluonx.deferred import DerivedOp
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops import prng
-from gluonx.ops.cpu.convolution import forms_in_force
+from gluonx.ops.cpu.convolution import lowering_in_force
 from gluonx.optimizer.lazily import RowGradient, gathered, paired, put_back, widened
 from gluonx.optimizer.numbers import Hyper, advanced, unpack
 from gluonx.optimizer.units import Packing, Units
@@ -102,7 +102,7 @@ def _apart(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
     them until then. A scalar in common is no reason for it to join anything.
     """
     scalars = [x for x in numbers if isinstance(x, jax.Array) and x.ndim == 0]
-    if not scalars or any(forms_in_force()):
+    if not scalars or any(lowering_in_force()):
         return numbers
     held = lax.optimization_barrier
     found = iter(lax.platform_dependent(scalars, cuda=held, rocm=held, default=lambda scalars: scalars))
@@ -428,7 +428,7 @@ class FlatRule:
         if found is None:
             update = Update(self, Units.plain(self.count), (True,) * self.count, by_row, draws=self.draws)
             form = None if by_row else self.form
-            found = self._operators[by_row] = DerivedOp("optimizer_update", update, form=form, work=_total)
+            found = self._operators[by_row] = DerivedOp("optimizer_update", update, numpy_kernel=form, work=_total)
         return found
 
     def init(self, weights: Sequence[Any]) -> Leaves:

@@ -1,4 +1,4 @@
-"""Description in files of `Trainer.save_states`: of which optimizer and which parameters the arrays are."""
+"""The description in files of `Trainer.save_states`: the optimizer and the parameters of the arrays."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _is_meta(meta: Any) -> bool:
 
 
 def by_name(optimizer: Any, name: str, state: Any) -> dict[str, Any]:
-    """Return a state as `Optimizer.create_state_multi_precision` makes it, as NumPy arrays by the names of files."""
+    """Return a state of `Optimizer.create_state_multi_precision` as NumPy arrays by their names in files."""
     found, names = {}, tuple(optimizer._states())
     if isinstance(state, tuple) and len(state) == 2 and (len(names) != 2 or isinstance(state[1], tuple)):
         master, state = state
@@ -71,9 +71,9 @@ def by_name(optimizer: Any, name: str, state: Any) -> dict[str, Any]:
 
 
 def of_names(optimizer: Any, name: str, arrays: Mapping[str, Any], place: Callable[[tuple[int, ...]], Any]) -> Any:
-    """Undo `by_name`; None where the arrays hold no state of that name, or there is none.
+    """Undo `by_name`; None if the arrays hold no state of that name, or if it is empty.
 
-    `place` tells where an array of a shape goes.
+    `place` returns the placement for an array of a shape.
     """
     master = arrays.get(f"{name}/master")
     inner = name if master is None else f"{name}/inner"
@@ -92,9 +92,10 @@ def _held(array: Any, place: Callable[[tuple[int, ...]], Any]) -> Any:
 def by_place(
     arrays: dict[str, Any], meta: dict[str, Any], names: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """States under the names of another net of the same kind, the first parameter's to the first, and so on.
+    """Return states under the names of another net of the same kind: the first parameter's for the first, and so on.
 
-    MXNet 1 gives parameters new names in every net (``dense0_weight``, then ``dense1_weight``), and goes by places.
+    MXNet 1 gives parameters new names in every net (``dense0_weight``, then ``dense1_weight``), and goes by their
+    order.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def by_place(
 
 
 def simple_of(thing: Any) -> dict[str, Any]:
-    """Return the attributes of an object that are numbers, texts or lists of them: what a schedule counts with.
+    """Return the attributes of an object that are numbers, texts or lists of them, such as a schedule's counters.
 
     Examples
     --------

@@ -350,7 +350,7 @@ def _empty(param: Any) -> None:
     param._handle = None
     handle = param._make_handle()
     param._device, param._awaiting = current_device(), None
-    handle.value = _absent(param.shape, param.dtype, param._place(param._device, param.shape))
+    handle.value = _absent(param.shape, param.dtype, param._sharding(param._device, param.shape))
     handle.aval = aval_of(handle.value)
     param._attach()
 

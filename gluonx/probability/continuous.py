@@ -106,6 +106,12 @@ class Uniform(Distribution):
     ----------
     low, high : number or ndarray
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Uniform(0.0, 2.0).log_prob(np.array(0.5)).item(), 3)
+    -0.693
     """
 
     has_grad = True
@@ -156,6 +162,12 @@ class Laplace(Distribution):
         The mean.
     scale : number or ndarray
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Laplace().log_prob(np.array(0.5)).item(), 3)
+    -1.193
     """
 
     has_grad = True
@@ -210,6 +222,12 @@ class Cauchy(Distribution):
     scale : number or ndarray
         Half of the width at half of the peak's height.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Cauchy().log_prob(np.array(0.5)).item(), 3)
+    -1.368
     """
 
     has_grad = True
@@ -306,6 +324,12 @@ class Exponential(ExponentialFamily):
     scale : number or ndarray
         The mean; ``1 / scale`` is the rate.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Exponential(2.0).log_prob(np.array(0.5)).item(), 3)
+    -0.943
     """
 
     has_grad = True
@@ -367,6 +391,12 @@ class Gamma(ExponentialFamily):
     scale : number or ndarray
         The mean is their product.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Gamma(2.0, 1.0).log_prob(np.array(0.5)).item(), 3)
+    -1.193
     """
 
     has_grad = True
@@ -419,6 +449,12 @@ class Chi2(Gamma):
     df : number or ndarray
         Degrees of freedom.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Chi2(3.0).log_prob(np.array(0.5)).item(), 3)
+    -1.516
     """
 
     arg_constraints: ClassVar = {"df": C.Positive()}
@@ -450,6 +486,12 @@ class Beta(ExponentialFamily):
     ----------
     alpha, beta : number or ndarray
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Beta(2.0, 3.0).log_prob(np.array(0.5)).item(), 3)
+    0.405
     """
 
     has_grad = True
@@ -506,6 +548,12 @@ class StudentT(Distribution):
     loc, scale : number or ndarray
         The centre and the width.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.StudentT(3.0).log_prob(np.array(0.5)).item(), 3)
+    -1.161
     """
 
     has_grad = True
@@ -573,6 +621,12 @@ class FisherSnedecor(Distribution):
     df1, df2 : number or ndarray
         Degrees of freedom, above and below.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.FisherSnedecor(3.0, 4.0).log_prob(np.array(0.5)).item(), 3)
+    -0.571
     """
 
     has_grad = True

@@ -155,6 +155,12 @@ class Geometric(ProbOrLogit):
     prob, logit : number or ndarray
         One of the two.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Geometric(prob=0.5).log_prob(np.array(1.0)).item(), 3)
+    -1.386
     """
 
     support = C.NonNegativeInteger()
@@ -211,6 +217,12 @@ class Binomial(ProbOrLogit):
     ------
     ValueError
         If `n` is a number that is negative or not whole.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Binomial(4, prob=0.5).log_prob(np.array(1.0)).item(), 3)
+    -1.386
     """
 
     arg_constraints: ClassVar = {"n": C.NonNegativeInteger(), "prob": C.Interval(0, 1), "logit": C.Real()}
@@ -265,6 +277,12 @@ class NegativeBinomial(ProbOrLogit):
     prob, logit : number or ndarray
         One of the two.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.NegativeBinomial(3.0, prob=0.5).log_prob(np.array(1.0)).item(), 3)
+    -1.674
     """
 
     support = C.NonNegativeInteger()
@@ -308,6 +326,12 @@ class Poisson(ExponentialFamily):
     ----------
     rate : number or ndarray
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Poisson(2.0).log_prob(np.array(1.0)).item(), 3)
+    -1.307
     """
 
     support = C.NonNegativeInteger()

@@ -200,7 +200,14 @@ class ComposeTransform(Transformation):
 
 
 class ExpTransform(Transformation):
-    """``exp(x)``."""
+    """``exp(x)``.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.ExpTransform()(np.array([2.0])).asnumpy().round(3)
+    array([7.389], dtype=float32)
+    """
 
     bijective = True
     sign = 1  # type: ignore[assignment]
@@ -224,6 +231,12 @@ class AffineTransform(Transformation):
     loc, scale : number or ndarray
     event_dim : int
         How many of the last axes are one event.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.AffineTransform(1.0, 2.0)(np.array([2.0])).round(3).tolist()
+    [5.0]
     """
 
     bijective = True
@@ -261,6 +274,12 @@ class PowerTransform(Transformation):
     ----------
     exponent : number or ndarray
         Not 0.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.PowerTransform(2.0)(np.array([2.0])).round(3).tolist()
+    [4.0]
     """
 
     bijective = True
@@ -291,7 +310,14 @@ class PowerTransform(Transformation):
 
 
 class SigmoidTransform(Transformation):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.SigmoidTransform()(np.array([2.0])).asnumpy().round(3)
+    array([0.881], dtype=float32)
+    """
 
     bijective = True
     sign = 1  # type: ignore[assignment]
@@ -320,7 +346,14 @@ class SoftmaxTransform(Transformation):
 
 
 class AbsTransform(Transformation):
-    """``abs(x)``; its inverse gives the number that is not negative."""
+    """``abs(x)``; its inverse gives the number that is not negative.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.AbsTransform()(np.array([2.0])).round(3).tolist()
+    [2.0]
+    """
 
     def _forward_compute(self, x: Any) -> Any:
         return np.abs(x)

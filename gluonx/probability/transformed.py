@@ -34,6 +34,12 @@ class HalfNormal(TransformedDistribution):
     scale : number or ndarray
         The standard deviation of the normal number.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.HalfNormal().log_prob(np.array(0.5)).item(), 3)
+    -0.351
     """
 
     has_grad = True  # type: ignore[assignment]
@@ -81,6 +87,12 @@ class HalfCauchy(TransformedDistribution):
     scale : number or ndarray
         The median.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.HalfCauchy().log_prob(np.array(0.5)).item(), 3)
+    -0.675
     """
 
     has_grad = True  # type: ignore[assignment]
@@ -125,6 +137,12 @@ class Pareto(TransformedDistribution):
     scale : number or ndarray
         The smallest number.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Pareto(3.0).log_prob(np.array(1.5)).item(), 3)
+    -0.523
     """
 
     has_grad = True  # type: ignore[assignment]
@@ -179,6 +197,12 @@ class Weibull(TransformedDistribution):
         The power is its inverse.
     scale : number or ndarray
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Weibull(2.0).log_prob(np.array(0.5)).item(), 3)
+    -0.25
     """
 
     has_grad = True  # type: ignore[assignment]

@@ -119,7 +119,7 @@ class RecurrentCell(Block):
         make = np.zeros if func is None else func
         return [make(shape=info["shape"], **kwargs) for info in self.state_info(batch_size)]
 
-    def _states_of(self, states: Any) -> Any:
+    def _states_of(self, states: Sequence[ndarray]) -> Any:
         """Return the states that a call was given, if they are a list of as many as the cell has.
 
         One array that holds them along a new first axis will do, as in MXNet.
@@ -192,7 +192,7 @@ class RecurrentCell(Block):
         self,
         length: int,
         inputs: Any,
-        begin_state: Any = None,
+        begin_state: Sequence[ndarray] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
         valid_length: Any = None,
@@ -289,7 +289,7 @@ class RecurrentCell(Block):
                 outs.append(y)
         return masked(outs, lengths), states
 
-    def _step(self, x: Any, states: list[Any], t: Any, lengths: ndarray | None) -> tuple[Any, list[Any]]:
+    def _step(self, x: Any, states: list[Any], t: int, lengths: ndarray | None) -> tuple[Any, list[Any]]:
         """One step that leaves the states of finished sequences as they are."""
         y, new = self(x, states)
         if lengths is None:

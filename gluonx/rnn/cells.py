@@ -35,7 +35,7 @@ def known_activation(activation: Any) -> Any:
 
 
 def lstm_step(
-    gates: Any,
+    gates: ndarray,
     cell: ndarray,
     axis: int,
     activation: str | Callable[..., Any],
@@ -94,7 +94,7 @@ class _Cell(HybridRecurrentCell):
         """Return the shape and layout of each state."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
 
-    def _products(self, x: Any, h: Any) -> tuple[Any, Any]:
+    def _products(self, x: Any, h: ndarray) -> tuple[Any, Any]:
         own = self._reg_params
         i2h = invoke(self._op, (x, own["i2h_weight"].data(), own["i2h_bias"].data()))
         return i2h, invoke(self._op, (h, own["h2h_weight"].data(), own["h2h_bias"].data()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gluonx import np, npx
@@ -32,7 +32,7 @@ class _Several(RecurrentCell):
             return super().begin_state(batch_size, func, **kwargs)
         return [state for cell in self._parts() for state in cell.begin_state(batch_size, func, **kwargs)]
 
-    def _dealt(self, states: Any) -> Iterator[tuple[RecurrentCell, list[Any]]]:
+    def _dealt(self, states: Sequence[ndarray]) -> Iterator[tuple[RecurrentCell, list[Any]]]:
         """Each cell with its states."""
         states, start = list(self._states_of(states)), 0
         counts = [len(cell.state_info()) for cell in self._parts()]

@@ -5,13 +5,14 @@ All nine are one cell, `_ConvCell`, with one of three kinds of gates and one of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import InitVar
 from typing import Any
 
 from gluonx.block.declared import declared
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
-from gluonx.common.arguments import as_tuple
+from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.initializer import InitLike
@@ -46,17 +47,17 @@ class _ConvCell(HybridRecurrentCell):
         self,
         input_shape: tuple[int, ...],
         hidden_channels: int,
-        i2h_kernel: Any,
-        h2h_kernel: Any,
-        i2h_pad: Any,
-        i2h_dilate: Any,
-        h2h_dilate: Any,
+        i2h_kernel: Size,
+        h2h_kernel: Size,
+        i2h_pad: Size,
+        i2h_dilate: Size,
+        h2h_dilate: Size,
         i2h_weight_initializer: InitLike,
         h2h_weight_initializer: InitLike,
         i2h_bias_initializer: InitLike,
         h2h_bias_initializer: InitLike,
         conv_layout: str,
-        activation: Any,
+        activation: str | Callable[..., object],
     ) -> None:
         super().__init__()
         name, n = type(self).__name__, self._dims
@@ -126,7 +127,7 @@ class _ConvCell(HybridRecurrentCell):
         new = self._gated(i2h, h2h, states, self._conv_layout.index("C"))
         return new[0], new
 
-    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
         return [activated(self._activation, i2h + h2h)]
 
 
@@ -136,7 +137,7 @@ class _ConvLSTMCell(_ConvCell):
     _gates = 4
     _states = 2
 
-    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
         return list(lstm_step(i2h + h2h, states[1], axis, self._activation, "sigmoid"))
 
 
@@ -145,7 +146,7 @@ class _ConvGRUCell(_ConvCell):
 
     _gates = 3
 
-    def _gated(self, i2h: ndarray, h2h: ndarray, states: Any, axis: int) -> list[Any]:
+    def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
         return [gru_step(i2h, h2h, states[0], axis, self._activation, "sigmoid")]
 
 
@@ -202,6 +203,15 @@ class Conv1DRNNCell(_Cell1D):
     """A convolutional plain recurrent net in one dimension.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv1DRNNCell((3, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8)
     """
 
 
@@ -209,6 +219,15 @@ class Conv1DLSTMCell(_Cell1D, _ConvLSTMCell):
     """A convolutional LSTM in one dimension.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv1DLSTMCell((3, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8)
     """
 
 
@@ -216,6 +235,15 @@ class Conv1DGRUCell(_Cell1D, _ConvGRUCell):
     """A convolutional GRU in one dimension.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv1DGRUCell((3, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8)
     """
 
 
@@ -223,6 +251,15 @@ class Conv2DRNNCell(_Cell2D):
     """A convolutional plain recurrent net in two dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv2DRNNCell((3, 8, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8, 8)
     """
 
 
@@ -265,6 +302,15 @@ class Conv2DGRUCell(_Cell2D, _ConvGRUCell):
     """A convolutional GRU in two dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv2DGRUCell((3, 8, 8), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 8, 8))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 8, 8)
     """
 
 
@@ -272,6 +318,15 @@ class Conv3DRNNCell(_Cell3D):
     """A convolutional plain recurrent net in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv3DRNNCell((3, 4, 4, 4), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 4, 4, 4))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 4, 4, 4)
     """
 
 
@@ -279,6 +334,15 @@ class Conv3DLSTMCell(_Cell3D, _ConvLSTMCell):
     """A convolutional LSTM in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv3DLSTMCell((3, 4, 4, 4), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 4, 4, 4))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 4, 4, 4)
     """
 
 
@@ -286,4 +350,13 @@ class Conv3DGRUCell(_Cell3D, _ConvGRUCell):
     """A convolutional GRU in three dimensions.
 
     The parameters are those of `Conv2DLSTMCell`.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.Conv3DGRUCell((3, 4, 4, 4), 2, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> out, states = cell(np.ones((1, *(3, 4, 4, 4))), cell.begin_state(1))
+    >>> out.shape
+    (1, 2, 4, 4, 4)
     """

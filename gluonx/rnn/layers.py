@@ -7,7 +7,7 @@ that MXNet 2 has, in files too. Files of MXNet 1, and safetensors, hold the sing
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, InitVar
 from typing import Any
 
@@ -163,7 +163,9 @@ class _RNNLayer(HybridBlock):
             for piece, shape in self._pieces(inputs.shape[2]):
                 self._reg_params[piece].shape = shape
 
-    def forward(self, inputs: ndarray, states: Any = None, sequence_length: ndarray | None = None) -> Any:
+    def forward(
+        self, inputs: ndarray, states: Sequence[ndarray] | None = None, sequence_length: ndarray | None = None
+    ) -> Any:
         """Walk over a batch of sequences.
 
         Parameters

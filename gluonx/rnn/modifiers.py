@@ -109,6 +109,13 @@ class DropoutCell(HybridRecurrentCell):
     ------
     ValueError
         If the rate is not in [0, 1].
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> cell = rnn.DropoutCell(0.5)
+    >>> cell(np.ones((1, 2)), [])[0].tolist()
+    [[1.0, 1.0]]
     """
 
     def __init__(self, rate: float, axes: int | tuple[int, ...] = ()) -> None:

@@ -105,8 +105,8 @@ def test_a_steady_step_does_nothing_for_each_weight(monkeypatch):
     trainer = trainer_of(net, "sgd")
     for _ in range(3):
         step(net, trainer)
-    placed, weight, places = [], net[0].weight.data(), vectors.Vector.places
-    monkeypatch.setattr(vectors.Vector, "places", lambda self: placed.append(self) or places(self))
+    placed, weight, packed = [], net[0].weight.data(), vectors.Vector.packed
+    monkeypatch.setattr(vectors.Vector, "packed", lambda self: placed.append(self) or packed(self))
     for _ in range(3):
         before = weight.asnumpy()  # cut out, and not what is read after the step
         step(net, trainer)

@@ -1,7 +1,7 @@
 """What gluonx does for CPUs is in no program for a GPU: it is the program without any of it, line by line.
 
-Forms of operators (`gluonx/ops/cpu`) are compared with what `native_forms` gives, on shapes for which a CPU has them;
-steps with what is recorded while nothing is known of CPUs.
+CPU lowerings of operators (`gluonx/ops/cpu`) are compared with what `native_operations` gives, on shapes for which a
+CPU has them; steps with what is recorded while nothing is known of CPUs.
 """
 
 import collections
@@ -15,7 +15,7 @@ from gluonx import loss, nn, rnn
 from gluonx.deferred import host
 from gluonx.errors import DeviceError
 from gluonx.ops import get
-from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.cpu.convolution import native_operations
 from gluonx.parallel import planning, topologies
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_operators_have_none(name, attrs, shapes, chip):
             return lines_of(lowered.compile())
 
     mine = program()
-    with native_forms():
+    with native_operations():
         assert mine == program()
 
 
@@ -114,6 +114,6 @@ def test_steps_have_none(case, hybridize, chip, monkeypatch):
         return lines_of(planning._recorded(*given).compile())
 
     mine = program()
-    with native_forms(), host.switched(False):
+    with native_operations(), host.switched(False):
         native = program()
     assert mine == native

@@ -19,7 +19,7 @@ from gluonx import init, loss, nn, optimizer, parallel, rnn
 from gluonx.errors import DeviceError
 from gluonx.model_zoo.vision import get_model
 from gluonx.ops import get, recurrence
-from gluonx.ops.recurrence import Form
+from gluonx.ops.recurrence import StepLayout
 from gluonx.parallel import hlo, planning, topologies
 from lib.contract import LAYERS, LOSSES
 from lib.golden import load_cases
@@ -129,7 +129,7 @@ def test_recurrent_layers(kind, chip):
 def test_a_planned_recurrent_layer_has_no_form_of_cpus(chip, monkeypatch):
     """On a CPU states of such a batch lie as columns; a plan for a GPU leaves their layout to XLA."""
     asked = []
-    monkeypatch.setattr(recurrence, "Form", lambda columns: asked.append(columns) or Form(columns))
+    monkeypatch.setattr(recurrence, "StepLayout", lambda columns: asked.append(columns) or StepLayout(columns))
     layer = rnn.GRU(64, 1, layout="NTC", input_size=8)
     layer.hybridize()
     struct = jax.ShapeDtypeStruct
@@ -137,7 +137,7 @@ def test_a_planned_recurrent_layer_has_no_form_of_cpus(chip, monkeypatch):
         layer, struct((8, 5, 8), "float32"), loss.L2Loss(), labels=struct((8, 5, 64), "float32"), mesh="h100:1"
     )
     assert asked and not any(asked)
-    assert Form is not recurrence.Form and recurrence.form_of(8, 64).columns
+    assert StepLayout is not recurrence.StepLayout and recurrence.step_layout(8, 64).columns
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])

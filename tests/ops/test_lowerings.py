@@ -16,9 +16,9 @@ from gluonx.ops import elementwise, get
 from gluonx.ops.cpu import cells
 from gluonx.ops.cpu import convolution as lowering
 from gluonx.ops.cpu import weight_gradient as products
-from gluonx.ops.cpu.convolution import form_of, native_forms
+from gluonx.ops.cpu.convolution import algorithm_of, native_operations
 from gluonx.ops.cpu.natively import natively
-from gluonx.ops.cpu.transposed import transposed_form_of
+from gluonx.ops.cpu.transposed import transposed_algorithm_of
 from gluonx.ops.geometry import Geometry
 
 # Operator, data, weight, attributes, form.
@@ -166,7 +166,7 @@ def native(case):
     fn = chosen(case)
 
     def run(*args):
-        with native_forms():
+        with native_operations():
             return fn(*args)
 
     return run
@@ -218,7 +218,7 @@ def test_forward_mode_and_vmap(case):
 
 @every_case
 def test_the_form_is_what_the_program_holds(case):
-    """On a CPU no convolution is left but a transposed one; other platforms, and native_forms, have nothing else."""
+    """On a CPU no convolution is left but a transposed one; other platforms, and native_operations, have no other."""
     args = arrays(case)
 
     def count(text):
@@ -249,18 +249,18 @@ def test_forms_by_name():
         geometry = Geometry(layout, *parts, attrs.get("num_group", 1))
         x, w = (jax.ShapeDtypeStruct(shape, np.float32) for shape in (x, w))
         if op == "convolution":
-            assert form_of(x, w, geometry) == form, name
-            assert form_of(x.update(dtype=np.int32), w, geometry) == "native"
+            assert algorithm_of(x, w, geometry) == form, name
+            assert algorithm_of(x.update(dtype=np.int32), w, geometry) == "native"
         else:
             out = jax.eval_shape(get(op).bind(**attrs, no_bias=True).fn, x, w).shape
-            assert transposed_form_of(x, w, geometry, out) == form, name
+            assert transposed_algorithm_of(x, w, geometry, out) == form, name
 
 
 def test_patches_that_would_be_too_large():
     geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 2)
     x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((64, 64, 112, 112), (64, 32, 3, 3)))
-    assert form_of(x, w, geometry) == "taps"
-    assert form_of(x, w, geometry._replace(groups=1)) == "native"
+    assert algorithm_of(x, w, geometry) == "taps"
+    assert algorithm_of(x, w, geometry._replace(groups=1)) == "native"
 
 
 @pytest.mark.parametrize("name", ["groups", "groups last"])
@@ -400,7 +400,7 @@ def into(monkeypatch):
 
     def set_bands(count):
         monkeypatch.setattr(lowering, "_bands_of", lambda *_: count)
-        monkeypatch.setattr(lowering, "FEW_PLACES", 0)
+        monkeypatch.setattr(lowering, "FEW_POSITIONS", 0)
 
     return set_bands
 
@@ -453,7 +453,7 @@ def test_when_bands_are_cut(monkeypatch, x, w, bands):
     geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)
     shapes = [jax.ShapeDtypeStruct(s, np.float32) for s in (x, w)]
     assert lowering._bands_of(*shapes, geometry) == bands
-    assert form_of(*shapes, geometry) == ("bands" if bands else "native")
+    assert algorithm_of(*shapes, geometry) == ("bands" if bands else "native")
 
 
 def test_bands_hold_the_gradient_of_the_input(monkeypatch):
@@ -473,7 +473,7 @@ def test_bands_hold_the_gradient_of_the_input(monkeypatch):
 def test_few_filters_stay_native_where_threads_share_the_rows(monkeypatch):
     monkeypatch.setattr(lowering, "_LONE_ROWS", False)
     x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3)))
-    assert form_of(x, w, Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)) == "native"
+    assert algorithm_of(x, w, Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)) == "native"
 
 
 # Data, weight, attributes, and the most places of a band, of which a step of the loop is made.
@@ -503,8 +503,8 @@ def by_products(monkeypatch):
         monkeypatch.setattr(products, "_FEW", (1, 0))
         monkeypatch.setattr(products, "_MANY", (1, 0))
         monkeypatch.setattr(products, "_BAND", places)
-        monkeypatch.setattr(products, "_FEW_PLACES", places)
-        monkeypatch.setattr(lowering, "FEW_PLACES", 0)
+        monkeypatch.setattr(products, "_FEW_POSITIONS", places)
+        monkeypatch.setattr(lowering, "FEW_POSITIONS", 0)
 
     return set_band
 
@@ -578,7 +578,7 @@ def test_products_are_there_for_xla_after_numpy_has_asked(by_products):
     def gradient(fn):
         return jax.jit(jax.grad(lambda x, w: jnp.sum(fn(x, w)[0] ** 2), (0, 1))).lower(*args).as_text()
 
-    with native_forms():
+    with native_operations():
         assert "stablehlo.while" not in gradient(natively(closed))
     assert "stablehlo.while" in gradient(jaxpr_as_fun(closed))
 
@@ -744,7 +744,7 @@ def test_what_stands_between_convolutions_has_its_channels_last(op, attrs):
         return jax.tree.leaves(fn(*args))[0]
 
     def plain(*args):
-        with native_forms():
+        with native_operations():
             return first(*args)
 
     both = [jax.jit(jax.value_and_grad(lambda *a, f=f: jnp.sum(jnp.sin(f(*a)) ** 2))) for f in (first, plain)]

@@ -7,7 +7,7 @@ import pytest
 from jax.test_util import check_grads
 
 from gluonx import ops
-from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.cpu.convolution import native_operations
 from gluonx.ops.cpu.materialized import materialized
 
 on_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="the form of a CPU")
@@ -46,7 +46,7 @@ def test_which_arrays(shape, dtype, kept):
 
     struct = jax.ShapeDtypeStruct(shape, dtype)
     assert text_of(fn, struct).count(" conditional(") == kept
-    with native_forms():
+    with native_operations():
         assert text_of(lambda x: fn(x), struct).count(" conditional(") == 0
 
 

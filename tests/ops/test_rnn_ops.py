@@ -15,8 +15,8 @@ from jax.test_util import check_grads
 from gluonx import autograd, np, npx, sharding
 from gluonx.errors import ShapeError
 from gluonx.ops import cudnn, get
-from gluonx.ops.cpu.convolution import native_forms
-from gluonx.ops.recurrence import Form, form_of
+from gluonx.ops.cpu.convolution import native_operations
+from gluonx.ops.recurrence import StepLayout, step_layout
 from gluonx.ops.rnn import GATES, input_size_of, packing
 
 TIME, BATCH, INPUTS, SIZE = 4, 3, 2, 3
@@ -82,7 +82,7 @@ FORMS = [
 
 def use_form(monkeypatch, columns):
     """Fix the layout of a step's arrays, whatever the shapes."""
-    monkeypatch.setattr("gluonx.ops.rnn.form_of", lambda batch, size: Form(columns))
+    monkeypatch.setattr("gluonx.ops.rnn.step_layout", lambda batch, size: StepLayout(columns))
 
 
 # Columns where something differs: each mode, masks, both directions, the projection.
@@ -178,7 +178,8 @@ def test_npx_rnn_drops_between_layers_only_in_training():
 
 def test_which_form():
     (batch,) = jax.export.symbolic_shape("b")
-    assert [form_of(*sizes).columns for sizes in ((32, 650), (16, 64), (4, 650), (batch, 650))] == [True, *[False] * 3]
+    found = [step_layout(*sizes).columns for sizes in ((32, 650), (16, 64), (4, 650), (batch, 650))]
+    assert found == [True, False, False, False]
 
 
 def test_input_size_of_a_flat_vector():
@@ -298,7 +299,7 @@ def test_cudnn_is_given_what_it_wants(layers, both, lengths, dtype, monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr("jax.lax.platform_dependent", for_cuda)
         mine = answers()
-    with native_forms():
+    with native_operations():
         theirs = answers()
     assert {name: used for name, (used, _) in mine.items()} == {"slopes": True, "bends": False, "many": False}
     exact = dtype == "float32"
@@ -329,7 +330,7 @@ def test_where_cudnn_does_not_fit(monkeypatch):
     assert not cudnn.fits(x, flat, [h, c], True, fine), "its dropout draws other numbers"
     for other in ({"mode": "gru"}, {"projection_size": 2}, {"clip": (None, 1.0, False)}):
         assert not cudnn.fits(x, flat, [h, c], False, {**fine, **other})
-    with native_forms():
+    with native_operations():
         assert not cudnn.fits(x, flat, [h, c], False, fine)
     with jax.default_matmul_precision("bfloat16"):
         assert not cudnn.fits(x, flat, [h, c], False, fine)

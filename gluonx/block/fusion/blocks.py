@@ -1,17 +1,18 @@
-"""Fusion in a block: :class:`Fusions`, a part that it gets when it first declares or asks for one.
+"""Fusion in a block: :class:`Fusions`, an object that a block gets when it first declares or asks for a fusion.
 
-A block declares how parameters of its own, or of its children, are kept as one (``Block.declare_fusion``, or a pair of
-functions that override ``Block.fuse_parameters`` and ``Block.unfuse_parameters``). Nothing is fused until somebody
-asks: the user with ``net.fuse()``, or a layer in its ``__init__`` with ``self.fuse()``. What is asked for before the
-values are there is done as soon as they are, before anything compiles.
+A block declares which of its own parameters, or its children's, are stored as one (``Block.declare_fusion``, or a pair
+of functions that override ``Block.fuse_parameters`` and ``Block.unfuse_parameters``). Nothing is fused until somebody
+asks: the user with ``net.fuse()``, or a layer in its ``__init__`` with ``self.fuse()``. A request that comes before the
+values are there is carried out as soon as they are, before anything compiles.
 
-The methods of Block are thin; what they say is done here, by the block's own part (declarations, what is fused) and by
-functions that walk over a block and all below it (:func:`fuse`, :func:`unfuse`). A block that neither declares nor asks
-has no part, and pays nothing.
+The methods of Block only call this module: the block's own Fusions (declarations, and what is fused), and functions
+that walk over a block and all below it (:func:`fuse`, :func:`unfuse`). A block that neither declares nor asks has no
+Fusions and pays nothing.
 
-What is fused is known twice, and the second follows from the first. A piece knows its home (``Parameter._home``); a
-block's part knows the homes of its declarations. The part's knowledge is checked whenever the block's structure has
-changed (``block.structure``), for a parameter may have been replaced or shared meanwhile.
+What is fused is stored twice, and the second follows from the first. A piece refers to its fused parameter
+(``Parameter._home``); a block's Fusions refers to the fused parameters of its declarations. The latter is checked
+whenever the block's structure has changed (``block.structure``), because a parameter may have been replaced or shared
+meanwhile.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Tree = dict[str, Any]
 
 
 class _Group(NamedTuple):
-    """A fused parameter that is to be."""
+    """A fused parameter that is still to be made."""
 
     part: Fusions
     name: str
@@ -77,16 +78,16 @@ def _path_of(piece: Parameter, name: str, block: Block) -> str:
 
 
 class FusionReport:
-    """Report of ``fuse``: the fused parameters, those that wait, and the number of arrays.
+    """A report of ``fuse``: the fused parameters, those that wait, and the number of arrays.
 
     Attributes
     ----------
     fused : list of (str, tuple of int, tuple of str)
-        Name, shape and pieces of each fused parameter that there is now.
+        Name, shape and pieces of each fused parameter.
     waiting : list of str
         Fusions that wait for the shape or the initialization of their pieces.
     before, after : int
-        How many arrays the parameters are, unfused and now.
+        The number of the parameters' arrays, unfused and now.
     """
 
     def __init__(
@@ -109,13 +110,13 @@ class Fusions:
     ----------
     declared : tuple of Fused
     forms : tuple of FileForm
-        How files of other libraries keep some of its parameters.
+        How files of other libraries store some of its parameters.
     waiting : bool
         Whether ``fuse()`` was asked for before all values were there.
     homes : dict of str to FusedParameter
-        What is fused, as of `version` of the structure; :meth:`current` has it as it is now.
+        The fused parameters at `version` of the structure; :meth:`current` returns those of now.
     plans : dict of str to FusedParameter
-        What waits to be fused, as of the same version.
+        The parameters that wait to be fused, at the same version.
     """
 
     __slots__ = (
@@ -132,25 +133,25 @@ class Fusions:
     )
 
     def __init__(self, block: Block) -> None:
-        self._block = ref(block)  # weak: without a cycle its arrays are freed as soon as it is
+        self._block = ref(block)  # weak: without a reference cycle its arrays are freed together with the block
         self.declared: tuple[Fused, ...] = ()
         self.forms: tuple[FileForm, ...] = ()
         self.waiting = False
-        self.checked = False  # whether values have made the round trip
-        self.functions: Any = None  # what the block's own functions make of parameters of some shapes
+        self.checked = False  # whether fusing and unfusing was checked with values
+        self.functions: Any = None  # the result of the block's own functions for parameters of some shapes
         self.homes: dict[str, FusedParameter] = {}
         self.plans: dict[str, FusedParameter] = {}
         self.version = -1
 
     @property
     def block(self) -> Any:
-        """The block that this is a part of."""
+        """The block to which it belongs."""
         return self._block()
 
     # ---------------------------------------------------------------- declarations
 
     def declare(self, declarations: tuple[Fused, ...]) -> None:
-        """Take declarations in; see ``Block.declare_fusion``."""
+        """Add declarations; see ``Block.declare_fusion``."""
         known, cls = list(self.declared), type(self.block).__name__
         for new in declarations:
             if not isinstance(new, Fused):
@@ -168,16 +169,16 @@ class Fusions:
     def declare_form(
         self, format: str, fused: Fused, complete: Callable[[int], dict[str, tuple[int, ...]]] | None
     ) -> None:
-        """Take the form of a file in; see ``Block.declare_file_form``."""
+        """Add the arrangement of a file; see ``Block.declare_file_form``."""
         self.forms = (*self.forms, FileForm(format, fused, complete))
 
     @property
     def by_functions(self) -> bool:
-        """Return whether the block has functions of its own in place of declarations."""
+        """Return whether the block overrides the functions instead of using declarations."""
         return self.block._fuses_by_functions
 
     def fuse_tree(self, tree: Tree) -> Tree:
-        """Put fused arrays in the place of their pieces, as declared."""
+        """Replace pieces by their fused arrays, as declared."""
         return transforms.fuse(tree, self.declared)
 
     def unfuse_tree(self, tree: Tree) -> Tree:
@@ -186,11 +187,11 @@ class Fusions:
         return transforms.unfuse(tree, self.declared, shapes)
 
     def tree(self) -> dict[str, Parameter]:
-        """Return the parameters of the block and of all below it by structured name, apart."""
+        """Return the parameters of the block and of all below it by structured name, unfused."""
         return {prefix + n: p for prefix, block in self.block._walk() for n, p in block._reg_params.items()}
 
     def pieces(self) -> list[Parameter]:
-        """Those of the declared pieces that there are."""
+        """Return those of the declared pieces that exist."""
         if not self.declared:
             return []
         tree = self.tree()
@@ -199,22 +200,22 @@ class Fusions:
     # ---------------------------------------------------------------- what is fused now
 
     def current(self) -> dict[str, FusedParameter]:
-        """Return the fused parameters of this block by name, as they are now."""
+        """Return the fused parameters of this block by name, up to date."""
         if self.version != self.block._structure.version:
             self._review()
         return self.homes
 
     def shown(self) -> dict[str, FusedParameter]:
-        """Return the fused parameters that ``collect_params`` lists: those that there are, and those that wait."""
+        """Return the fused parameters that ``collect_params`` lists: existing ones, and those that wait."""
         return {**self.current(), **self.plans}
 
     def weights_of(self, name: str) -> Any:
-        """Return the array of a fused parameter, or its pieces put together; see ``Block.weights_of``."""
+        """Return the array of a fused parameter, or its joined pieces; see ``Block.weights_of``."""
         home = self.current().get(name)
         return home._handle if home is not None else self._joined(name)
 
     def _review(self) -> None:
-        """Drop fusions whose pieces were replaced, and take up those that other blocks have made of all our pieces."""
+        """Drop fusions whose pieces were replaced, and adopt those that other blocks have made of all our pieces."""
         if self.declared or self.homes:
             tree = self.tree()
             for name, home in list(self.homes.items()):
@@ -235,11 +236,11 @@ class Fusions:
         self.version = self.block._version()
 
     def _plan(self, fused: Fused, pieces: list[Any], tree: dict[str, Parameter]) -> None:
-        """Have a fused parameter that waits, for lists of parameters that are made before there are values."""
+        """Make a fused parameter that waits, for lists of parameters that are made before there are values."""
         plan = pieces[0]._plan
         if plan is None or not plan.is_plan(fused, pieces):
             if fused.name in tree or any(p._home is not None or p._plan is not None for p in pieces):
-                return  # what is wrong with it will be told when it is to be fused
+                return  # the error will be raised when it is to be fused
             path = _path_of(pieces[0], fused.pieces[0], self.block) + fused.name
             complete = next((form.complete for form in self.forms if form.fused == fused), None)
             plan = FusedParameter(fused.name, fused.pieces, pieces, fused, path, complete)
@@ -254,11 +255,11 @@ class Fusions:
                 plan.give_up()
 
     def take(self, name: str, home: FusedParameter) -> None:
-        """Have a fused parameter from now on."""
+        """Adopt a fused parameter."""
         self.homes[name] = home
         self.plans.pop(name, None)
         home.owners.add(self)
-        self._changed()  # lists of parameters are no longer true
+        self._changed()  # lists of parameters are out of date
 
     def _leave(self, name: str, home: FusedParameter) -> None:
         del self.homes[name]
@@ -308,7 +309,7 @@ class Fusions:
         return groups
 
     def _wanted(self, tree: dict[str, Parameter]) -> list[tuple[str, tuple[str, ...], Any]] | None:
-        """Name, pieces and layout of all that this block declares; None while a piece has no value."""
+        """Return name, pieces and layout of all that this block declares; None while a piece has no value."""
         for fused in self.declared:
             for piece in fused.pieces:
                 if piece not in tree:
@@ -335,7 +336,7 @@ class Fusions:
         return self.functions[1]
 
     def check(self, groups: list[_Group]) -> None:
-        """Send the values on the round trip, before the first fusion of this block."""
+        """Check that unfusing undoes fusing, with the values, before the first fusion of this block."""
         if self.checked:
             return
         tree = {n: p._handle.asnumpy() for group in groups for n, p in zip(group.names, group.pieces, strict=True)}
@@ -347,9 +348,9 @@ class Fusions:
     # ---------------------------------------------------------------- fusing at first use
 
     def wait(self) -> None:
-        """Fuse at the next occasion."""
+        """Fuse as soon as possible."""
         if not self.waiting:
-            self._changed()  # lists of parameters name what waits
+            self._changed()  # lists of parameters include those that wait
         self.waiting = True
         self._unsettle()
 
@@ -357,12 +358,15 @@ class Fusions:
         self.block._structure.changed()
 
     def _unsettle(self) -> None:
-        """Have the next call of the block look at its parameters first."""
+        """Let the next call of the block check its parameters first."""
         self.block.__dict__["_ready"] = False
         self.block._refresh()
 
     def settle(self, plan: FusedParameter | None = None) -> None:
-        """Fuse what was asked for before values were there, if they are there by now; or `plan` alone, if its are."""
+        """Fuse what was asked for before values were there, if they are there now.
+
+        Or only `plan`, if its values are.
+        """
         trace = current_state().trace
         if not self.waiting or (trace is not None and not trace.transparent):
             return
@@ -374,7 +378,7 @@ class Fusions:
             return
         _fuse_all(groups)
         self.waiting = waiting
-        self._review()  # what waits no longer
+        self._review()  # drops what no longer waits
 
     def _group(self, name: str) -> _Group:
         """Return the group that waits under this name, whose pieces have values."""
@@ -385,7 +389,7 @@ class Fusions:
     # ---------------------------------------------------------------- copies
 
     def kept(self) -> dict[str, Any]:
-        """Return the state for copies and pickles of the block, in which pieces are apart and fused ones are named."""
+        """Return the state for copies and pickles of the block: unfused pieces, and the names of the fused ones."""
         return {
             "_fusion_declared": self.declared,
             "_file_forms": self.forms,
@@ -395,7 +399,7 @@ class Fusions:
         }
 
     def __reduce__(self) -> Any:
-        """For a block whose class copies all of its attributes by itself: what is fused is fused again later."""
+        """Support a block whose class copies all of its attributes by itself: what is fused is fused again later."""
         return Fusions, (self.block,), self.kept()
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -408,7 +412,7 @@ class Fusions:
 
     @staticmethod
     def restore(block: Block) -> None:
-        """Give a block its part back, of what :meth:`kept` has put into its attributes."""
+        """Restore a block's Fusions from what :meth:`kept` has put into its attributes."""
         kept = {name: block.__dict__.pop(name, None) for name in (*_KEPT, "_fusions_at", "_fusion_functions")}
         if not any(kept[name] for name in _KEPT):
             return
@@ -426,7 +430,7 @@ _KEPT = ("_fusion_declared", "_file_forms", "_fuse_waiting", "_fusion_checked", 
 
 
 def _parts(block: Block) -> dict[Fusions, str]:
-    """Return the parts from a block down, each once, with the first prefix of its block's names."""
+    """Return the Fusions of a block and all below it, each once, with the first prefix of its block's names."""
     found: dict[Fusions, str] = {}
     for prefix, owner in block._walk():
         if owner._fusions is not None or owner._fuses_by_functions:
@@ -440,7 +444,7 @@ def is_fused(block: Block) -> bool:
 
 
 def fuse(block: Block) -> FusionReport:
-    """Fuse all that a block and those below it declare; see ``Block.fuse``."""
+    """Fuse what a block and those below it declare; see ``Block.fuse``."""
     parts = _parts(block)
     known = [(part, part.groups()) for part in parts]
     ready = [group for _, groups in known for group in groups or ()]
@@ -453,7 +457,7 @@ def fuse(block: Block) -> FusionReport:
 
 
 def unfuse(block: Block) -> FusionReport:
-    """Give every piece an array of its own again; see ``Block.unfuse``."""
+    """Give every piece its own array again; see ``Block.unfuse``."""
     parts = _parts(block)
     for home in {home for part in parts for home in part.current().values()}:
         dissolve(home)
@@ -461,7 +465,7 @@ def unfuse(block: Block) -> FusionReport:
         part.current()
         part.waiting = False
         part._review()
-    block._structure.changed()  # lists of parameters name what waited
+    block._structure.changed()  # lists of parameters include those that waited
     return _report(block, parts)
 
 
@@ -472,9 +476,9 @@ def pieces_of_block(block: Block) -> list[Parameter]:
 
 
 def fuse_waiting(block: Block, report: bool = False) -> None:
-    """Fuse what waits in the block and below, and has its values.
+    """Fuse what waits in the block and below it, and has its values.
 
-    With `report`, what cannot be fused raises; else the first call reports it.
+    With `report`, an impossible fusion raises; otherwise the first call reports it.
     """
     for part in _parts(block):
         with contextlib.nullcontext() if report else contextlib.suppress(FusionError):
@@ -498,7 +502,10 @@ def _report(block: Block, parts: dict[Fusions, str]) -> FusionReport:
 
 
 def fused_view(outer: str, walk: list[tuple[str, Any]], found: dict[str, Parameter]) -> dict[str, Parameter]:
-    """Put fused parameters in place of their pieces in `found`, of a `walk`: each where its first piece stood."""
+    """Replace pieces by their fused parameters in `found`, the result of a `walk`.
+
+    Each takes its first piece's position.
+    """
     names: dict[int, list[str]] = {}
     for prefix, block in walk:
         if block._fusions is not None:
@@ -537,7 +544,7 @@ def _require_shapes(params: list[Parameter]) -> None:
 
 
 def _check_distinct(groups: list[_Group]) -> None:
-    """No parameter in two fusions; the same fusion in two blocks that share all pieces is one."""
+    """Raise if a parameter is in two fusions; the same fusion in two blocks that share all pieces counts as one."""
     seen: dict[int, tuple[_Group, str]] = {}
     for group in groups:
         for name, piece in zip(group.names, group.pieces, strict=True):
@@ -555,7 +562,7 @@ def _same(a: _Group, b: _Group) -> bool:
 
 
 def _made(group: _Group) -> FusedParameter:
-    """Return the fused parameter of a group: the one that waits to be it, or a new one."""
+    """Return the fused parameter of a group: the one that waits, or a new one."""
     plan = group.part.plans.get(group.name)
     if plan is None or not plan._waits or plan.pieces != group.pieces:
         return FusedParameter(group.name, group.names, group.pieces, group.layout, group.path)

@@ -1,9 +1,9 @@
-"""Fused arrays in files, in dicts that are loaded, and between blocks that share: always turned into their pieces.
+"""Fused arrays in files, in dicts that are loaded, and between blocks that share: always turned into pieces.
 
-Files of gluonx hold the names of pieces, so that they do not depend on what is fused. Three things come in otherwise: a
-dict made of ``collect_params()`` of a fused net, a file of another library that keeps as one array what is many here
-(``declare_file_form``), and fused parameters that are to be shared. All are taken apart here, by the declarations of
-the blocks, before anything is looked at by name.
+Files of gluonx use the names of pieces, so that they do not depend on what is fused. Fused arrays come in three ways:
+in a dict made of ``collect_params()`` of a fused net, in a file of another library that stores several of our
+parameters as one array (``declare_file_form``), and as fused parameters that are to be shared. All of them are taken
+apart here, by the declarations of the blocks, before names are compared.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ _SHARED_IN_PART = (
 
 
 class FileForm(NamedTuple):
-    """Declaration that a file format keeps some parameters as one array, `fused`. See ``Block.declare_file_form``."""
+    """A declaration that a file format stores some parameters as one array, `fused`.
+
+    See ``Block.declare_file_form``.
+    """
 
     format: str
     fused: Fused
@@ -71,7 +74,7 @@ def in_form(block: Block, arrays: dict[str, np.ndarray], format: str) -> dict[st
 def taken_apart(
     block: Block, arrays: dict[str, Any], params: Mapping[str, Parameter]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Arrays by structured name with pieces in place of fused arrays, and what is wrong with those."""
+    """Return arrays by structured name with pieces instead of fused arrays, and the errors found in the latter."""
     problems: list[str] = []
     for prefix, owner in block._walk():
         for fused, complete in _ways(owner):
@@ -88,7 +91,7 @@ def taken_apart(
                 with contextlib.suppress(ValueError):
                     shapes = fused.shapes_within(tuple(array.shape), shapes)
             if not all(map(is_complete, shapes)):
-                continue  # reported as one that the block does not have, beside those that are missing
+                continue  # reported as an unexpected name, beside the missing ones
             layout = fused.layout(shapes)  # type: ignore[arg-type]
             if tuple(array.shape) != tuple(layout.shape):
                 pieces = ", ".join(map(repr, fused.pieces[:4])) + (", ..." if len(fused.pieces) > 4 else "")
@@ -100,7 +103,7 @@ def taken_apart(
 
 
 def _ways(owner: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the declarations by which an array that comes in may be taken apart."""
+    """Yield the declarations by which a fused array may be taken apart."""
     part = owner._fusions
     if part is None:
         return
@@ -124,7 +127,7 @@ class _Whole:
 def joined(
     hosts: Mapping[Parameter, np.ndarray], dtypes: Mapping[Parameter, Any]
 ) -> tuple[dict[Parameter, np.ndarray], dict[Parameter, Any]]:
-    """Replace pieces that are all there by their fused parameters; return arrays and dtypes by parameter."""
+    """Replace complete sets of pieces by their fused parameters; return arrays and dtypes by parameter."""
     hosts, dtypes = dict(hosts), dict(dtypes)
     for home in dict.fromkeys(p._home for p in hosts if p._home is not None):
         if all(piece in hosts for piece in home.pieces):
@@ -137,7 +140,7 @@ def joined(
 
 
 def tell_pieces(param: Parameter) -> None:
-    """If the parameter is a fused one that was changed from outside, its pieces follow."""
+    """If the parameter is a fused one that was changed from outside, update its pieces."""
     if isinstance(param, FusedParameter):
         param._tell_pieces()
 
@@ -153,7 +156,7 @@ def check_dtypes(params: Mapping[str, Parameter], dtypes: Mapping[Parameter, Any
 
 
 def apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    """Parameters by structured name, with the pieces of fused ones in their place."""
+    """Return parameters by structured name, with pieces instead of fused parameters."""
     found: dict[str, Parameter] = {}
     for name, param in params.items():
         if isinstance(param, FusedParameter) and name.endswith(param._name):
@@ -165,7 +168,7 @@ def apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
 
 
 def planned_apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    """Parameters by structured name, with the pieces of those in their place that wait to be fused."""
+    """Return parameters by structured name, with pieces instead of fused parameters that wait."""
     waiting = {name: p for name, p in params.items() if isinstance(p, FusedParameter) and p._waits}
     if not waiting:
         return params  # type: ignore[return-value]
@@ -176,12 +179,12 @@ def planned_apart(params: Mapping[str, Parameter]) -> dict[str, Parameter]:
 
 
 def pieces_of(param: Parameter) -> tuple[Any, ...]:
-    """Return the pieces of a fused parameter; any other parameter is its own."""
+    """Return the pieces of a fused parameter; for any other parameter, itself."""
     return param.pieces if isinstance(param, FusedParameter) else (param,)
 
 
 def check_sharing(block: Block, given: Mapping[str, Parameter]) -> None:
-    """Raise if a fused parameter of `block` would get pieces of which some belong to another."""
+    """Raise if a fused parameter of `block` would get pieces some of which belong to another one."""
     for prefix, owner in block._walk():
         for home in owner._fusions.current().values() if owner._fusions is not None else ():
             pieces = [given.get(prefix + n, p) for n, p in zip(home.names, home.pieces, strict=True)]

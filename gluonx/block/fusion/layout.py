@@ -1,12 +1,12 @@
-"""Parameter fusion as pure functions: many arrays, declared one by one, kept as one.
+"""Parameter fusion as pure functions: many arrays, declared one by one, stored as one.
 
-A layer declares parameters as people think of them: a query, a key and a value. What computes them wants one wide
-matrix. A :class:`Fused` says how the one is made of the many. It is a *placement*: every element of every piece stands
-once in the fused array and nothing else stands there, so that values, gradients and optimizer states go over and back
-without a rounding, and what is done to each element by itself can be done to the fused array in one go.
+A layer declares parameters as people think of them: a query, a key and a value. The computation wants one wide matrix.
+A :class:`Fused` says how the one array is made of the many. It is a *rearrangement*: each element of each piece is at
+exactly one position of the fused array, and there are no other elements. So values, gradients and optimizer states are
+converted back and forth without rounding, and an elementwise operation can be applied to the fused array at once.
 
-A :class:`~gluonx.common.packing.Layout` is a Fused whose pieces have shapes; equal layers have equal layouts and share
-their operators (:func:`reader` and its like). :class:`FunctionLayout` is the layout of a block's own functions,
+A :class:`~gluonx.common.packing.Layout` is a Fused for given shapes; equal layers have equal layouts and share their
+operators (:func:`reader` and similar functions). :class:`FunctionLayout` is the layout of a block's own functions,
 which no Fused describes.
 
 All functions work on NumPy arrays, on JAX arrays and on tracers.
@@ -54,7 +54,7 @@ _KINDS = ("concat", "stack", "flat")
 
 @dataclass(frozen=True)
 class Fused:
-    """Declaration that several parameters are kept as one array.
+    """A declaration that several parameters are stored as one array.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class Fused:
     pieces : sequence of str
         The names of its pieces below the block that declares them: ``'weight'``, ``'query.weight'``.
     how : {'concat', 'stack', 'flat'}
-        Put end to end along `axis`; put along a new `axis`; or ravelled and put end to end, whatever the shapes.
+        Concatenated along `axis`; stacked along a new `axis`; or ravelled and concatenated, whatever the shapes.
     axis : int
-        See `how`; 'flat' has none.
+        See `how`; not used for 'flat'.
     transposed : bool
-        Whether the fused array is kept with its axes reversed.
+        Whether the fused array is stored with its axes reversed.
 
     Raises
     ------
@@ -130,17 +130,17 @@ class Fused:
         return Layout(self.how, axis, self.transposed, tuple(found))
 
     def shape_of(self, shapes: Sequence[Shape | None]) -> Shape | None:
-        """Return the shape of the fused array, as far as those of its pieces tell.
+        """Return the shape of the fused array, as far as the shapes of its pieces determine it.
 
         Parameters
         ----------
         shapes : sequence of tuple of int or None
-            Of the pieces; -1 in a place that is not known, None where nothing is.
+            The shapes of the pieces; -1 for a dimension that is not known, None if nothing is known.
 
         Returns
         -------
         tuple of int or None
-            The same of the fused array.
+            The same for the fused array.
 
         Raises
         ------
@@ -170,7 +170,7 @@ class Fused:
         return whole[::-1] if self.transposed else whole
 
     def shapes_within(self, whole: Shape, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """Return the shapes of the pieces, as far as that of the fused array and what is known of them tell.
+        """Return the shapes of the pieces, as far as the fused array's and what is known of theirs determine them.
 
         Raises
         ------
@@ -209,7 +209,7 @@ def _without(shape: Shape, axis: int) -> Shape:
 
 
 class _Operators:
-    """The operators of a layout, made when first wanted; by layout, so that equal ones share them."""
+    """The operators of a layout, made on demand; cached by layout, so that equal layouts share them."""
 
     made: dict[Any, DerivedOp] = {}  # noqa: RUF012 - one table for the process
 
@@ -239,13 +239,13 @@ def writer(layout: Layout, i: int) -> DerivedOp:
 
 
 def keeper(layout: Layout, keeps: tuple[bool, ...]) -> DerivedOp:
-    """Return an operator on the fused array: zeros in place of each piece that `keeps` has False for."""
-    # A choice, no product: what is not a number there must not come through.
+    """Return an operator on the fused array that zeroes each piece for which `keeps` is False."""
+    # By selection, not multiplication, so that a NaN there becomes zero too.
     return _Operators.get((layout, "keep", keeps), "trained_pieces", lambda x: jnp.where(layout.spread(keeps), x, 0))
 
 
 class FunctionLayout(Layout):
-    """The layout of one fused array that a block makes with functions of its own.
+    """The layout of a fused array that a block's own functions make.
 
     Parameters
     ----------
@@ -268,20 +268,20 @@ class FunctionLayout(Layout):
         """Fuse all pieces into one array."""
         return self._join([jnp.asarray(a) for a in arrays])
 
-    def part(self, joined: Any, i: int) -> Any:
+    def part(self, joined: object, i: int) -> Any:
         """Return piece number `i`."""
         return self.split(joined)[i]
 
-    def split(self, joined: Any) -> list[Any]:
+    def split(self, joined: object) -> list[Any]:
         """Return all pieces."""
         return list(self._cut(jnp.asarray(joined)))
 
-    def replace(self, joined: Any, i: int, piece: Any) -> Any:
+    def replace(self, joined: object, i: int, piece: object) -> Any:
         """Return the fused array with another piece number `i`."""
         return self.join([piece if k == i else part for k, part in enumerate(self.split(joined))])
 
     def spread(self, values: Sequence[Any]) -> Any:
-        """Return one number a piece as an array that broadcasts against the fused one."""
+        """Return one number for each piece as an array that broadcasts against the fused one."""
         return self.join([jnp.broadcast_to(v, shape) for v, shape in zip(values, self.shapes, strict=True)])
 
 
@@ -289,7 +289,7 @@ class FunctionLayout(Layout):
 
 
 def fuse(tree: Mapping[str, Any], declarations: Sequence[Fused]) -> Tree:
-    """Return the tree with fused arrays in place of their pieces: each where its first piece stood.
+    """Return the tree with fused arrays instead of their pieces, each at the position of its first piece.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def fuse(tree: Mapping[str, Any], declarations: Sequence[Fused]) -> Tree:
 
 
 def unfuse(tree: Mapping[str, Any], declarations: Sequence[Fused], shapes: Mapping[str, Sequence[int]]) -> Tree:
-    """Return the arguments of :func:`fuse`; `shapes` are those of the pieces by name."""
+    """Undo :func:`fuse`; `shapes` are those of the pieces by name."""
     named = {fused.name: fused for fused in declarations}
     out: Tree = {}
     for name, array in tree.items():
@@ -332,12 +332,12 @@ _NO_PLACEMENT = (
 
 
 def changed(fuse: Callable[[Tree], Tree], shapes: Mapping[str, Shape], where: str) -> dict[str, list[str]]:
-    """Return the arrays that `fuse` makes and the pieces of each, found by sending numbered elements through it.
+    """Return the arrays that `fuse` makes and the pieces of each, found by passing numbered elements through it.
 
     Parameters
     ----------
     fuse : callable
-        From a dict of arrays to another.
+        Maps a dict of arrays to another.
     shapes : dict of str to tuple
         Of the parameters that go in.
     where : str
@@ -346,12 +346,12 @@ def changed(fuse: Callable[[Tree], Tree], shapes: Mapping[str, Shape], where: st
     Returns
     -------
     dict of str to list of str
-        The pieces of each fused array, in the order of `shapes`. What comes out as it went in is not listed.
+        The pieces of each fused array, in the order of `shapes`. Unchanged arrays are not listed.
 
     Raises
     ------
     FusionError
-        If elements are lost, doubled or added, or a piece is torn.
+        If elements are lost, doubled or added, or if a piece is split.
     """
     ends = list(itertools.accumulate(math.prod(s) for s in shapes.values()))
     starts = dict(zip(shapes, [0, *ends], strict=False))
@@ -389,7 +389,7 @@ def changed(fuse: Callable[[Tree], Tree], shapes: Mapping[str, Shape], where: st
 def of_functions(
     fuse: Callable[[Tree], Tree], unfuse: Callable[[Tree], Tree], shapes: Mapping[str, Shape], where: str
 ) -> list[tuple[str, tuple[str, ...], FunctionLayout]]:
-    """Name, pieces and layout of each array that a pair of functions makes; see :func:`changed`."""
+    """Return name, pieces and layout of each array that a pair of functions makes; see :func:`changed`."""
     found = changed(fuse, shapes, where)
     made = []
     for name, pieces in found.items():
@@ -411,12 +411,12 @@ def of_functions(
 def check_round_trip(
     fuse: Callable[[Tree], Tree], unfuse: Callable[[Tree], Tree], tree: Mapping[str, Any], where: str
 ) -> None:
-    """Make sure that ``unfuse(fuse(tree))`` is `tree`, bit for bit.
+    """Check that ``unfuse(fuse(tree))`` is `tree`, bit for bit.
 
     Raises
     ------
     FusionError
-        Names the block (`where`) and the first parameter that came back otherwise.
+        If it is not; the message names the block (`where`) and the first parameter that differs.
     """
     back = unfuse(fuse(dict(tree)))
     for name, array in tree.items():

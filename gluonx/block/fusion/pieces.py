@@ -1,13 +1,13 @@
-"""One array that many parameters share: the fused parameter, and the handles that look into it.
+"""One array that many parameters share: the fused parameter, and the handles that are views into it.
 
-The invariant of :mod:`gluonx.parameter` holds on: a parameter has one handle for its whole life. When it becomes a
-piece of a :class:`FusedParameter`, its handle becomes a :class:`Piece`, the same object, which reads from the fused
-array and writes through to it. So whoever held the array of a query's weight before holds it after, and sees what
+The invariant of :mod:`gluonx.parameter` still holds: a parameter has one handle for its whole life. When it becomes a
+piece of a :class:`FusedParameter`, its handle, the same object, becomes a :class:`Piece`, which reads from the fused
+array and writes through to it. So code that held the array of a query's weight before still holds it, and sees what
 training does.
 
-What a piece is to an optimizer (``lr_mult``, ``wd_mult``, ``grad_req``) stays with the piece; the fused parameter hands
-it on. What belongs to an array as a whole (dtype, device) belongs to the fused one: casting or moving a piece casts or
-moves all of them.
+A piece keeps its own settings for optimizers (``lr_mult``, ``wd_mult``, ``grad_req``); the fused parameter passes them
+on. Properties of a whole array (dtype, device) belong to the fused one: casting or moving a piece casts or moves all of
+them.
 """
 
 from __future__ import annotations
@@ -68,26 +68,26 @@ _set: Any = Handle.value.__set__  # type: ignore[attr-defined]
 
 
 class _Link:
-    """Value slot of a Piece: the fused array that it is cut from, and the value seen there last."""
+    """The value slot of a Piece: the fused array that it is cut from, and the value seen there last."""
 
     __slots__ = ("base", "cached", "layout", "number", "owner", "seen", "seen_in")
 
-    def __init__(self, base: Any, layout: Any, number: int, owner: FusedParameter | None) -> None:
+    def __init__(self, base: object, layout: Any, number: int, owner: FusedParameter | None) -> None:
         self.base, self.layout, self.number, self.owner = base, layout, number, owner
         self.cached: Any = None
-        self.seen: Any = None  # weak: whoever holds a buffer keeps a step from reusing it
+        self.seen: Any = None  # weak: a reference to a buffer would keep a step from reusing it
         self.seen_in: Any = None
 
 
 class Piece(ndarray):
-    """A part of a fused array: reads from it, and writes through to it. See the module's text."""
+    """A part of a fused array: it reads from it, and writes through to it. See the module's docstring."""
 
     __slots__ = ()
 
     derived = True
 
     def is_current(self) -> bool:
-        """Return whether the value taken last still is the fused array's, and was taped if it must be now."""
+        """Return whether the cached value still belongs to the fused array's, and was recorded if it must be now."""
         link = _get(self)
         state = current_state()
         if state.trace is not None or (state.recording and link.seen_in is not record_scope.get()):
@@ -102,14 +102,14 @@ class Piece(ndarray):
 
     @property
     def value(self) -> Any:  # type: ignore[override]
-        """The piece's value, renewed when the fused array has changed since it was last taken."""
+        """The piece's value, cut out again if the fused array has changed since."""
         link = _get(self)
         if self.is_current():
             return link.cached
         state = current_state()
         taken = invoke(reader(link.layout, link.number), (link.base,))
         if state.trace is not None or isinstance(taken.value, Tracer):
-            return taken.value  # it belongs to a trace, and must not outlive it here
+            return taken.value  # it belongs to a trace and must not be cached beyond it
         link.cached, link.seen = taken.value, ref(link.base.value)
         link.seen_in = record_scope.get() if state.recording else None
         self.tape = taken.tape
@@ -129,7 +129,7 @@ class Piece(ndarray):
 
     @property
     def grad(self) -> ndarray | None:
-        """The piece of the fused array's gradient; None where the piece is not trained."""
+        """The piece of the fused array's gradient; None if the piece is not trained."""
         link = _get(self)
         variable, owner = link.base.variable, link.owner
         if variable is None or owner is None or owner.pieces[link.number]._grad_req == "null":
@@ -141,7 +141,7 @@ class Piece(ndarray):
         return _get(self).base
 
     def part_of(self, other: Any) -> Any:
-        """Return the part of an array like the fused one that lies where this piece lies."""
+        """Return the part of an array shaped like the fused one at the position of this piece."""
         link = _get(self)
         return invoke(reader(link.layout, link.number), (other,))
 
@@ -151,8 +151,8 @@ class Piece(ndarray):
         if grad is not None and not isinstance(_get(grad).base.value, Zeros):
             grad[...] = 0
 
-    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
-        """Not for a piece: its gradient is the fused array's."""
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Raise: the gradient of a piece is the fused array's."""
         raise GraphError(
             "a fused parameter's piece has its gradient from the fused array; set the Parameter's grad_req"
         )
@@ -161,7 +161,7 @@ class Piece(ndarray):
         raise AssertionError("FusedParameter decides about gradients of its pieces")
 
     def asnumpy(self) -> np.ndarray:
-        """Return a NumPy copy, yours to write to."""
+        """Return a NumPy copy, which may be written to."""
         link = _get(self)
         if current_state().trace is not None:
             return super().asnumpy()
@@ -190,7 +190,7 @@ jax.tree_util.register_pytree_node(Piece, lambda x: ((x._raw(),), None), lambda 
 
 
 def _become_piece(handle: Any, base: Any, layout: Any, number: int, owner: FusedParameter | None) -> Any:
-    """Make a plain handle look into `base` from now on; nothing here can fail."""
+    """Turn a plain handle into a view of `base`; this cannot fail."""
     value = base.value
     sharding = base.aval.sharding if base.aval is not None else value.sharding if isinstance(value, Zeros) else None
     handle.tape = None
@@ -202,14 +202,14 @@ def _become_piece(handle: Any, base: Any, layout: Any, number: int, owner: Fused
 
 
 def _become_plain(handle: Handle, value: object) -> None:
-    """Make a Piece an array of its own again."""
+    """Turn a Piece into an array of its own again."""
     handle.__class__ = handle_class()
     handle.value, handle.aval, handle.tape = value, None, None
     set_variable(handle, None)
 
 
 def _of_pieces(attribute: str, what: str) -> property:
-    """Return a property that is what all pieces have, or a tuple where they differ; assigned, it is given to all."""
+    """Return a property with the value that all pieces have, or a tuple if they differ; assignment sets it on all."""
 
     def get(self: FusedParameter) -> Any:
         values = [getattr(p, attribute) for p in self.pieces]
@@ -223,13 +223,14 @@ def _of_pieces(attribute: str, what: str) -> property:
 
 
 class FusedParameter(Parameter):
-    """The parameter that several others are pieces of. ``Block.fuse`` makes it.
+    """The parameter of which several others are pieces. ``Block.fuse`` makes it.
 
-    It is what ``collect_params`` gives and a Trainer sees. Setting ``lr_mult``, ``wd_mult``, ``init`` or ``grad_req``
-    sets it on all pieces; reading gives what all of them have, or a tuple where they differ.
+    It is what ``collect_params`` returns and a Trainer sees. Setting ``lr_mult``, ``wd_mult``, ``init`` or ``grad_req``
+    sets it on all pieces; reading it returns their common value, or a tuple if they differ.
 
-    Made with a declaration in place of a layout it *waits*: it has no array yet, its pieces hold what there is, and
-    what is done to it is done to them. It becomes one array when they all have values, and stays the same object.
+    If it is made from a declaration instead of a layout, it *waits*: it has no array yet, its pieces hold the values,
+    and operations on it are applied to them. It becomes one array when all of them have values, and stays the same
+    object.
 
     Attributes
     ----------
@@ -237,7 +238,7 @@ class FusedParameter(Parameter):
     names : tuple of str
         The pieces' names below the block that declared the fusion.
     layout : gluonx.common.packing.Layout or None
-        Where each piece lies; None while it waits.
+        The position of each piece; None while it waits.
 
     Raises
     ------
@@ -258,12 +259,12 @@ class FusedParameter(Parameter):
     ) -> None:
         self.pieces, self.names, self.layout = tuple(pieces), tuple(names), None
         self._name, self._path, self._prefixed = name, path, False
-        self.owners: WeakSet[Any] = WeakSet()  # the Fusions of blocks that have it among their fused parameters
+        self.owners: WeakSet[Any] = WeakSet()  # the Fusions of the blocks whose fused parameter it is
         self._handle = self._awaiting = self._home = None
         self._shape, self._dtype, self._device = None, self.pieces[0]._dtype, None
         self._differentiable, self._allow_deferred_init = True, True
         self._stype = self._grad_stype = "default"
-        self._complete = complete  # finds the shapes of the pieces for a size of the whole
+        self._complete = complete  # infers the shapes of the pieces from the size of the whole
         self._declared, self._waits = layout, isinstance(layout, Fused)
         if self._waits:
             for piece in self.pieces:
@@ -272,7 +273,7 @@ class FusedParameter(Parameter):
             self.join(layout)
 
     def join(self, layout: Any) -> None:
-        """Become one array of the pieces' values; for one that waits, or is new."""
+        """Become one array of the pieces' values; called when it is new or waits."""
         check_alike(self._path, self.names, self.pieces)
         req = self._common_req()
         handle = new_handle(self._joined(layout, [p._handle for p in self.pieces]))
@@ -298,7 +299,7 @@ class FusedParameter(Parameter):
         for piece in self.pieces:
             piece._changed()
 
-    # ---------------------------------------------------------------- what all pieces must agree in
+    # ---------------------------------------------------------------- properties that all pieces share
 
     def _common_req(self) -> str:
         reqs = {p._grad_req: name for p, name in zip(self.pieces, self.names, strict=True) if p._grad_req != "null"}
@@ -307,7 +308,7 @@ class FusedParameter(Parameter):
         return next(iter(reqs), "null")
 
     def _joined(self, layout: Any, handles: Sequence[Any]) -> Any:
-        """Return the fused array of the values of handles."""
+        """Return the fused array of the handles' values."""
         with jax.ensure_compile_time_eval():
             values = [settle(h) for h in handles]
             if any(isinstance(v, Tracer) for v in values):
@@ -320,7 +321,7 @@ class FusedParameter(Parameter):
             return made.value
 
     def _joined_grads(self, layout: Any) -> tuple[Any, bool] | None:
-        """Return the gradients that there are already, and whether they are fresh; None usually."""
+        """Return the existing gradients, joined, and whether they are fresh; usually None."""
         variables = [p._handle.variable for p in self.pieces]
         if all(v is None or isinstance(v.grad.value, Zeros) for v in variables):
             return None
@@ -333,16 +334,16 @@ class FusedParameter(Parameter):
     # ---------------------------------------------------------------- before there is an array
 
     def settle(self) -> None:
-        """End the waiting, if all pieces have values by now. FusionError if they cannot be fused."""
+        """Become one array, if all pieces have values by now. Raises FusionError if they cannot be fused."""
         if not self._waits or not all(p._is_ready for p in self.pieces):
             return
         for part in list(self.owners):
             part.settle(self)
-        if not self.owners and current_state().trace is None:  # a copy, which no block has
+        if not self.owners and current_state().trace is None:  # a copy, which belongs to no block
             self.join(self._declared.layout([p.shape for p in self.pieces]))
 
     def give_up(self) -> None:
-        """Wait no longer: the pieces are to stay apart."""
+        """Stop waiting: the pieces stay apart."""
         self._waits, self._complete = False, None
         for piece in self.pieces:
             piece._plan = None
@@ -364,10 +365,10 @@ class FusedParameter(Parameter):
 
     @property
     def shape(self) -> Shape | None:
-        """The shape, with -1 where it is unknown. Assigned, it tells the pieces theirs, where it can."""
+        """The shape, with -1 where it is unknown. Assigning it sets the shapes of the pieces as far as possible."""
         if not self._waits:
             return self._shape
-        with contextlib.suppress(ValueError):  # shapes that cannot be put together: fusing tells
+        with contextlib.suppress(ValueError):  # incompatible shapes are reported when they are fused
             return self._declared.shape_of([p.shape for p in self.pieces])
         return None
 
@@ -382,9 +383,9 @@ class FusedParameter(Parameter):
             self.settle()
 
     def _shapes_within(self, whole: Shape, what: str) -> list[Shape | None]:
-        """Get the shapes of the pieces in a whole of this shape, as far as they can be told.
+        """Return the shapes of the pieces of a fused array with shape `whole`, as far as they are determined.
 
-        ShapeError if it cannot be.
+        Raises ShapeError if they are not compatible.
         """
         known = [p.shape for p in self.pieces]
         try:
@@ -411,7 +412,7 @@ class FusedParameter(Parameter):
         self.cast(dtype)
 
     def data(self, device: DeviceLike = None, ctx: DeviceLike = None) -> Any:
-        """Return the array; see :meth:`Parameter.data`. While it waits, an error that says for what."""
+        """Return the array; see :meth:`Parameter.data`. While it waits, raise an error that says for what."""
         if self._waits:
             self.settle()
         return super().data(device, ctx)
@@ -423,7 +424,7 @@ class FusedParameter(Parameter):
 
     @door
     def set_data(self, data: Any) -> None:
-        """Write a copy of `data`; see :meth:`Parameter.set_data`. If it waits, that gives the pieces their shapes."""
+        """Write a copy of `data`; see :meth:`Parameter.set_data`. If it waits, the pieces get their shapes from it."""
         self.settle()
         if not self._waits:
             super().set_data(data)
@@ -443,7 +444,7 @@ class FusedParameter(Parameter):
             self.settle()
 
     def zero_grad(self) -> None:
-        """Set the gradient to zero, where there is one."""
+        """Set the gradient to zero, if there is one."""
         if not self._waits:
             return super().zero_grad()
         for piece in self.pieces:
@@ -463,7 +464,7 @@ class FusedParameter(Parameter):
 
     @property
     def grad_req(self) -> str:
-        """``'null'`` if no piece is trained, else what those that are have."""
+        """``'null'`` if no piece is trained, else the common value of those that are."""
         if self._waits:
             return next((p._grad_req for p in self.pieces if p._grad_req != "null"), "null")
         return self._grad_req
@@ -484,7 +485,7 @@ class FusedParameter(Parameter):
             self._attach()
 
     def _admit(self, piece: Parameter, grad_req: str) -> None:
-        """Raise if `piece` cannot get that grad_req beside the others."""
+        """Raise if `piece` cannot have that grad_req together with the others."""
         others = {p._grad_req for p in self.pieces if p is not piece} - {"null"}
         if grad_req != "null" and others - {grad_req}:
             name = self.names[self.pieces.index(piece)]
@@ -493,7 +494,7 @@ class FusedParameter(Parameter):
             )
 
     def _attach(self) -> None:
-        """Give the array its gradient, in which pieces that are not trained are zero, as if they had none."""
+        """Give the array its gradient, in which pieces that are not trained are zero."""
         super()._attach()
         variable = self._handle.variable
         keeps = tuple([p._grad_req != "null" for p in self.pieces])
@@ -501,7 +502,7 @@ class FusedParameter(Parameter):
             variable.keeps = keeper(self.layout, keeps)
 
     def _reattach(self, piece: Parameter) -> None:
-        """After `piece` got another grad_req: its gradient starts with zeros, the others' stay."""
+        """Renew the gradient after `piece` got another grad_req: its part starts with zeros, the others' stay."""
         before = self._handle.variable
         self._grad_req = self._common_req()
         self._attach()
@@ -509,12 +510,12 @@ class FusedParameter(Parameter):
         if before is not None and now is not None:
             now.grad, now.fresh = before.grad, before.fresh
             if piece._grad_req == "null":
-                before.keeps = now.keeps  # a backward of what is recorded already ends there
+                before.keeps = now.keeps  # the backward of what is already recorded ends there
             if not isinstance(now.grad.value, Zeros):
                 part = _become_piece(new_handle(None), now.grad, self.layout, self.pieces.index(piece), None)
                 part[...] = 0
 
-    # ---------------------------------------------------------------- what belongs to the whole
+    # ---------------------------------------------------------------- the array as a whole
 
     def initialize(
         self,
@@ -526,7 +527,7 @@ class FusedParameter(Parameter):
     ) -> None:
         """Initialize each piece by its own initializer; see :meth:`Parameter.initialize`."""
         todo = [p for p in self.pieces if force_reinit or not p._is_ready]
-        for piece in todo or self.pieces[:1]:  # where nothing is to do, that is said, once
+        for piece in todo or self.pieces[:1]:  # if there is nothing to do, one piece warns of it
             piece.initialize(init, device, default_init, force_reinit, ctx)
         with contextlib.suppress(FusionError):  # the first call reports it
             self.settle()
@@ -554,21 +555,21 @@ class FusedParameter(Parameter):
         super()._set_layout(layout)
         self._tell_pieces()
 
-    def _load(self, fresh: Any, places: Any) -> None:
-        self._adopt(fresh, places)
+    def _load(self, fresh: Any, devices: Any) -> None:
+        self._adopt(fresh, devices)
 
-    def _adopt(self, fresh: Any, places: Any) -> None:
-        super()._adopt(fresh, places)
+    def _adopt(self, fresh: Any, devices: Any) -> None:
+        super()._adopt(fresh, devices)
         self._tell_pieces()
 
     def _tell_pieces(self) -> None:
-        """Tell the pieces the dtype and the device of the whole."""
+        """Copy the dtype and the device of the whole to the pieces."""
         for piece, shape in zip(self.pieces, self.layout.shapes, strict=True):
             piece._dtype, piece._device, piece._layout = self._dtype, self._device, self._layout
             piece._handle.aval = intern_aval(tuple(shape), self._dtype, self._handle._placed())
 
     def __reduce__(self) -> Any:
-        """Copy and pickle as its pieces, which are fused anew."""
+        """Copy and pickle as its pieces, which are then fused again."""
         layout = self._declared if self.layout is None else self.layout
         return FusedParameter, (self._name, self.names, self.pieces, layout, self._path)
 
@@ -598,7 +599,7 @@ def check_alike(path: str, names: Sequence[str], pieces: Sequence[Parameter]) ->
 
 
 def dissolve(fused: FusedParameter) -> None:
-    """Give each piece an array of its own again: values, gradients, and who holds their handles stay."""
+    """Give each piece its own array again; values and gradients stay, and so do the handles that others hold."""
     pieces, handle, layout = fused.pieces, fused._handle, fused.layout
     with jax.ensure_compile_time_eval():
         whole = settle(handle)
@@ -623,7 +624,7 @@ def dissolve(fused: FusedParameter) -> None:
 
 
 def is_in_use(param: Parameter) -> bool:
-    """Return whether the scope being recorded has used the parameter, and its gradient is still to come."""
+    """Return whether the current recording has used the parameter and its gradient is still to come."""
     variable, graph = param._handle.variable, current_graph()
     if variable is None or graph.backward_pending:
         return False

@@ -191,6 +191,13 @@ class RandomApply(_OfImage, Sequential):
     ----------
     transforms : Block
     p : float
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomApply(transforms.CenterCrop(4), p=1.0)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (4, 4, 3)
     """
 
     def __init__(self, transforms: Any, p: float = 0.5) -> None:
@@ -257,6 +264,13 @@ class Normalize(_Transform):
     Parameters
     ----------
     mean, std : float, or one for each channel
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.Normalize(0.5, 2.0)(np.ones((3, 1, 1))).ravel().tolist()
+    [0.25, 0.25, 0.25]
     """
 
     def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
@@ -304,6 +318,13 @@ class Rotate(_Rotation):
     ------
     TypeError
         If it is given something other than float32.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.Rotate(90)(np.ones((3, 8, 6))).shape
+    (3, 8, 6)
     """
 
     def __init__(self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False) -> None:
@@ -331,6 +352,13 @@ class RandomRotation(_Rotation):
     ------
     ValueError
         If the limits are not in order, or the probability is none.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomRotation((-10, 10))(np.ones((3, 8, 6))).shape
+    (3, 8, 6)
     """
 
     def __init__(
@@ -369,6 +397,13 @@ class RandomResizedCrop(_Transform):
         Bounds of its width divided by its height.
     interpolation : {0, 1, 2, 3, 4}
         Nearest, linear, cubic, area, Lanczos.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomResizedCrop(4)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (4, 4, 3)
     """
 
     def __init__(
@@ -415,6 +450,13 @@ class CropResize(_Transform):
         Width and height of the result.
     interpolation : {0, 1, 2, 3, 4}, optional
         As of `RandomResizedCrop`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.CropResize(0, 0, 4, 4)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (4, 4, 3)
     """
 
     def __init__(
@@ -512,6 +554,13 @@ class CenterCrop(_Crop):
         Width and height.
     interpolation : {0, 1, 2, 3, 4}
         How an image that is smaller is enlarged.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.CenterCrop(4)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (4, 4, 3)
     """
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
@@ -573,6 +622,13 @@ class RandomFlipLeftRight(_Flip):
     Parameters
     ----------
     p : float
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomFlipLeftRight()(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     _name, _axis = "left_right", 1
@@ -584,6 +640,13 @@ class RandomFlipTopBottom(_Flip):
     Parameters
     ----------
     p : float
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomFlipTopBottom()(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     _name, _axis = "top_bottom", 0
@@ -610,6 +673,13 @@ class RandomBrightness(_RandomFactor):
     ----------
     brightness : float
         How far the factor may lie from 1; it is never negative.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomBrightness(0.1)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     _name = "brightness"
@@ -625,6 +695,13 @@ class RandomContrast(_RandomFactor):
     ----------
     contrast : float
         How far the image's own share may lie from 1; it is never negative.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomContrast(0.1)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     _name = "contrast"
@@ -640,6 +717,13 @@ class RandomSaturation(_RandomFactor):
     ----------
     saturation : float
         How far the image's own share may lie from 1; it is never negative.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomSaturation(0.1)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     _name = "saturation"
@@ -655,6 +739,13 @@ class RandomHue(_RandomFactor):
     ----------
     hue : float
         The bound of that part.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomHue(0.1)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     _name = "hue"
@@ -677,6 +768,13 @@ class RandomColorJitter(_Transform):
     ------
     ValueError
         If one is negative.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomColorJitter(0.1, 0.1, 0.1)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     def __init__(self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0) -> None:
@@ -706,6 +804,13 @@ class RandomLighting(_Transform):
     ----------
     alpha : float
         The standard deviation of the change.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomLighting(0.1)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     def __init__(self, alpha: float) -> None:
@@ -725,6 +830,13 @@ class RandomGray(_Transform):
     Parameters
     ----------
     p : float
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.RandomGray(0.5)(np.ones((8, 6, 3), dtype="uint8")).shape
+    (8, 6, 3)
     """
 
     # Each row is one channel's share in all three; MXNet has the shares along the other axis, where they mix nothing.

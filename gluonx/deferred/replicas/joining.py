@@ -1,4 +1,4 @@
-"""Joint operators, recorded and at once, and whether what is pending on several devices is the same on each."""
+"""Calling operators over several devices, and telling whether the devices have recorded the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["even_out", "invoke_joint", "joint"]
 
 
 def even_out(handles: Sequence[Handle]) -> None:
-    """Compute what is pending before a joint operator on `handles`, unless their devices all record the same."""
+    """Compute what is pending before a joint operator on `handles`, unless all their devices have recorded the same."""
     graph = current_graph()
     if graph.cursor.parent is None or len({h.aval.home for h in handles if h.aval is not None}) < 2:
         return
@@ -31,7 +31,7 @@ def even_out(handles: Sequence[Handle]) -> None:
 
 
 def invoke_joint(op: Joint, args: Sequence[Handle]) -> Any:
-    """Record a joint operator: also where nothing is pending, as a part of the step that comes."""
+    """Record a joint operator, even if nothing is pending: it becomes part of the coming step."""
     even_out(args)
     state = current_state()
     return invoke(op, args) if state.naive or state.trace is not None else record(op, args, False)
@@ -40,12 +40,12 @@ def invoke_joint(op: Joint, args: Sequence[Handle]) -> Any:
 def joint(
     replicas: int, inner: DerivedOp | None = None, shared: int = 0, total: Callable[..., Any] | None = None
 ) -> Joint:
-    """Return a joint operator, which also runs at once, on arrays of several devices."""
+    """Return a joint operator. It can also run at once, on arrays of several devices."""
 
     def run(*values: Operand) -> tuple[Any, ...]:
         firsts: list[Any] = [values[op.replica(k, len(values))[0]] for k in range(replicas)]
         sharing = Counter([frozenset(f.sharding.device_set) for f in firsts])
-        if len(set(sharing.values())) > 1:  # no program has the same replicas on each device
+        if len(set(sharing.values())) > 1:  # no program has equally many replicas on each device
             return _on_the_first(op, values, [f.sharding for f in firsts])
         graph = Graph()
         child = graph.step_to(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
@@ -58,18 +58,18 @@ def joint(
     return op
 
 
-def _on_the_first(op: Joint, values: Args, places: Sequence[Sharding]) -> tuple[Any, ...]:
-    """Run a joint operator on its first device, and give each replica its results by a copy."""
-    home = next(iter(places[0].device_set))
+def _on_the_first(op: Joint, values: Args, shardings: Sequence[Sharding]) -> tuple[Any, ...]:
+    """Run a joint operator on its first device, and copy the results to each replica's device."""
+    home = next(iter(shardings[0].device_set))
     here = [v if v is None else on_device(v, home) for v in values]
     outs = run_alone(op.part(op.replicas, None), here)
     each = len(outs) // op.replicas
-    return tuple([on_device(out, places[i // each]) for i, out in enumerate(outs)])
+    return tuple([on_device(out, shardings[i // each]) for i, out in enumerate(outs)])
 
 
 def is_even(graph: Graph) -> bool:
-    """Return whether what is pending on several devices is the same on each, and nothing of it stays on the tape."""
-    node, alive = graph.cursor, tuple([p.slot for p in graph.places()])
+    """Return whether the pending work is the same on each device, and none of it stays on the tape."""
+    node, alive = graph.cursor, tuple([p.slot for p in graph.pendings()])
     known = node.programs.get(("even", alive))
     if known is None:
         found = None if flushing.tape_slots_of(graph, alive) else parted(graph)

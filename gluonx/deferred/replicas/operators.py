@@ -1,4 +1,4 @@
-"""Operators in which several devices meet: sums and updates over all, and what looks at the parts of all."""
+"""Operators over several devices: sums and updates over all, and operators that read the parts of all."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Joint", "Together"]
 
 
 class Joint(DerivedOp):
-    """An operator on several devices at once: `replicas` times the same inputs, one after the other, then some for all.
+    """An operator on several devices: it takes the inputs of each of `replicas` in turn, then inputs common to all.
 
-    It applies `inner` to the inputs of each replica and to those for all. Without `inner` it is the sum over the
-    replicas, and each of them is given the sum: ``total(replicas, axis, *arrays)`` computes it of the arrays of so many
-    replicas, one after the other, and of those along an axis of a mesh, where it is given one. The results come replica
-    by replica; those of a replica lie where its first input does. The operator's own function works where all replicas
-    share a device; :mod:`gluonx.deferred.replicas` runs it on several.
+    It applies `inner` to the inputs of each replica and the common ones. Without `inner` it is the sum over the
+    replicas, which every replica gets: ``total(replicas, axis, *arrays)`` computes it from the arrays of so many
+    replicas in turn, and also along an axis of a mesh, if one is given. The results are ordered by replica; those of a
+    replica lie where its first input does. The operator's own function works if all replicas share a device;
+    :mod:`gluonx.deferred.replicas` runs it on several.
     """
 
     __slots__ = ("inner", "replicas", "parts", "shared", "total")
@@ -39,20 +39,20 @@ class Joint(DerivedOp):
         self.steady = inner is None or inner.steady
 
     def replica(self, number: int, count: int) -> range:
-        """Return the places of the inputs of a replica among `count` of all."""
+        """Return the positions of replica `number`'s inputs among the `count` inputs."""
         each = (count - self.shared) // self.replicas
         return range(number * each, (number + 1) * each)
 
-    def output_places(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
+    def output_shardings(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
         """Return the sharding of each of the `count` outputs."""
         firsts = [inputs[self.replica(k, len(inputs))[0]].sharding for k in range(self.replicas)]
-        return [place for place in firsts for _ in range(count // self.replicas)]
+        return [sharding for sharding in firsts for _ in range(count // self.replicas)]
 
     def _apart(self, *args: jax.Array) -> tuple[Any, ...]:
         return self.part(self.replicas, None).fn(*args)
 
     def part(self, replicas: int, axis: str | None) -> DerivedOp:
-        """Return the operator on so many replicas, which share a device; the others are along `axis` of a mesh."""
+        """Return the operator on so many replicas that share a device; the others are along `axis` of a mesh."""
         found = self.parts.get((replicas, axis))
         if found is None:
             fn = (
@@ -76,11 +76,11 @@ class Joint(DerivedOp):
 
 
 class Together(DerivedOp):
-    """An operator that each of `count` devices runs on a part of its own, and that looks at the parts of all.
+    """An operator that each of `count` devices runs on its own part, and that reads the parts of all.
 
-    ``across(axis, *arrays)`` computes it along a named axis of these devices. Only a program of all of them has that
-    axis (:mod:`gluonx.deferred.replicas`); whatever else would run the operator raises DeviceError with the text
-    ``alone``. ``like`` is an operator that gives the same shapes.
+    ``across(axis, *arrays)`` computes it along a named axis of these devices. Only a program of all devices has that
+    axis (:mod:`gluonx.deferred.replicas`); everything else that would run the operator raises DeviceError with the text
+    ``alone``. ``like`` is an operator with the same output shapes.
     """
 
     __slots__ = ("across", "alone", "count", "like", "parts")
@@ -101,7 +101,7 @@ class Together(DerivedOp):
         if found is None:
 
             def run(*args: jax.Array) -> Any:
-                if _length(axis) != self.count:  # some have no part, or do something else
+                if _length(axis) != self.count:  # some devices have no part, or run something else
                     raise DeviceError(self.alone)
                 return self.across(axis, *args)
 
@@ -110,7 +110,7 @@ class Together(DerivedOp):
 
 
 def _length(axis: str) -> int:
-    """Return the number of devices along an axis of the mesh that is being traced for; 0 where there is none."""
+    """Return the number of devices along an axis of the mesh that is being traced for; 0 if there is no such axis."""
     try:
         return int(jax.lax.psum(1, axis))
     except NameError:

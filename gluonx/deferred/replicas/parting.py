@@ -1,4 +1,4 @@
-"""A graph over several devices taken apart: the replicas, whether they read alike, and each as a graph of its own."""
+"""Splitting a graph over several devices: the replicas, whether they are alike, and each as a separate graph."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ AXIS = "replica"
 
 
 class _Crossed(Exception):
-    """A value of one device goes into another's."""
+    """Raised where one device uses a value of another."""
 
 
 class Replica:
-    """The part of a graph on one device, as a path of its own in the trie.
+    """The part of a graph on one device, as a separate path in the trie.
 
-    ``device`` is that of JAX. ``slots`` maps the graph's slots to the replica's; ``leaves``, ``floats`` and ``ints``
-    say which of the graph's leaves and scalars the replica's are, in its order.
+    ``device`` is the JAX device. ``slots`` maps the graph's slots to the replica's. ``leaves``, ``floats`` and ``ints``
+    list the graph's leaves and scalars that the replica uses, in its own order.
     """
 
     def __init__(self, home: Any) -> None:
@@ -49,7 +49,7 @@ class Replica:
     def add(
         self, node: Node, start: int, op: Operator, parts: Sequence[InputRef], outs: Sequence[int], graph: Graph
     ) -> None:
-        """Append a node with these inputs and outputs, numbered as in the whole graph, which begin at `start`."""
+        """Append a node; its inputs, and its outputs from `start` on, are numbered as in the whole graph."""
         parent = self.nodes[-1] if self.nodes else ROOT
         counts = [parent.n_leaves, parent.n_floats, parent.n_ints]
         key: list[Any] = [op, node.taped]
@@ -62,8 +62,8 @@ class Replica:
                 counts[2 if part[0].integral else 1] += 1
                 key.append(part[0])
             else:
-                key.append(None if part is None else self.place(part))
-            own.append(self.place(part))
+                key.append(None if part is None else self.own_ref(part))
+            own.append(self.own_ref(part))
         found = parent.children.get(tuple(key))
         if found is None:
             found = Node(parent, op, tuple(own), tuple([node.outs[i] for i in outs]))
@@ -80,8 +80,8 @@ class Replica:
         self.depths[node.depth] = found.depth
         self.nodes.append(found)
 
-    def place(self, part: InputRef) -> Any:
-        """Return a place of the whole graph as one of the replica."""
+    def own_ref(self, part: InputRef) -> Any:
+        """Return an input reference of the whole graph as one of the replica."""
         if part is None:
             return None
         if isinstance(part, tuple):
@@ -101,18 +101,18 @@ class Replica:
     def _translated(self, grad: GradInfo) -> GradInfo:
         if any(depth not in self.depths for depth in grad.region):
             raise _Crossed
-        heads, given, targets = (tuple(map(self.place, s)) for s in (grad.heads, grad.head_grads, grad.targets))
+        heads, given, targets = (tuple(map(self.own_ref, s)) for s in (grad.heads, grad.head_grads, grad.targets))
         region = frozenset([self.depths[d] for d in grad.region])
         return GradInfo(heads, given, targets, region, grad.retain)
 
     @property
     def kind(self) -> Any:
-        """Key of the replicas that read alike: equal where they do."""
+        """A key that is equal for replicas that are alike."""
         return [(n.op, n.taped, n.parts, n.diff, _grad_kind(n.grad), [o.struct for o in n.outs]) for n in self.nodes]
 
 
 def _device_of(home: Any) -> Any:
-    """Return the device of JAX that a home is: that itself, the sharding of a folded one, or None for the default."""
+    """Return the JAX device of a home, which may be the sharding of a folded device, or None for the default device."""
     if home is None:
         return jax.local_devices()[0]
     return next(iter(home.device_set)) if isinstance(home, Sharding) else home
@@ -136,12 +136,12 @@ def _leaf_key(graph: Graph, leaf: int) -> Any:
 
 
 def aval_of_leaf(leaf: Leaf) -> Any:
-    """Return the aval of a leaf, which may be an array of NumPy."""
+    """Return the aval of a leaf, which may be a NumPy array."""
     return intern_aval(leaf.shape, leaf.dtype) if isinstance(leaf, np.ndarray) else aval_of(leaf)
 
 
 def parted(graph: Graph) -> list[Replica] | None:
-    """Return the replicas of a graph; None if there are fewer than two, or they cannot be told apart."""
+    """Return the replicas of a graph; None if there are fewer than two, or if it cannot be split."""
     path = graph.path()
     starts = [n.size - len(n.outs) for n in path]
     home_of = _home_by_name if any(type(n.op) is Together for n in path) else _home_on_jax
@@ -150,7 +150,7 @@ def parted(graph: Graph) -> list[Replica] | None:
     try:
         for node, start, home in zip(path, starts, homes, strict=True):
             if node.grad is not None and not node.outs:
-                continue  # the end of a backward computes nothing
+                continue  # the node that ends a backward computes nothing
             if type(node.op) is not Joint:
                 replica = replicas.get(home) or replicas.setdefault(home, Replica(home))
                 op = node.op.part(AXIS) if type(node.op) is Together else node.op
@@ -173,7 +173,10 @@ def parted(graph: Graph) -> list[Replica] | None:
 
 
 def _homes(graph: Graph, path: list[Node], home_of: Callable[[Aval], Any]) -> list[Any]:
-    """Return the device of each node. What lies on the default one, and only another takes, goes with that."""
+    """Return the device of each node.
+
+    A node on the default device that a single other device uses belongs to that one.
+    """
     owners = graph.owners
     homes: list[Any] = []
     for node in path:
@@ -210,8 +213,8 @@ def _leaf_kinds(replica: Replica, graph: Graph) -> list[Any]:
     return [aval_of_leaf(graph.leaves[i]).struct for i in replica.leaves]
 
 
-def fall_apart(graph: Graph, replicas: list[Replica], places: list[Any]) -> list[Any]:
-    """Give each replica a graph of its own, with the values that somebody holds; return these graphs."""
+def fall_apart(graph: Graph, replicas: list[Replica], pendings: list[Any]) -> list[Any]:
+    """Give each replica its own graph, with the values that somebody holds; return these graphs."""
     graphs: list[Any] = []
     for replica in replicas:
         own = type(graph)()
@@ -222,16 +225,16 @@ def fall_apart(graph: Graph, replicas: list[Replica], places: list[Any]) -> list
         own.ints = [graph.ints[i] for i in replica.ints]
         own.recycled = {replica.slots[s]: buffer for s, buffer in graph.recycled.items() if s in replica.slots}
         own.marks = {replica.slots[s]: marks for s, marks in graph.marks.items() if s in replica.slots}
-        own.journal = list(graph.journal)  # each puts back what it finds its own places in
+        own.journal = list(graph.journal)  # each restores the handles that refer to its own values
         graphs.append(own)
     homes = {slot: k for k, replica in enumerate(replicas) for slot in replica.slots}
-    required = {id(place): message for place, message in graph.required}
-    for place in places:
-        k = homes[place.slot]
-        place.graph, place.slot = graphs[k], replicas[k].slots[place.slot]
-        graphs[k].refs.append(ref(place))
-        if id(place) in required:
-            graphs[k].required.append((place, required[id(place)]))
+    required = {id(pending): message for pending, message in graph.required}
+    for pending in pendings:
+        k = homes[pending.slot]
+        pending.graph, pending.slot = graphs[k], replicas[k].slots[pending.slot]
+        graphs[k].refs.append(ref(pending))
+        if id(pending) in required:
+            graphs[k].required.append((pending, required[id(pending)]))
     graph.required, graph.marks, graph.journal = [], {}, []
     graph.closed = True
     return graphs

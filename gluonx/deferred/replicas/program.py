@@ -1,4 +1,4 @@
-"""The programs of replicas that read alike."""
+"""Programs of replicas that are alike."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def way_of(
 ) -> Program | list[Replica]:
     """Return how a graph over several devices is computed.
 
-    One program for all replicas, the replicas where each is to be computed alone, or an empty list if neither goes.
+    The result is one program for all replicas, or the list of replicas if each is computed alone, or an empty list if
+    neither is possible.
     """
     found = parted(graph)
     if found is None:
@@ -49,7 +50,7 @@ def way_of(
 
 
 class Program:
-    """One program for replicas that read alike, each on its own device; ``wanted`` are slots of the whole graph."""
+    """One program for replicas that are alike, each on its own device; ``wanted`` are slots of the whole graph."""
 
     def __init__(self, graph: Graph, replicas: list[Replica], wanted: Sequence[int], donors: Sequence[int]) -> None:
         self.replicas = replicas
@@ -61,8 +62,8 @@ class Program:
             for slot in wanted
             if slot in replica.slots
         }
-        places = {slot: graph.owners[slot][0].outs[graph.owners[slot][1]].sharding for slot in wanted}
-        self.folded = {slot: place for slot, place in places.items() if is_folded(place)}
+        shardings = {slot: graph.owners[slot][0].outs[graph.owners[slot][1]].sharding for slot in wanted}
+        self.folded = {slot: sharding for slot, sharding in shardings.items() if is_folded(sharding)}
         self.slots = sorted({slot for _, slot in self.where.values()})
         self.plan = Plan(replicas[0].nodes, self.slots)
         self.donors = donors
@@ -82,15 +83,15 @@ class Program:
         ]
         apart, whole = NamedSharding(self.mesh, PartitionSpec(AXIS)), NamedSharding(self.mesh, PartitionSpec())
         structs = [aval_of_leaf(graph.leaves[column[0]]).struct for column in columns]
-        # What has no axis to be put together along stands as whole, and each device has its own.
-        self.places = [whole if c or not s.shape else apart for c, s in zip(self.common, structs, strict=True)]
+        # An array without an axis to join along counts as replicated; each device has its own.
+        self.shardings = [whole if c or not s.shape else apart for c, s in zip(self.common, structs, strict=True)]
         self.scalars = apart
         outs = [PartitionSpec(AXIS) if self.plan.aval(s).shape else PartitionSpec() for s in self.slots]
         scalars = (last.n_floats > 0) + (last.n_ints > 0)
         run = jax.shard_map(
             self._run,
             mesh=self.mesh,
-            in_specs=(*[p.spec for p in self.places], *[PartitionSpec(AXIS)] * scalars),
+            in_specs=(*[p.spec for p in self.shardings], *[PartitionSpec(AXIS)] * scalars),
             out_specs=tuple(outs),
             check_vma=False,
         )
@@ -110,14 +111,14 @@ class Program:
         return tuple([values[s] for s in self.slots])
 
     def __call__(self, graph: Graph) -> dict[int, Any]:
-        """Values by slot of the whole graph."""
+        """Return values by slot of the whole graph."""
         arrays = list(map(resolved, graph.leaves))
         for i in held_arguments(arrays, graph.leaves, self.donors, range(len(arrays))):
             arrays[i] = graph.leaves[i] = jnp.copy(arrays[i])
             counters.copies += 1
         args = [
-            on_device(arrays[column[0]], place) if common else self._together([arrays[i] for i in column], place)
-            for column, common, place in zip(self.columns, self.common, self.places, strict=True)
+            on_device(arrays[column[0]], sharding) if common else self._together([arrays[i] for i in column], sharding)
+            for column, common, sharding in zip(self.columns, self.common, self.shardings, strict=True)
         ]
         del arrays
         args += [on_device(table, self.scalars) for table in self._tables(graph)]
@@ -129,12 +130,12 @@ class Program:
         shards = [{s.device: s.data for s in out.addressable_shards} for out in outs]
         at = {slot: i for i, slot in enumerate(self.slots)}
         values = {slot: shards[at[own]][self.replicas[k].device] for slot, (k, own) in self.where.items()}
-        for slot, place in self.folded.items():
-            values[slot] = jax.device_put(values[slot], place)
+        for slot, sharding in self.folded.items():
+            values[slot] = jax.device_put(values[slot], sharding)
         return values
 
     def _tables(self, graph: Graph) -> list[np.ndarray]:
-        """Return the scalars of the replicas, a row each: floats and integers, where there are any."""
+        """Return the scalars of the replicas in rows: floats and integers, if there are any."""
         found: list[np.ndarray] = []
         for numbers, of_graph, dtype in (("floats", graph.floats, np.float64), ("ints", graph.ints, np.int64)):
             if getattr(self.node, f"n_{numbers}"):
@@ -142,8 +143,8 @@ class Program:
                 found.append(_fitting(table))
         return found
 
-    def _together(self, arrays: list[Any], place: NamedSharding) -> Any:
-        """Return the arrays of the replicas as shards of one."""
+    def _together(self, arrays: list[Any], sharding: NamedSharding) -> Any:
+        """Return the arrays of the replicas as the shards of one array."""
         arrays = [
             a if isinstance(a, jax.Array) and a.devices() == {replica.device} else on_device(a, replica.device)
             for a, replica in zip(arrays, self.replicas, strict=True)
@@ -151,13 +152,13 @@ class Program:
         shape = tuple(arrays[0].shape)
         if shape:
             shape = (shape[0] * len(arrays), *shape[1:])
-        return jax.make_array_from_single_device_arrays(shape, place, arrays)
+        return jax.make_array_from_single_device_arrays(shape, sharding, arrays)
 
 
 class SharedProgram(Program):
-    """One program for replicas that read alike and of which some share a device: the first one's, under ``jax.vmap``.
+    """One program for replicas that are alike, some of which share a device: the first one's, under ``jax.vmap``.
 
-    The arrays of the replicas are stacked, which copies, so nothing is donated.
+    The arrays of the replicas are stacked, which copies them, so nothing is donated.
     """
 
     def _prepare(self, graph: Graph) -> None:
@@ -174,7 +175,7 @@ class SharedProgram(Program):
         self.call = jax.jit(gluonx_replicas)
 
     def __call__(self, graph: Graph) -> dict[int, Any]:
-        """Values by slot of the whole graph."""
+        """Return values by slot of the whole graph."""
         here = self.replicas[0].device
         known = {i: on_device(resolved(graph.leaves[i]), here) for i in {i for column in self.columns for i in column}}
         columns = [
@@ -189,13 +190,13 @@ class SharedProgram(Program):
 
 
 def _program(graph: Graph, replicas: list[Replica], wanted: Sequence[int], donors: Sequence[int]) -> Program:
-    """Return the program of replicas that read alike."""
+    """Return the program of replicas that are alike."""
     kind = Program if len({replica.device for replica in replicas}) == len(replicas) else SharedProgram
     return kind(graph, replicas, wanted, donors)
 
 
 def _fitting(table: np.ndarray) -> np.ndarray:
-    """Scalars in the dtype in which an ordinary program gets them."""
+    """Return scalars in the dtype in which an ordinary program takes them."""
     if table.dtype.kind == "f":
         return table.astype(np.float32)
     return table.astype(np.int32) if table.size == 0 or np.abs(table).max() < 2**31 else table

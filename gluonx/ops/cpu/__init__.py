@@ -1,8 +1,8 @@
-"""Forms of operators for CPUs, where XLA's own are slow.
+"""Lowerings of operators for CPUs, where XLA's own are slow.
 
-Every workaround for XLA on a CPU lives here, and nothing else: convolutions (`convolution`, `transposed`,
-`channels_last`), reductions, running sums and orders (`reductions`), random bits (`threefry`). Other platforms keep
-XLA's own forms.
+Every workaround for XLA on a CPU is in this package, and nothing else: convolutions (`convolution`, `transposed`,
+`channels_last`), reductions, running sums and orders (`reductions`), random bits (`threefry`). Other platforms use
+XLA's own lowerings.
 """
 
 __all__: list[str] = []

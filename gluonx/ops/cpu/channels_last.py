@@ -1,13 +1,14 @@
-"""Images with their channels last, inside, on a CPU.
+"""Computing with the channels last inside of a program for a CPU.
 
-XLA's convolutions on a CPU want the channels last. Where data has them first, XLA turns each image round in front of a
-convolution and back behind it, forward and again for both gradients. Seen on a U-Net (2x3x128x128, jax 0.10) that was
-a fifth of a training step's processor time: where a plane's size is a power of two, all channels of a place fall into
-the same lines of the cache. Two turns that meet cancel out. So what stands between convolutions (batch normalization,
-activations) is written here with a turn in front and one behind, and such a chain is turned once at either end.
+XLA's convolutions on a CPU need the channels last. If data has them first, XLA transposes each image before a
+convolution and back after it, in the forward and in both gradients. In a U-Net (2x3x128x128, jax 0.10) that took a
+fifth of a training step's processor time: where a plane's size is a power of two, all channels of a position share the
+same lines of the cache. Two transpositions that meet cancel out. So the operators between convolutions (batch
+normalization, activations) are written here with a transposition before and one after, and a chain of them is
+transposed only at either end.
 
-Maximum pooling and the joining of channels stay as they are: turned they won one percent of that step, and took up to
-5 and 15 times as long where they stood alone.
+Maximum pooling and the joining of channels stay as they are: transposed they gained one percent of that step, and took
+up to 5 and 15 times as long alone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["channels_last"]
 
 
 def channels_last(compute: Callable[..., Any], arrays: tuple[Array, ...], axis: int) -> Any:
-    """``compute(*arrays, axis)``; on a CPU with the channels of two-dimensional images last.
+    """Return ``compute(*arrays, axis)``; on a CPU computed with the channels of two-dimensional images last.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ def channels_last(compute: Callable[..., Any], arrays: tuple[Array, ...], axis: 
         Takes the arrays and the axis of their channels; returns an array, or a tuple of arrays. Those of four axes are
         images with their channels on the same axis.
     arrays : tuple of arrays
-        Of the same number of axes. They are turned if they are floating point, have four, and `axis` is 1.
+        All with the same number of axes. They are transposed if they are floating point with four axes and `axis` is 1.
 
     Examples
     --------

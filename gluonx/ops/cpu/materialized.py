@@ -1,10 +1,10 @@
-"""Small arrays that a program on a CPU writes down.
+"""Small arrays that a program on a CPU is made to store.
 
-XLA computes an elementwise result of less than 16 KiB again in each loop that reads it, and what that was computed from
-with it. Along a chain that never ends in a matrix product, such as the sum that runs through a net of residual blocks,
-a normalization reads its input for the mean, for the variance and for the result, so the n-th of them computes all
-before it, several times. The gradient of six encoder layers of 32 units compiled for 15 s in place of 1.7, and a step
-took 4.8 ms in place of 1.3 (jax 0.10, two cores). From 16 KiB on XLA itself keeps what several loops read.
+XLA computes an elementwise result of less than 16 KiB again in each loop that reads it, together with the elementwise
+operations before it. In a chain that never ends in a matrix product, such as the sum that runs through a net of
+residual blocks, a normalization reads its input for the mean, for the variance and for the result, so the n-th of them
+computes all before it several times. The gradient of six encoder layers of 32 units compiled for 15 s instead of 1.7,
+and a step took 4.8 ms instead of 1.3 (jax 0.10, two cores). From 16 KiB on XLA itself stores what several loops read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEPT_BY_XLA = 1 << 14  # bytes
 
 
 def materialized(x: Array) -> Array:
-    """Return `x`; on a CPU as an array that is computed once, as are its gradient and its tangent.
+    """Return `x`; on a CPU as an array that is computed once, and so are its gradient and its tangent.
 
     Parameters
     ----------
@@ -53,6 +53,6 @@ def is_recomputed(x: Any) -> bool:
 
 
 def _kept(x: Array) -> Array:
-    # No loop reaches across a branch. XLA must know neither which one is taken (the barrier goes before loops are
+    # XLA fuses no loops across a branch. It must know neither which one is taken (the barrier goes before loops are
     # made, but after such choices are) nor that they are the same.
     return lax.cond(lax.optimization_barrier(jnp.bool_(False)), lambda x: x * 1, lambda x: x, x)

@@ -1,8 +1,8 @@
-"""A jaxpr with the forms for a CPU left out.
+"""A jaxpr without the lowerings that are only for XLA on a CPU.
 
-What a block's forward was traced to holds, beside each native operation, the form of it for XLA on a CPU
-(:func:`gluonx.ops.cpu.convolution.on_cpu`). NumPy needs the native one alone, and to differentiate the other as well
-takes JAX most of the time of a first step. So under `native_forms` a traced forward is traced on by what stands here.
+The jaxpr of a block's forward holds some operations twice: the native operation, and its lowering for a CPU
+(:func:`gluonx.ops.cpu.convolution.on_cpu`). NumPy needs only the native one, and differentiating the other one too
+takes JAX most of the time of a first step. So under `native_operations` this module removes it from a traced forward.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _JITTED = frozenset(["jit", "pjit"])
 
 
 def default_branch(platforms: Sequence[Any]) -> int:
-    """Return which branch of a ``lax.platform_dependent`` is the native one: that for all, else that for CPUs.
+    """Return the native branch of a ``lax.platform_dependent``: the one for all platforms, else the one for CPUs.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def natively(
     ----------
     closed : jax.extend.core.ClosedJaxpr
     function_of : callable, optional
-        Gives, for an equation of the jaxpr, what is to be called in its place; None leaves it.
+        Returns, for an equation of the jaxpr, a function to call instead; None keeps the equation.
     native : bool
-        Whether branches for platforms are chosen; else nothing but what `function_of` gives is another.
+        Whether native branches are chosen; otherwise only `function_of` changes anything.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class _Piece(NamedTuple):
 
 
 def _has_own_rule(eqn: Any) -> bool:
-    """Return whether an operation is a convolution whose gradients take forms for a CPU.
+    """Return whether an operation is a convolution whose gradients have lowerings for a CPU.
 
-    JAX calls such a rule once and keeps what it made, so NumPy must not be the first to ask.
+    JAX calls such a rule once and caches the result, so NumPy must not be the first to ask.
     """
     if eqn.primitive.name != "custom_jvp_call" or not eqn.params["symbolic_zeros"]:
         return False
@@ -83,7 +83,7 @@ class _Native:
     Parameters
     ----------
     known : dict
-        By the identity of a jaxpr that is called: its function, or None where it has no branch, and the jaxpr.
+        By the identity of a called jaxpr: its function, or None if it has no branch, and the jaxpr.
     function_of, native
         See `natively`.
     """
@@ -94,8 +94,8 @@ class _Native:
         self.known, self.function_of, self.native = known, function_of, native
 
     def function(self, closed: ClosedJaxpr) -> Callable[..., list[Any]]:
-        """Return the function of a jaxpr with its branches for platforms chosen."""
-        from jax.extend.core import jaxpr_as_fun  # brings much along that a process without blocks does not need
+        """Return the function of a jaxpr with its native branches."""
+        from jax.extend.core import jaxpr_as_fun  # imports much that a process without blocks does not need
 
         if not self.branches(closed.jaxpr):
             return jaxpr_as_fun(closed)
@@ -121,7 +121,7 @@ class _Native:
         )
 
     def called(self, closed: ClosedJaxpr) -> Callable[..., Any] | None:
-        """Return the function of a jaxpr that is called; None where it can stay as it is."""
+        """Return the function of a called jaxpr; None if it can stay as it is."""
         found = self.known.get(id(closed))
         if found is None:
             run = jax.jit(self.function(closed)) if self.branches(closed.jaxpr) else None
@@ -129,7 +129,7 @@ class _Native:
         return found[0]
 
     def pieces(self, jaxpr: Jaxpr) -> Iterator[_Piece]:
-        """Yield what to compute in order: operations that stay as they are, calls and chosen branches."""
+        """Yield what to compute in order: unchanged operations, calls and chosen branches."""
         indices: dict[Any, int] = {}
         reads: dict[Any, int] = {}  # by value: the last operation that reads it
         for number, eqn in enumerate(jaxpr.eqns):
@@ -159,10 +159,10 @@ class _Native:
         yield from self.plain(jaxpr, waiting, len(jaxpr.eqns), reads)
 
     def plain(self, jaxpr: Jaxpr, eqns: list[Any], end: int, reads: dict[Any, int]) -> Iterator[_Piece]:
-        """Yield the operations of one stretch, which ends before that of number `end`, as one function."""
+        """Yield the operations of one stretch, which ends before number `end`, as one function."""
         from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
-        # That which tells the platform stays where something else than a choice reads it.
+        # The operation that tells the platform stays if anything but a choice reads it.
         eqns = [
             eqn
             for eqn in eqns

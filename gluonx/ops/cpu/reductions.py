@@ -1,19 +1,18 @@
-"""Forms of reductions, running sums and orders that are fast on a CPU.
+"""Lowerings of reductions, running sums and orders that are fast on a CPU.
 
-`gluonx.ops.cpu.convolution` holds the convolutions. What is here was found by the sweep of `benchmarks/ops.py` (jax
-0.10, two cores) and is chosen by static shapes; other platforms and everything under `native_forms` keep XLA's own
-operation.
+They were found by the sweep of `benchmarks/ops.py` (jax 0.10, two cores) and are chosen by static shapes; other
+platforms and everything under `native_operations` use XLA's own operation.
 
-- Over leading axes. XLA sums well while at most 16384 elements remain, and else by a loop that misses the cache at
+- Sums over leading axes. XLA sums well while at most 16384 elements remain, and else by a loop that misses the cache at
   every step: the sum of 8 rows of 98304 took 7 ms where 0.1 would do, that of 700 rows of 40000 took 300. The gradient
-  of what is broadcast along leading axes is such a sum: that of a bias of 30522 words, or of the embedding of places.
-  `total` is a matrix product with ones, `largest` a loop over rows, and `spread` broadcasts so that its transpose is
-  the product.
-- The place of the largest element. XLA carries pairs of value and place through a scalar loop; `largest_place` takes
-  the maximum first, and then the least place that has it, both with vectors.
+  of an array that was broadcast along leading axes is such a sum: that of a bias of 30522 words, or of a position
+  embedding. `total` is a matrix product with ones, `largest` a loop over rows, and `spread` broadcasts so that its
+  transpose is the product.
+- The position of the largest element. XLA carries pairs of value and position through a scalar loop; `largest_position`
+  first takes the maximum, and then the smallest position that has it, both with vector instructions.
 - Running sums and products. XLA combines windows; `running` goes along the axis with all other elements side by side.
-- Sorting. Floats are compared by a comparator that knows NaN and the sign of zero; as whole numbers of the same order
-  they take a quarter of the time.
+- Sorting. XLA compares floats by a comparator that handles NaN and the sign of zero; converted to integers of the same
+  order they take a quarter of the time.
 - The gradient of softmax over short rows. XLA computes the exponentials again for each use of the result; `softmax`
   keeps the result.
 """
@@ -33,18 +32,18 @@ from gluonx.ops.common import narrow, wide
 from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.geometry import known
 
-__all__ = ["folded", "largest", "largest_place", "ordered", "running", "softmax", "spread", "total"]
+__all__ = ["folded", "largest", "largest_position", "ordered", "running", "softmax", "spread", "total"]
 
-_FEW = 16384  # elements that may remain of a sum over leading axes
-_SHORT_ROW = 1024  # of a softmax whose result is kept, and of a row whose largest place is found at once
-_LONG_AXIS = 128  # of elements that lie apart, whose largest place is looked for in two passes
-_WORTH = 16384  # elements from which on the largest place is looked for in two passes
-_SIDE_BY_SIDE = 32  # elements that make a running sum a loop
+_FEW = 16384  # a sum over leading axes with at most so many results is fast in XLA
+_SHORT_ROW = 1024  # up to this length, softmax keeps its result, and argmax takes a row at once
+_LONG_AXIS = 128  # the length along a strided axis from which on argmax makes two passes
+_WORTH = 16384  # the number of elements from which on argmax makes two passes
+_SIDE_BY_SIDE = 32  # with so many elements side by side a running sum is a loop
 _LONGEST_LOOP = 4096  # steps of that loop
 
 
 def folded(shape: Sequence[Any], axes: Sequence[int]) -> tuple[int, int, int] | None:
-    """Return the array as (kept in front, reduced, kept behind) where XLA would reduce it badly, else None.
+    """Return the array's shape as (kept in front, reduced, kept behind) if XLA would reduce it badly, else None.
 
     Examples
     --------
@@ -88,9 +87,9 @@ def total(x: Array, axes: tuple[int, ...], keepdims: bool = False) -> Array:
 
 
 def spread(x: Array, shape: tuple[int, ...]) -> Array:
-    """`x`, which is to be broadcast to a shape with as many axes, such that its gradient is a fast sum.
+    """Return `x` broadcast to a shape with as many axes, such that its gradient is a fast sum.
 
-    It is broadcast where that makes a difference, else it comes back as it is.
+    If that makes no difference, `x` is returned unchanged.
     """
     axes = tuple(i for i, (n, m) in enumerate(zip(x.shape, shape, strict=True)) if n != m)
     fold = folded(shape, axes)
@@ -98,7 +97,7 @@ def spread(x: Array, shape: tuple[int, ...]) -> Array:
         return x
 
     def product(x: Array) -> Array:
-        # Of two vectors; XLA makes a broadcast of it, but what is differentiated is a product.
+        # A product of two vectors: XLA turns it into a broadcast, but its derivative is a product.
         ones = jnp.ones((fold[0], fold[1], 1), x.dtype)
         return jnp.matmul(ones, x.reshape(fold[0], 1, fold[2])).reshape(shape)
 
@@ -106,7 +105,7 @@ def spread(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def largest(x: Array, axes: tuple[int, ...], keepdims: bool, smallest: bool = False) -> Array:
-    """Return the largest element over axes, or the smallest; the gradient is the caller's to say.
+    """Return the largest element over axes, or the smallest; the caller defines the gradient.
 
     On a CPU XLA's own maximum over many elements loses NaN (seen on jax 0.10 to 0.12).
     """
@@ -133,8 +132,8 @@ def largest(x: Array, axes: tuple[int, ...], keepdims: bool, smallest: bool = Fa
     return on_cpu(rows, native, x)
 
 
-def largest_place(x: Array, axis: int, keepdims: bool, smallest: bool = False) -> Array:
-    """Return the place of the first largest element along an axis, or of the first NaN: int32."""
+def largest_position(x: Array, axis: int, keepdims: bool, smallest: bool = False) -> Array:
+    """Return the position of the first largest element along an axis, or of the first NaN, as int32."""
     native = functools.partial(jnp.argmin if smallest else jnp.argmax, axis=axis, keepdims=keepdims)
     if not _floating(x) or not known(x.shape):
         return native(x).astype(jnp.int32)
@@ -145,24 +144,27 @@ def largest_place(x: Array, axis: int, keepdims: bool, smallest: bool = False) -
     def without_nan(x: Array) -> Array:
         x = -x if smallest else x
         if length > _SHORT_ROW and behind == 1:  # row by row, which stays in the cache
-            found = lax.map(lambda row: _place(row, 0), x.reshape(-1, length)).reshape(*x.shape[:-1], 1)
+            found = lax.map(lambda row: _position(row, 0), x.reshape(-1, length)).reshape(*x.shape[:-1], 1)
         else:
-            found = _place(x, axis)
+            found = _position(x, axis)
         return found if keepdims else found.squeeze(axis)
 
-    def form(x: Array) -> Array:
+    def ours(x: Array) -> Array:
         # XLA's maximum over many elements loses NaN on a CPU, its sum does not.
         some_nan = jnp.isnan(jnp.sum(wide(x)))
         return lax.cond(some_nan, lambda x: native(x).astype(jnp.int32), without_nan, x)
 
-    return on_cpu(form, lambda x: native(x).astype(jnp.int32), x)
+    return on_cpu(ours, lambda x: native(x).astype(jnp.int32), x)
 
 
-def _place(x: Array, axis: int) -> Array:
-    """Of each vector along an axis, which stays; places are counted in floats, whose minimum takes vectors."""
+def _position(x: Array, axis: int) -> Array:
+    """Return the position along an axis, which is kept.
+
+    Positions are floats, whose minimum uses vector instructions.
+    """
     best = jnp.max(x, axis, keepdims=True)
-    places = lax.broadcasted_iota(jnp.float32, x.shape, axis)
-    return jnp.min(jnp.where(x == best, places, x.shape[axis]), axis, keepdims=True).astype(jnp.int32)
+    positions = lax.broadcasted_iota(jnp.float32, x.shape, axis)
+    return jnp.min(jnp.where(x == best, positions, x.shape[axis]), axis, keepdims=True).astype(jnp.int32)
 
 
 def running(x: Array, axis: int, product: bool = False) -> Array:
@@ -173,7 +175,7 @@ def running(x: Array, axis: int, product: bool = False) -> Array:
     if not 2 < x.shape[axis] <= _LONGEST_LOOP or x.size < x.shape[axis] * _SIDE_BY_SIDE:
         return native(x)
 
-    def form(x: Array) -> Array:
+    def ours(x: Array) -> Array:
         rows = jnp.moveaxis(wide(x), axis, 0)
 
         def step(so_far: Array, row: Array) -> tuple[Array, Array]:
@@ -183,18 +185,18 @@ def running(x: Array, axis: int, product: bool = False) -> Array:
         first = jnp.full(rows.shape[1:], 1 if product else 0, rows.dtype)
         return narrow(jnp.moveaxis(lax.scan(step, first, rows)[1], 0, axis), x.dtype)
 
-    return on_cpu(form, native, x)
+    return on_cpu(ours, native, x)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def _ordered(x: Array, axis: int) -> Array:
-    def form(x: Array) -> Array:
-        # The bits of floats are ordered as whole numbers, but that those of negative ones run backwards.
+    def ours(x: Array) -> Array:
+        # The bits of floats are ordered like integers, except that those of negative numbers are in reverse order.
         bits = lax.bitcast_convert_type(jnp.where(jnp.isnan(x), jnp.float32(jnp.nan), x), jnp.int32)
         rank = lax.sort(jnp.where(bits < 0, bits ^ 0x7FFFFFFF, bits), dimension=axis, is_stable=False)
         return lax.bitcast_convert_type(jnp.where(rank < 0, rank ^ 0x7FFFFFFF, rank), jnp.float32)
 
-    return on_cpu(form, lambda x: jnp.sort(x, axis), x)
+    return on_cpu(ours, lambda x: jnp.sort(x, axis), x)
 
 
 @_ordered.defjvp
@@ -208,7 +210,7 @@ def ordered(x: Array, axis: int) -> Array:
 
 
 def _once(x: Array) -> Array:
-    """`x`, which is not to be recomputed for each of its uses."""
+    """Return `x`, marked so that it is not recomputed for each of its uses."""
     return on_cpu(lax.optimization_barrier, lambda x: x, x)
 
 
@@ -224,6 +226,6 @@ def _(axis: int, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, 
 
 
 def softmax(x: Array, axis: int) -> Array:
-    """`jax.nn.softmax` along an axis."""
+    """Return `jax.nn.softmax` along an axis."""
     short = known(x.shape) and x.shape[axis] <= _SHORT_ROW
     return _softmax(x, axis) if short else jax.nn.softmax(x, axis)

@@ -6,15 +6,15 @@ such values: that of step t is a product and a sum of that of step t - 1, and bo
 So n steps are n * n / 2 operations: an LSTM of 40 units and 64 steps took 48 s to compile, and 20 ms to run, in plain
 JAX as well; with its chain cut each 32 operations it takes 4.4 s and 3.2 ms (jax 0.10, two cores, in one run).
 
-*Parts are taken apart first.* XLA compiles equal loops once, but a loop that takes its part of an array itself is equal
-to no other: with the weights of six equal encoder layers in one vector, 367 loops were compiled in 8 s, and 67 in 2 s
-with each weight alone. So where many parts are taken of one array, as of packed weights, of the numbers of a program,
-or step by step of a sequence, each is taken by a loop of its own, in a function that XLA is told not to inline.
+*Slices are taken first.* XLA compiles equal loops once, but a loop that contains the slicing of its own operand is
+equal to no other: with the weights of six equal encoder layers in one vector, 367 loops were compiled in 8 s, but 67 in
+2 s with each weight alone. So if many slices are taken of one array (of packed weights, of the numbers of a program, or
+step by step of a sequence), each is taken by a separate loop, in a function that XLA is told not to inline.
 
 *Equal draws are made at once.* Each mask that is drawn compiles for 0.1 s, and a net that is unrolled draws hundreds of
 one shape. Their keys are known at the start, so one loop draws all.
 
-Equations that none of this concerns stay as they were traced, and with them the functions that several calls share.
+All other equations stay as they were traced, and so do the functions that several calls share.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gluonx.ops.cpu.threefry import LARGE
 if TYPE_CHECKING:
     from jax.extend.core import Jaxpr
 
-    ClosedJaxpr = Any  # JAX 0.12 has the name, and does not export it to type checkers
+    ClosedJaxpr = Any  # JAX 0.12 has the class, but does not export it to type checkers
 
 __all__ = ["rewritten"]
 
@@ -42,9 +42,9 @@ _LONGEST = threshold("chains.operations")
 _TOGETHER = threshold("chains.draws")
 _PARTS = threshold("chains.parts")
 _LONG = threshold("chains.long")
-_BEFORE_KEY = 16  # operations at most between a program's inputs and the key of a draw
+_BEFORE_KEY = 16  # the most operations between a program's inputs and the key of a draw
 
-# What XLA computes again in each loop that reads it, and what it does so only if a single one reads it.
+# Operations that XLA repeats in each loop that reads them, and those that it fuses only into a single reader.
 _CHEAP = frozenset([
     "abs", "add", "add_any", "and", "bitcast_convert_type", "broadcast_in_dim", "ceil", "clamp",
     "concatenate", "convert_element_type", "copy", "dynamic_slice", "eq", "floor", "gather", "ge", "gt",
@@ -92,9 +92,9 @@ def rewritten(closed: ClosedJaxpr) -> Callable[..., list[Any]] | None:
 
 
 class _Operation:
-    """One equation in one place: ``ins`` and ``outs`` are the numbers of its values, None for a literal.
+    """One equation at one call: ``ins`` and ``outs`` are the numbers of its values, None for a literal.
 
-    ``body`` holds the operations of a function that it calls, which `within` of them leads back from.
+    ``body`` holds the operations of a function that it calls; `within` of each of them refers back to this one.
     """
 
     __slots__ = ("body", "eqn", "ins", "is_open", "outs", "within")
@@ -107,14 +107,14 @@ class _Operation:
 
 
 class _Program:
-    """A jaxpr with the functions that it calls laid open, and what is to be changed about it."""
+    """A jaxpr with its called functions expanded, and the planned changes."""
 
     def __init__(self, closed: ClosedJaxpr) -> None:
-        self.avals: list[Any] = []  # of the values, by number
-        self.known: dict[int, Any] = {}  # constants
+        self.avals: list[Any] = []  # of values, by their numbers
+        self.known: dict[int, Any] = {}  # values of constants
         self.maker: dict[int, _Operation] = {}  # by value
-        self.cuts: set[int] = set()  # values
-        self.apart: set[_Operation] = set()  # what runs in a function of its own
+        self.cuts: set[int] = set()  # values at which chains are cut
+        self.apart: set[_Operation] = set()  # operations that run in a separate function
         self.before: dict[_Operation, list[_Operation]] = {}  # by draw: the operations that compute its key, in order
         self.jaxpr = closed.jaxpr
         self.given = [self._new(v.aval) for v in closed.jaxpr.invars]
@@ -166,7 +166,7 @@ class _Program:
             if op.eqn.primitive.name == "random_bits" and op.ins[0] is not None:
                 (key,), shape = op.eqn.invars, op.eqn.params["shape"]
                 before = self._key_of(op)
-                # Only of this generator do many keys at once draw what each draws alone.
+                # Only with this generator do many keys at once draw the same numbers as each alone.
                 like_alone = "fry" in str(key.aval.dtype) and not key.aval.shape and 0 < math.prod(shape) < LARGE
                 if like_alone and before is not None:
                     self.before[op] = before
@@ -182,7 +182,7 @@ class _Program:
                     yield group
 
     def _key_of(self, draw: _Operation) -> list[_Operation] | None:
-        """Return the operations that a draw's key is computed by, in order; None of too many."""
+        """Return the operations that compute a draw's key, in order; None if there are too many."""
         found: dict[int, _Operation] = {}
         waiting = [draw]
         while waiting:
@@ -196,14 +196,14 @@ class _Program:
         return sorted(found.values(), key=lambda op: op.outs[0])
 
     def cut_chains(self) -> None:
-        """Find the values that end too long a chain, and that several operations read."""
+        """Find the values that end too long a chain and that several operations read."""
         reads: dict[int | None, int] = {}
         for op in _leaves(self.body):
             for n in op.ins:
                 reads[n] = reads.get(n, 0) + 1
         for n in self.results:
             reads[n] = reads.get(n, 0) + 1
-        again: dict[int | None, frozenset[int]] = {}  # by value: the operations that are computed again with it
+        again: dict[int | None, frozenset[int]] = {}  # by value: the operations that are repeated with it
         for number, op in enumerate(_leaves(self.body)):
             name, chain = op.eqn.primitive.name, _NOTHING
             if name in _CHEAP or (name in _DEAR and reads.get(op.outs[0], 0) <= 1):
@@ -219,7 +219,7 @@ class _Program:
                         self._open(op.within)
 
     def separate_parts(self) -> None:
-        """Find the arrays of which many parts are taken, if the program is a long one."""
+        """Find the arrays of which many slices are taken, if the program is long."""
         parts: dict[int | None, list[_Operation]] = {}
         leaves = list(_leaves(self.body))
         for op in leaves if len(leaves) >= _LONG else ():
@@ -232,8 +232,8 @@ class _Program:
                     self._open(op.within)
 
     def rebuilt(self, draws: list[list[_Operation]]) -> Callable[..., list[Any]]:
-        """Return the program as a function of its arguments, with these `draws` each made at once."""
-        left: dict[int | None, int] = {}  # by value: how many of what is computed one by one read it
+        """Return the program as a function of its arguments, in which each group of `draws` is drawn at once."""
+        left: dict[int | None, int] = {}  # by value: how many single operations read it
         for op in _steps(self.body):
             for n in op.ins:
                 left[n] = left.get(n, 0) + 1
@@ -254,7 +254,7 @@ class _Program:
         return run
 
     def _drawn(self, group: list[_Operation], values: dict[int, Any]) -> jax.Array:
-        """Return the bits of a group of draws, one behind the other."""
+        """Return the bits of a group of draws, one after the other."""
         from jax.extend.core import jaxpr_as_fun
 
         eqn = group[0].eqn
@@ -273,7 +273,7 @@ class _Program:
                 with jax.named_scope(str(op.eqn.source_info.name_stack)):
                     self._run(op.body, values, left)
                 continue
-            if op.outs and all(n in values for n in op.outs):  # computed ahead
+            if op.outs and all(n in values for n in op.outs):  # computed in advance
                 continue
             if op in self.apart:
                 self._compute(waiting, values, left)
@@ -295,7 +295,7 @@ class _Program:
         left: dict[int | None, int] | None,
         through: Callable[..., Any] = lambda fn: fn,
     ) -> None:
-        """Compute operations of one body, and put down those of their results that others read; all without `left`."""
+        """Compute the operations of one body, and store those results that others read; all of them without `left`."""
         if not ops:
             return
         from jax.extend.core import jaxpr_as_fun
@@ -316,7 +316,7 @@ class _Program:
 
 
 def _not_inlined(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `fn` as a function whose loops are no others' part."""
+    """Return `fn` as a function that XLA does not fuse with other loops."""
     from jax.experimental.xla_metadata import set_xla_metadata
 
     def run(*args: Any) -> Any:
@@ -346,7 +346,7 @@ def _leaves(body: Iterable[_Operation]) -> Iterator[_Operation]:
 
 
 def _steps(body: Iterable[_Operation]) -> Iterator[_Operation]:
-    """Yield what is computed one by one: operations, and calls that are not open."""
+    """Yield what is computed one by one: operations, and calls that are not expanded."""
     for op in body:
         if op.body is not None and op.is_open:
             yield from _steps(op.body)

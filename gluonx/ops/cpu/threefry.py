@@ -1,4 +1,4 @@
-"""JAX's random bits, bit for bit, in a form that a CPU computes fast.
+"""JAX's random bits, bit for bit, computed in a way that is fast on a CPU.
 
 JAX draws by Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011). On a CPU it lowers the
 twenty rounds to a loop over whole arrays, which XLA does not fuse: the mask of a dropout of 1.6 million elements takes
@@ -6,9 +6,10 @@ twenty rounds to a loop over whole arrays, which XLA does not fuse: the mask of 
 longer than by JAX's loop, and XLA compiles them in a tenth to a half of the time. Other platforms keep JAX's own
 kernels.
 
-What is elementwise XLA computes again in each loop that reads it, and ``optimization_barrier`` is gone before it
-decides so. In a recurrence that draws a mask at each step, the loop of the n-th step then held n draws, and a program
-of 36 steps compiled for six minutes. Arrays of fewer than `LARGE` elements are therefore drawn in a loop of their own.
+XLA repeats elementwise operations in each loop that reads them; an ``optimization_barrier`` does not prevent it,
+because XLA removes it before. In a recurrence that draws a mask at each step, the loop of the n-th step then contained
+n draws, and a program of 36 steps compiled for six minutes. Arrays of fewer than `LARGE` elements are therefore drawn
+in a separate loop.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["LARGE", "implementation", "native"]
 _NATIVE = "threefry2x32"
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
-LARGE = 1 << 18  # elements: from here on, writing the bits down and reading them takes longer than to draw again
+LARGE = 1 << 18  # from so many elements on, storing and reading the bits takes longer than drawing again
 _UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
@@ -55,7 +56,7 @@ def _counts(shape: tuple[int, ...]) -> Array:
 
 
 def native(key: Array) -> Array:
-    """Return the same key as one of JAX's own, which ``jax.random.poisson`` insists on."""
+    """Return the same key as one of JAX's own kind, which ``jax.random.poisson`` requires."""
     return _native(jax.random.key_data(key))
 
 
@@ -67,7 +68,7 @@ def _bits(key: Array, width: int, shape: tuple[Any, ...]) -> Array:
     dtype = _UNSIGNED[width]
 
     def own(key: Array) -> Array:
-        if width == 64:  # not the primitive, which JAX would lower when x64 may be off again
+        if width == 64:  # not the primitive, because JAX lowers it later, when x64 may be off
             from jax.extend.random import threefry_prng_impl
 
             return threefry_prng_impl.random_bits(key, width, shape)
@@ -80,15 +81,15 @@ def _bits(key: Array, width: int, shape: tuple[Any, ...]) -> Array:
         return bits.astype(dtype)
 
     def apart(key: Array) -> Array:
-        # A loop that runs once, which XLA cannot tell, so that no other loop takes the rounds into it.
+        # A loop that runs once, which XLA does not know, so that it does not fuse the rounds into other loops.
         def once(state: tuple[Array, Array]) -> tuple[Array, Array]:
             turn, _ = state
             return jnp.maximum(turn + np.uint32(1), key[0] >> np.uint32(1)), unrolled(key, turn)
 
-        zero = key[0] & np.uint32(0)  # varies where the key does, as shard_map wants it
+        zero = key[0] & np.uint32(0)  # varies over the same axes as the key, as shard_map requires
         return lax.while_loop(lambda state: state[0] < 1, once, (zero, jnp.full(shape, zero.astype(dtype))))[1]
 
-    with keeping_64_bits(width == 64):  # JAX asks when it lowers, where x64 may be off again
+    with keeping_64_bits(width == 64):  # JAX reads it when it lowers, when x64 may be off
         if not all(isinstance(n, int) for n in shape) or not 0 < math.prod(shape) < 1 << 32:
             return own(key)
         return lax.platform_dependent(key, cpu=apart if math.prod(shape) < LARGE else unrolled, default=own)
@@ -108,9 +109,9 @@ def _seed(seed: Array) -> Array:
 
 @functools.cache
 def implementation() -> Any:
-    """Return the `impl` of ``jax.random.wrap_key_data(words, impl=...)`` for a key that draws what JAX's own does.
+    """Return the `impl` of ``jax.random.wrap_key_data(words, impl=...)`` for a key that draws JAX's numbers.
 
-    That is so while ``jax_threefry_partitionable`` is on, as it is by default; else it is JAX's own that comes back.
+    This holds while ``jax_threefry_partitionable`` is on, the default; otherwise it returns JAX's own.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def implementation() -> Any:
     """
     if not jax.config.jax_threefry_partitionable:  # type: ignore[attr-defined]
         return _NATIVE
-    from jax.extend.random import define_prng_impl  # only what draws needs it
+    from jax.extend.random import define_prng_impl  # needed only for drawing
 
     return define_prng_impl(
         key_shape=(2,),

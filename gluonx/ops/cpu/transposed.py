@@ -1,23 +1,23 @@
-"""Transposed convolutions (deconvolutions), and which form one takes on a CPU.
+"""Transposed convolutions (deconvolutions), and the algorithm of one on a CPU.
 
-A deconvolution takes the result's shape of a convolution to its image. XLA has no such operation: it is written as a
-convolution of an image with zeros in between, and what autodiff makes of that for the weight is another such, with a
-kernel as large as the image: 30 to 80 times as slow as the convolution that a convolution's weight gradient is. So here
-it is what it is called, *the transpose of a convolution*, in all directions. Forms, chosen by static shapes:
+A deconvolution maps an array of the shape of a convolution's result to the shape of its image. XLA has no such
+operation: it is written as a convolution of an image with zeros in between. Its derivative by the weight is another
+such convolution, with a kernel as large as the image: 30 to 80 times as slow as the weight gradient of the convolution.
+So here it is computed as *the transpose of a convolution* in all directions. Algorithms, chosen by static shapes:
 
 - **Transpose**: XLA's own convolution with zeros in between, but differentiated as a transpose: the gradient of the
-  data is the convolution, and that of the weight is the convolution's (see `_with_roles_changed`). Nothing but native
-  operations, so that every platform takes it.
-- **Blocks**, where windows do not overlap (as a kernel of 2 with stride 2, or one place in all): one matrix product,
-  whose columns are turned into places.
-- **Phases**, where the image has few places, and the weight is what is large: one matrix product with the weight as it
-  lies in memory, and for each phase of the stride the sum of the products that reach it (4 of 16, of a 4x4 kernel with
-  stride 2). For a convolution XLA would turn the weight round, and its gradient back in every loop that updates by it.
-  The gradients are matrix products with patches, written in two dimensions, for XLA keeps the weight's order then.
-- With groups, and for kernels of one place: the transposes of the forms in `gluonx.ops.cpu.convolution`.
+  data is the convolution, and that of the weight is the convolution's (see `_with_roles_changed`). It uses only native
+  operations, so every platform takes it.
+- **Blocks**, if windows do not overlap (as with a kernel of 2 and stride 2, or a single position): one matrix product,
+  whose columns are rearranged to positions.
+- **Phases**, if the image has few positions and the weight is large: one matrix product with the weight as it lies in
+  memory, and for each phase of the stride the sum of the products that reach it (4 of 16, for a 4x4 kernel with stride
+  2). For a convolution XLA would transpose the weight, and its gradient back in every loop that updates with it. The
+  gradients are matrix products with patches, written in two dimensions, because XLA then keeps the weight's order.
+- With groups, and for kernels with one tap: the transposes of the algorithms in `gluonx.ops.cpu.convolution`.
 
-Sums of padded patches, which the plain transpose of patches is, are found again by each of the following operators
-that reads them (batch normalization reads its input four times): 20 ms where the product takes 3.
+The plain transpose of patches is a sum of padded patches. XLA repeats it in each following operator that reads it
+(batch normalization reads its input four times): 20 ms where the product takes 3.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from jax import Array, lax
 
 from gluonx.ops.common import narrow
 from gluonx.ops.cpu.convolution import (
-    FEW_PLACES,
-    FORMS,
+    ALGORITHMS,
+    FEW_POSITIONS,
     LARGEST,
     MOST_TAPS,
-    form_of,
+    algorithm_of,
     native,
     native_only,
     of_tangents,
@@ -48,15 +48,15 @@ from gluonx.ops.cpu.convolution import (
 )
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
-__all__ = ["deconvolve", "transposed_form_of"]
+__all__ = ["deconvolve", "transposed_algorithm_of"]
 
 Shape = tuple[int, ...]
 
-_MOST_PADDING = 4  # phases pad the products; more than this many times their size would not pay
+_MOST_PADDING = 4  # phases pad the products, by at most this factor
 
 
-def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
-    """Return the form of a deconvolution on a CPU.
+def transposed_algorithm_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
+    """Return the algorithm of a deconvolution on a CPU.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Seque
     Returns
     -------
     str
-        'transpose', 'blocks', 'phases', one of the forms of a convolution, or 'native' where nothing is known.
+        'transpose', 'blocks', 'phases', one of the algorithms of a convolution, or 'native' if sizes are not known.
 
     Examples
     --------
     >>> def tell(x, weight, out, stride=(2, 2), pad=(1, 1)):
-    ...     return transposed_form_of(jnp.ones(x), jnp.ones(weight), Geometry("NCHW", stride, (1, 1), pad, 1), out)
+    ...     return transposed_algorithm_of(jnp.ones(x), jnp.ones(weight), Geometry("NCHW", stride, (1, 1), pad, 1), out)
     >>> tell((1, 8, 9, 9), (8, 4, 4, 4), (1, 4, 18, 18)), tell((1, 8, 4, 4), (8, 4, 4, 4), (1, 4, 8, 8))
     ('transpose', 'phases')
     >>> tell((1, 8, 9, 9), (8, 4, 2, 2), (1, 4, 18, 18), pad=(0, 0))
@@ -81,22 +81,22 @@ def transposed_form_of(x: Any, weight: Any, geometry: Geometry, out_shape: Seque
     """
     kernel = geometry.spatial(weight.shape)
     taps = math.prod(kernel)
-    if not known([*x.shape, *out_shape]) or geometry.places(out_shape, kernel) != geometry.spatial(x.shape):
+    if not known([*x.shape, *out_shape]) or geometry.positions(out_shape, kernel) != geometry.spatial(x.shape):
         return "native"
     if 0 in x.shape or not jnp.issubdtype(x.dtype, jnp.floating):
         return "native"
-    form = form_of(jax.ShapeDtypeStruct(tuple(out_shape), x.dtype), weight, geometry)
-    places = geometry.spatial(x.shape)
-    fits = taps <= MOST_TAPS and patches_size(out_shape, geometry, places, taps) <= LARGEST
+    algorithm = algorithm_of(jax.ShapeDtypeStruct(tuple(out_shape), x.dtype), weight, geometry)
+    positions = geometry.spatial(x.shape)
+    fits = taps <= MOST_TAPS and patches_size(out_shape, geometry, positions, taps) <= LARGEST
     if geometry.groups > 1 or taps == 1:
-        return "patches" if form == "native" and fits and taps > 1 else form
-    apart = all(m == 1 or k == s for m, k, s in zip(places, kernel, geometry.stride, strict=True))
+        return "patches" if algorithm == "native" and fits and taps > 1 else algorithm
+    apart = all(m == 1 or k == s for m, k, s in zip(positions, kernel, geometry.stride, strict=True))
     if fits and apart and not any(geometry.pad) and set(geometry.dilate) == {1}:
         return "blocks"
-    if form == "patches" or (fits and math.prod(places) <= FEW_PLACES):
-        reaches = _reaches(geometry, kernel, places, out_shape)
-        padded = math.prod(m + r.low + r.high for m, r in zip(places, reaches, strict=True))
-        return "phases" if padded <= _MOST_PADDING * math.prod(places) else "patches"
+    if algorithm == "patches" or (fits and math.prod(positions) <= FEW_POSITIONS):
+        reaches = _reaches(geometry, kernel, positions, out_shape)
+        padded = math.prod(m + r.low + r.high for m, r in zip(positions, reaches, strict=True))
+        return "phases" if padded <= _MOST_PADDING * math.prod(positions) else "patches"
     return "transpose"
 
 
@@ -108,30 +108,30 @@ def deconvolve(
     Parameters
     ----------
     x, weight : array
-        Of one element type; the shapes are the caller's to check.
+        Of one element type; the caller checks their shapes.
     geometry : Geometry
         Of the convolution.
     out_shape : tuple of int
     usual : callable
-        The usual form, of `x` and `weight`.
+        The usual computation, from `x` and `weight`.
     """
-    form, out_shape = transposed_form_of(x, weight, geometry, out_shape), tuple(out_shape)
-    if form == "native" or native_only():
+    algorithm, out_shape = transposed_algorithm_of(x, weight, geometry, out_shape), tuple(out_shape)
+    if algorithm == "native" or native_only():
         return usual(x, weight)
-    if form == "transpose":
+    if algorithm == "transpose":
         # Without `platform_dependent`: where a backward pass is a program of its own, the platform's number is an input
         # of it, and XLA comes to what that chooses too late to give the convolutions in it to its library.
         return _transpose(x, weight, geometry, out_shape)
-    compute = recomputed(lambda x, weight: _of_form(form, x, weight, geometry, out_shape))
+    compute = recomputed(lambda x, weight: _of_algorithm(algorithm, x, weight, geometry, out_shape))
     return on_cpu(compute, usual, x, weight)
 
 
-def _of_form(form: str, x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
-    if form == "blocks":
+def _of_algorithm(algorithm: str, x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
+    if algorithm == "blocks":
         return _blocks(x, weight, geometry, out_shape)
-    if form == "phases":
+    if algorithm == "phases":
         return _phases(x, weight, geometry, out_shape)
-    compute = shifts_of_tangent if form == "shifts" else FORMS[form]
+    compute = shifts_of_tangent if algorithm == "shifts" else ALGORITHMS[algorithm]
     return _transposed(lambda image: narrow(compute(image, weight, geometry), x.dtype), x, out_shape)
 
 
@@ -146,10 +146,10 @@ def _transpose(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) ->
 
 
 def _with_roles_changed(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
-    """Compute `_transpose` but for rounding, written such that its transpose with respect to `weight` is fast.
+    """Return `_transpose`, up to rounding, written so that its transpose with respect to `weight` is fast.
 
-    The weight is taken for the image, channels as batch, and the data for the kernel. Transposed that is a convolution
-    of the result's gradient with the data as a kernel with holes, as the weight gradient of any strided convolution.
+    The weight is used as the image, with channels as batch, and the data as the kernel. The transpose is a convolution
+    of the result's gradient with the data as a kernel with holes, like the weight gradient of any strided convolution.
     """
     layout, axes = geometry.layout, geometry.axes
     sizes = zip(*map(geometry.spatial, (out_shape, weight.shape, x.shape)), *geometry[1:4], strict=True)
@@ -184,30 +184,30 @@ def _matrix_product(a: Array, b: Array, over: tuple[int, int]) -> Array:
 
 
 def _products(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Every place times every tap: (batch, places..., and then as the weight has it behind its first axis)."""
+    """Return every position times every tap: (batch, positions..., and then the weight's axes after its first)."""
     rows = jnp.moveaxis(x, geometry.channel, -1).reshape(-1, weight.shape[0])
     y = _matrix_product(rows, weight.reshape(weight.shape[0], -1), (1, 0))
     return y.reshape(x.shape[0], *geometry.spatial(x.shape), *weight.shape[1:])
 
 
 def _side_by_side(
-    image: Array, places: Sequence[int], inner: Sequence[int], geometry: Geometry, out_shape: Shape
+    image: Array, positions: Sequence[int], inner: Sequence[int], geometry: Geometry, out_shape: Shape
 ) -> Array:
-    """Neighbours put beside each other, and the whole cut or filled with zeros to `out_shape`.
+    """Return neighbours side by side, and the whole cut or padded with zeros to `out_shape`.
 
-    `places` and `inner` are the axes of `image` that make one spatial axis each, the outer and the inner part.
+    `positions` and `inner` are the axes of `image` that together make a spatial axis: its outer and its inner part.
     """
-    together = [axis for pair in zip(places, inner, strict=True) for axis in pair]
+    together = [axis for pair in zip(positions, inner, strict=True) for axis in pair]
     (channel,) = set(range(1, image.ndim)) - set(together)
     order = [0, channel, *together] if geometry.channel == 1 else [0, *together, channel]
-    sizes = iter([image.shape[p] * image.shape[i] for p, i in zip(places, inner, strict=True)])
+    sizes = iter([image.shape[p] * image.shape[i] for p, i in zip(positions, inner, strict=True)])
     shape = [n if axis in (0, geometry.channel) else next(sizes) for axis, n in enumerate(out_shape)]
     image = image.transpose(order).reshape(shape)
     return lax.pad(image, jnp.zeros((), image.dtype), [(0, n - m, 0) for n, m in zip(out_shape, shape, strict=True)])
 
 
 def _first_tap(geometry: Geometry) -> int:
-    """Return the axis of what `_products` gives where the kernel starts."""
+    """Return the axis of `_products`' result at which the kernel's axes start."""
     return len(geometry.stride) + (2 if geometry.channel == 1 else 1)
 
 
@@ -218,9 +218,9 @@ def _blocks(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Ar
 
 
 class _Reach(NamedTuple):
-    """Along one axis: what each phase of the stride takes, how many results it has, and the padding that all need.
+    """For one axis: the inputs of each phase of the stride, how many results it has, and the padding that all need.
 
-    A result takes from pairs of a tap and a start: from the place that lies `start` padded places behind its number.
+    A result takes pairs of a tap and a start: from the position `start` padded positions behind its own number.
     """
 
     phases: list[list[tuple[int, int]]]
@@ -229,9 +229,9 @@ class _Reach(NamedTuple):
     high: int
 
 
-def _reaches(geometry: Geometry, kernel: Shape, places: Shape, out_shape: Sequence[int]) -> list[_Reach]:
+def _reaches(geometry: Geometry, kernel: Shape, positions: Shape, out_shape: Sequence[int]) -> list[_Reach]:
     found = []
-    sizes = zip(geometry.spatial(out_shape), kernel, places, *geometry[1:4], strict=True)
+    sizes = zip(geometry.spatial(out_shape), kernel, positions, *geometry[1:4], strict=True)
     for n, k, m, s, d, p in sizes:
         phases = [[(i, (e + p - d * i) // s) for i in range(k) if (e + p - d * i) % s == 0] for e in range(s)]
         shifts = [shift for phase in phases for _, shift in phase]
@@ -242,7 +242,7 @@ def _reaches(geometry: Geometry, kernel: Shape, places: Shape, out_shape: Sequen
 
 
 def _sum_of_products(geometry: Geometry, kernel: Shape, products: Array, out_shape: Shape) -> Array:
-    """Sum `_products` to the image: each phase is a sum of slices, and the phases lie between each other."""
+    """Sum `_products` to the image: each phase is a sum of slices, and the phases are interleaved."""
     space, first_tap = len(kernel), _first_tap(geometry)
     reaches = _reaches(geometry, kernel, products.shape[1 : space + 1], out_shape)
     config = [(0, 0, 0)] * products.ndim
@@ -273,20 +273,20 @@ def _phases(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Ar
 def _convolution(image: Array, weight: Array, geometry: Geometry) -> Array:
     """Return the convolution as a product of the weight, as it lies in memory, and patches."""
     kernel = geometry.spatial(weight.shape)
-    places, views = geometry.places(image.shape, kernel), windows(image, kernel, geometry)
+    positions, views = geometry.positions(image.shape, kernel), windows(image, kernel, geometry)
     batch, filters = image.shape[0], weight.shape[0]
     matrix = weight.reshape(filters, -1)
     if geometry.channel == 1:
         patches = jnp.stack([jnp.swapaxes(view, 0, 1) for view in views], 1)
         y = _matrix_product(matrix, patches.reshape(matrix.shape[1], -1), (1, 0))
-        return jnp.swapaxes(y.reshape(filters, batch, *places), 0, 1)
+        return jnp.swapaxes(y.reshape(filters, batch, *positions), 0, 1)
     patches = jnp.stack(views, -2).reshape(-1, matrix.shape[1])
-    return _matrix_product(patches, matrix, (1, 1)).reshape(batch, *places, filters)
+    return _matrix_product(patches, matrix, (1, 1)).reshape(batch, *positions, filters)
 
 
 @functools.partial(_phases.defjvp, symbolic_zeros=True)
 def _(geometry: Geometry, out_shape: Shape, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> Any:
-    # The tangent is computed by the transpose of what its own transpose, the gradient, is to be computed by.
+    # The tangent is the transpose of the computation wanted for the gradient, which is the tangent's own transpose.
     x, weight = primals
     y = _phases(x, weight, geometry, out_shape)
 

@@ -1,30 +1,30 @@
-"""The weight's gradient of a convolution on a CPU, as matrix products over places.
+"""The weight's gradient of a convolution on a CPU, as matrix products over positions.
 
 XLA computes it as a convolution whose kernel is the result's gradient, as large as the image, and its library is slow
 at that, above all where there are few filters. In processor time of one core of an AVX-512 machine, over PyTorch's (jax
-0.10; a busy machine, smallest of several blocks in turns), XLA's form and this one took, 3x3 without a stride:
+0.10; a busy machine, smallest of several blocks in turns), XLA's algorithm and this one took, 3x3 without a stride:
 
 - 16x64x56x56 to 64: 1.7 to 1.9 and 1.1; 16x128x28x28 to 128: 1.7 and 1.1; 4x128x56x56 to 128: 2.3 and 1.2
 - 1x64x224x224 to 16: 10.5 and 1.4; 2x16x112x112 to 16: 6.6 and 2.7
 - 8x256x14x14 to 256: 1.3 and 1.0; 8x64x28x28 to 64, dilated: 2.9 and 1.3, but that is too little work to pay for the
-  compilation, so it keeps XLA's form
+  compilation, so it keeps XLA's algorithm
 - 2x32x128x128 to 32: 1.9 and 1.6; 8x32x28x28 to 32: 1.25 and 1.5: products of 32 columns do not fill the library's
-  registers, so these keep XLA's form
+  registers, so these keep XLA's algorithm
 - 2x64x128x128 to 32: 1.5 and 1.0; but with convolutions to half as many filters a step of a U-Net took 1.04 of its time
-  and 1.09 of its memory, so these keep XLA's form, too
+  and 1.09 of its memory, so these keep XLA's algorithm, too
 
-In a net, where memory is what is waited for, less of it is left: it takes 0.4 to 0.9 of the time of XLA's form.
+In a net, where memory limits the speed, the gain is smaller: it takes 0.4 to 0.9 of the time of XLA's algorithm.
 
-Here the taps are shared out: the image is shifted to each *column* of the kernel and the result's gradient to each
-*row*, and one product over all places, for each column, makes a column of the weight's gradient. So with a 3x3 kernel
-the three shifted images and gradients are written once each in place of nine, the products are three times as large,
-and as the rows of the gradient that are shifted out are zeros, nothing is computed in vain. The gradient is turned
-round while it is shifted, for XLA's library wants the places last on the left. All of that happens in a loop over bands
+Here the taps are split in two: the image is shifted to each *column* of the kernel and the result's gradient to each
+*row*, and for each column one product over all positions makes a column of the weight's gradient. So with a 3x3 kernel
+three shifted images and three gradients are written instead of nine, and the products are three times as large. The
+rows of the gradient that are shifted out are zeros, so nothing is computed twice. The gradient is transposed while it
+is shifted, because XLA's library needs the positions last in the left operand. All of this is done in a loop over bands
 of an image, or over a few small images, which stay in the cache; no array of the size of the whole batch is made.
 
-What is written is the transpose, which is linear in the weight's *tangent*: forward mode and derivatives of any order
-go through it, and what autodiff makes of it is the above, step by step. `lax.split` stands where a sum of padded arrays
-is not wanted, for its transpose is a concatenation.
+The code writes the transpose of this, which is linear in the weight's *tangent*: forward mode and derivatives of any
+order work, and autodiff derives the above from it, step by step. `lax.split` is used where a sum of padded arrays must
+be avoided, because its transpose is a concatenation.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ from gluonx.ops.geometry import Geometry, known
 
 __all__ = ["by_products", "products_pay"]
 
-_BAND = 4096  # places of a band: its images and gradients, shifted, fit into the caches of one core
-_FEW_PLACES = 1024  # images are put together up to here
-_FEW_FILTERS = 16  # XLA's own form has a column for each, and takes two to ten times as long with so few
-_FEW, _MANY = (16, 1 << 25), (64, 1 << 29)  # channels and multiplications, with so few filters and with more
+_BAND = 4096  # positions of a band: its shifted images and gradients fit into the caches of one core
+_FEW_POSITIONS = 1024  # images are joined up to so many positions
+_FEW_FILTERS = 16  # XLA's algorithm has a column for each filter, and takes two to ten times as long with so few
+_FEW, _MANY = (16, 1 << 25), (64, 1 << 29)  # least channels and multiplications, with so few filters and with more
 
 
 def multiplications(x: Any, weight: Any, geometry: Geometry) -> int:
     """Count those of a convolution."""
-    return x.shape[0] * math.prod(geometry.places(x.shape, geometry.spatial(weight.shape))) * math.prod(weight.shape)
+    return x.shape[0] * math.prod(geometry.positions(x.shape, geometry.spatial(weight.shape))) * math.prod(weight.shape)
 
 
 def products_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
-    """Return whether the weight's gradient is to be computed by products.
+    """Return whether to compute the weight's gradient by products.
 
-    They have as many columns as the image has channels, and XLA's own form has as many as there are filters. The loop
-    takes a tenth of a second longer to compile, so it is made where a step gains a millisecond.
+    Their products have as many columns as the image has channels; XLA's algorithm has as many as there are filters. The
+    loop takes a tenth of a second longer to compile, so it is used if a step gains a millisecond.
     """
     if geometry.stride != (1, 1) or geometry.groups > 1 or not known(x.shape) or 0 in x.shape:
         return False
@@ -66,7 +66,7 @@ def products_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
     work = multiplications(x, weight, geometry)
     few = filters <= _FEW_FILTERS
     least_channels, least_work = _FEW if few else _MANY
-    # The image of a U-Net's decoder, joined of two, gained alone and lost in the net.
+    # Measured on a U-Net's decoder, whose images are joined of two: it gained alone and lost in the net.
     fits = channels >= least_channels and (few or channels <= filters)
     return math.prod(geometry.spatial(weight.shape)) > 1 and fits and work >= least_work
 
@@ -77,9 +77,9 @@ def largest(n: int, most: int) -> int:
 
 
 def _band(batch: int, high: int, long: int, margin: int, same: bool) -> tuple[int, int]:
-    """Return how many images, and how many rows of each, make a band; all rows where they cannot be shared out."""
+    """Return how many images, and how many rows of each, make a band; all rows if they cannot be divided evenly."""
     if high * long <= _BAND:
-        return largest(batch, _FEW_PLACES // (high * long)), high
+        return largest(batch, _FEW_POSITIONS // (high * long)), high
     rows = largest(high, _BAND // long)
     return 1, rows if same and 0 <= margin <= rows else high
 
@@ -91,16 +91,16 @@ def _padded(x: Array, axis: int, low: int, high: int) -> Array:
 
 
 def by_products(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Compute a convolution, written such that its transpose with respect to `weight` is the products."""
+    """Return a convolution written so that its transpose with respect to `weight` is the products."""
     at, (down, across), dtype = geometry.channel, geometry.dilate, x.dtype
     (tall, broad), (up, right) = geometry.spatial(weight.shape), geometry.pad
-    high, long = geometry.places(x.shape, (tall, broad))
+    high, long = geometry.positions(x.shape, (tall, broad))
     x, weight = jnp.moveaxis(x, at, -1), wide(jnp.moveaxis(weight, at, -1))
     batch, rows, columns, channels = x.shape
     filters, reach = weight.shape[0], (tall - 1) * down
-    margin = reach - up  # rows of the result above and below an image that its own rows reach
+    margin = reach - up  # rows of the result above and below an image that the image's rows reach
     images, band = _band(batch, rows, long, margin, high == rows)
-    # An axis of one image would cost a copy of everything.
+    # An axis of length one would cost a copy of everything.
     space = (images, band, long) if images > 1 else (band, long)
     # (column of the kernel, row of it and filter, channel)
     matrices = jnp.transpose(weight, (2, 1, 0, 3)).reshape(broad, tall * filters, channels)
@@ -120,7 +120,7 @@ def by_products(x: Array, weight: Array, geometry: Geometry) -> Array:
             found = lax.split(y, [margin, band, margin], y.ndim - 2)
         return [narrow(jnp.moveaxis(y, 0, -1), dtype) for y in found]
 
-    # Nothing but the image is kept of a band: its shifted copies would be as many images of the whole batch.
+    # Only the image of a band is saved: its shifted copies would take that many images of the whole batch.
     compute = jax.checkpoint(of_band, prevent_cse=False)
     steps = x.reshape(-1, *space[:-1], columns, channels)
     _, found = lax.scan(lambda _, image: (None, compute(image)), None, steps)

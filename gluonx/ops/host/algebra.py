@@ -1,8 +1,8 @@
-"""Forms in NumPy of linear algebra, sums of products, padding and interpolation: see :mod:`gluonx.ops.host.forms`.
+"""NumPy kernels of linear algebra, sums of products, padding and interpolation; see :mod:`gluonx.ops.host.kernels`.
 
-JAX traces some of these for 5 to 30 ms at each new shape. Factorizations are those of LAPACK in both, in the type of
-the matrix; what has none (a singular matrix, say) is left to the operator, which says so. Determinants, norms and
-quantiles are computed in double precision.
+JAX traces some of these for 5 to 30 ms at each new shape. Factorizations are LAPACK's in both, in the type of the
+matrix. A matrix without a factorization (a singular one, say) is left to the operator, which raises the error.
+Determinants, norms and quantiles are computed in double precision.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gluonx.ops.host import factors
-from gluonx.ops.host.forms import Form, Work, form
+from gluonx.ops.host.kernels import Kernel, Work, numpy_kernel
 
 __all__ = ["LINEAR", "MORE"]
 
@@ -23,8 +23,8 @@ _DOUBLE = np.dtype(np.float64)
 _FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
 
 
-def _factorization(compute: Callable[..., Any]) -> Form:
-    """Return a function of matrices of floats, in their type."""
+def _factorization(compute: Callable[..., Any]) -> Kernel:
+    """Return a kernel for floating-point matrices, computed in their own type."""
 
     def run(a: Array, *others: Any, **attrs: Any) -> Any:
         if a.dtype not in _FLOATS or any(b is not None and b.dtype != a.dtype for b in others):
@@ -39,7 +39,7 @@ def _inv(a: Array) -> Any:
 
 
 def _solve(a: Array, b: Array) -> Any:
-    if b.ndim == a.ndim - 1:  # a stack of vectors; NumPy 2 takes it for a matrix
+    if b.ndim == a.ndim - 1:  # a stack of vectors; NumPy 2 would treat it as a matrix
         return np.linalg.solve(a, b[..., None])[..., 0]
     return np.linalg.solve(a, b) if b.ndim == a.ndim else NotImplemented
 
@@ -116,7 +116,7 @@ def _of_tensors(a: Array, *_: Any, **__: Any) -> int:
     return 4 * a.size * math.isqrt(a.size)
 
 
-LINEAR: dict[str, tuple[Form, Work | None]] = {
+LINEAR: dict[str, tuple[Kernel, Work | None]] = {
     "norm": (norm, lambda x, *, axis, **_: x.size if not isinstance(axis, tuple) and x.ndim < 2 else _cubic(x)),
     **{name: (_factorization(compute), _cubic) for name, compute in (
         ("inv", _inv), ("solve", _solve), ("cholesky", _cholesky), ("qr", _qr), ("svd", _svd), ("eigh", _eigh),
@@ -132,7 +132,7 @@ LINEAR: dict[str, tuple[Form, Work | None]] = {
 
 
 def _lengths(subscripts: str, arrays: tuple[Any, ...]) -> dict[str, int]:
-    """Return the length of each index; of an ellipsis, nothing."""
+    """Return the length of each index; none for those of an ellipsis."""
     found: dict[str, int] = {}
     for letters, array in zip(subscripts.replace(" ", "").partition("->")[0].split(","), arrays):
         if "." not in letters:
@@ -140,7 +140,7 @@ def _lengths(subscripts: str, arrays: tuple[Any, ...]) -> dict[str, int]:
     return found
 
 
-@form("einsum", lambda *arrays, subscripts, **_: math.prod(_lengths(subscripts, arrays).values()))
+@numpy_kernel("einsum", lambda *arrays, subscripts, **_: math.prod(_lengths(subscripts, arrays).values()))
 def _einsum(*arrays: Array, subscripts: str, optimize: Any, precision: Any, preferred_element_type: Any) -> Any:
     own = arrays[0].dtype
     if own not in _FLOATS or any(a.dtype != own for a in arrays[1:]) or "." in subscripts:
@@ -151,7 +151,7 @@ def _einsum(*arrays: Array, subscripts: str, optimize: Any, precision: Any, pref
     return np.array(np.einsum(subscripts, *wide, optimize=len(arrays) > 2), own)
 
 
-@form("tensordot", lambda x1, x2, **_: x1.size * max(1, *x2.shape[-1:]))
+@numpy_kernel("tensordot", lambda x1, x2, **_: x1.size * max(1, *x2.shape[-1:]))
 def _tensordot(x1: Array, x2: Array, *, axes: Any, precision: Any, preferred_element_type: Any) -> Any:
     if x1.dtype not in _FLOATS or x2.dtype != x1.dtype or precision is not None or preferred_element_type is not None:
         return NotImplemented
@@ -175,7 +175,7 @@ def _pad(
         return np.pad(x, pad_width, constant_values=np.asarray(constant_values).astype(x.dtype))
     if constant_values is not None or not x.size or x.dtype.kind not in "fiu" or mode not in _MODES:
         return NotImplemented
-    if mode in ("reflect", "symmetric") and np.max(pad_width) >= min(x.shape):  # NumPy goes to and fro there
+    if mode in ("reflect", "symmetric") and np.max(pad_width) >= min(x.shape):  # NumPy reflects several times there
         return NotImplemented
     return np.pad(x, pad_width, mode)  # type: ignore[call-overload]
 
@@ -183,7 +183,7 @@ def _pad(
 _MODES = ("edge", "reflect", "symmetric", "maximum", "minimum")
 
 
-def _quantile(of_hundred: bool) -> Form:
+def _quantile(of_hundred: bool) -> Kernel:
     def run(a: Array, q: Array, *, axis: Any, method: str, keepdims: bool) -> Any:
         if a.dtype not in _FLOATS or q.dtype not in _FLOATS or q.ndim > 1 or method != "linear" or not a.size:
             return NotImplemented
@@ -203,7 +203,7 @@ def _interp(x: Array, xp: Array, fp: Array, left: Any = None, right: Any = None,
     return np.array(np.interp(x.astype(_DOUBLE), xp, fp), x.dtype)
 
 
-MORE: dict[str, tuple[Form, Work | None]] = {
+MORE: dict[str, tuple[Kernel, Work | None]] = {
     "numpy.pad": (_pad, lambda x, *_, pad_width, **__: x.size * 2),
     "percentile": (_quantile(True), lambda a, *_, **__: 8 * a.size),
     "quantile": (_quantile(False), lambda a, *_, **__: 8 * a.size),

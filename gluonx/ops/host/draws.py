@@ -1,8 +1,8 @@
-"""Random bits: those of JAX, bit for bit.
+"""Random bits in NumPy: the same as JAX's, bit for bit.
 
 JAX draws by Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): a cipher whose key is
-two words and whose text is the number of the element. ``jax_threefry_partitionable`` says how elements are numbered,
-which is read when a program is built, as XLA's programs read it when they are compiled.
+two words and whose text is the number of the element. ``jax_threefry_partitionable`` says how elements are numbered. It
+is read when a program is built, as XLA's programs read it when they are compiled.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from gluonx.ops.host.rules import Call, Fn, rule
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 _WORD = 0xFFFFFFFF
-_FEW = 4  # elements; Python's integers are faster up to there
-_CHUNK = 1 << 13  # elements that stay in the fast cache through all rounds
+_FEW = 4  # for up to so many elements, Python's integers are faster
+_CHUNK = 1 << 13  # so many elements stay in the fast cache through all rounds
 _U32 = np.dtype(np.uint32)
-# Arrays of no axes, which NumPy takes up faster than scalars.
+# Arrays without axes, which NumPy handles faster than scalars.
 _TURNS = [[(np.array(n, _U32), np.array(32 - n, _U32)) for n in four] for four in _ROTATIONS]
 _ROUNDS = [np.array(n, _U32) for n in range(1, 6)]
 
@@ -52,7 +52,7 @@ def cipher(first: Any, second: Any, high: Any, low: Any) -> tuple[np.ndarray, np
 
 
 def _rounds(first: Any, second: Any, high: Any, low: Any, x: np.ndarray, y: np.ndarray) -> None:
-    """Do the twenty rounds, into `x` and `y`."""
+    """Compute the twenty rounds, into `x` and `y`."""
     keys = (first, second, first ^ second ^ np.uint32(_PARITY))
     np.add(high, first, out=x)
     np.add(low, second, out=y)
@@ -105,7 +105,7 @@ def _numbers(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _stream(keys: Any, text: np.ndarray) -> np.ndarray:
-    """Give the words of `text` enciphered as JAX does it in its older numbering: the first half by the second half."""
+    """Return the words of `text`, enciphered as in JAX's older numbering: the first half with the second half."""
     odd = text.size % 2
     padded = np.concatenate([text, np.zeros(odd, _U32)])
     high, low = padded.reshape(2, -1)
@@ -115,7 +115,7 @@ def _stream(keys: Any, text: np.ndarray) -> np.ndarray:
 
 
 def _bits(size: int, width: int) -> Fn:
-    """``fn(keys)``: `size` unsigned numbers of `width` bits for each key, on a last axis."""
+    """Return ``fn(keys)``, which draws `size` unsigned numbers of `width` bits for each key, on a last axis."""
     dtype = np.dtype(f"u{width // 8}")
     if _partitionable():
         high, low = _numbers(size)
@@ -143,7 +143,7 @@ def _bits(size: int, width: int) -> Fn:
 
 
 def _splits(size: int) -> Fn:
-    """``fn(keys)``: `size` keys of each key, on a new axis before the last."""
+    """Return ``fn(keys)``, which makes `size` keys of each key, on a new axis before the last."""
     if _partitionable():
         high, low = _numbers(size)
         return lambda keys: np.stack(cipher(keys[..., 0, None], keys[..., 1, None], high, low), -1)
@@ -186,7 +186,7 @@ def _random_fold_in(call: Call) -> Fn:
 
 
 def _seeded(number: Any) -> tuple[Any, Any]:
-    """Return a whole number as the two words of a key."""
+    """Return an integer as the two words of a key."""
     number = np.asarray(number)
     low = number.astype(_U32)
     high = (number.view(np.uint64) >> np.uint64(32)).astype(_U32) if number.dtype.itemsize == 8 else np.zeros_like(low)
@@ -210,14 +210,15 @@ def _random_gamma(call: Call) -> Fn:
 
 
 def gamma(key: Any, alpha: Any) -> np.ndarray:
-    """Give the numbers of ``jax.random.gamma`` for a key of two words and parameters of float32."""
+    """Return the numbers of ``jax.random.gamma`` for a key of two words and float32 parameters."""
     return _gamma(alpha.size, alpha.shape, alpha.dtype, False)(key, alpha)
 
 
 def _gamma(each: int, shape: tuple[int, ...], dtype: np.dtype, log_space: bool) -> Fn:
-    """Draws by Marsaglia and Tsang ("A simple method for generating gamma variables", 2000), the keys used as JAX does.
+    """Draw gamma variables with JAX's keys by the method of Marsaglia and Tsang.
 
-    Each number has a key of its own and is drawn until it is accepted; here all that are left are drawn at once.
+    ("A simple method for generating gamma variables", 2000.) Each number has its own key and is drawn until it is
+    accepted; here all remaining ones are drawn at once.
     """
     of_keys, two, three, bits = _splits(each), _splits(2), _splits(3), _bits(1, dtype.itemsize * 8)
     one = dtype.type(1)
@@ -271,7 +272,7 @@ def _log(x: Any) -> Any:
 
 
 def _unit(bits: Any, dtype: np.dtype) -> Any:
-    """Random bits as numbers from 0 to 1: the mantissa of numbers from 1 to 2."""
+    """Return random bits as numbers from 0 to 1: as the mantissas of numbers from 1 to 2."""
     word = bits.dtype.type
     shift, exponent = (9, 0x3F800000) if dtype.itemsize == 4 else (12, 0x3FF0000000000000)
     return ((bits >> word(shift)) | word(exponent)).view(dtype) - dtype.type(1)
@@ -288,11 +289,11 @@ def halves(key: Any) -> Any:
 
 
 def poisson(key: Any, rate: Any) -> np.ndarray:
-    """Give the counts of ``jax.random.poisson`` for a key of two words and rates of float32: the same bits.
+    """Return the counts of ``jax.random.poisson`` for a key of two words and float32 rates: the same bits.
 
-    Below a rate of 10 uniform numbers are multiplied until the product is below ``exp(-rate)`` (Knuth), above it is
+    Below a rate of 10, uniform numbers are multiplied until the product is below ``exp(-rate)`` (Knuth); above, it is
     transformed rejection (Hormann, "The transformed rejection method for generating Poisson random variables", 1993).
-    Here only what some rate needs is computed.
+    Only the methods that some rate needs are computed.
     """
     size, shape, rate = rate.size, rate.shape, rate.reshape(-1)
     small = np.isnan(rate) | (rate < 10)

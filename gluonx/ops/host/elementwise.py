@@ -1,8 +1,8 @@
-"""Primitives that compute each element by itself.
+"""Elementwise primitives.
 
-Functions of float32 run in float64 and are rounded once, so they are within half a unit (and what NumPy adds in the
-last place of a float64) of the true value; those of 16-bit floats run in float32. Integer division, shifts and casts
-have the values that XLA gives where C leaves them open.
+Functions of float32 are computed in float64 and rounded once, so they are within half a unit in the last place of the
+true value (plus the error of NumPy's float64 function). Those of 16-bit floats are computed in float32. Where C does
+not define integer divisions, shifts and casts, they have XLA's values.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _abs(call: Call) -> Fn:
     return widened(np.abs, call.ins[0].dtype, call.dtype) if call.ins[0].dtype.kind == "c" else np.abs
 
 
-# Functions of inexact numbers, computed in the wider type.
+# Functions of floating-point numbers, computed in the wider type.
 
 
 _WIDE: dict[str, Any] = {
@@ -119,9 +119,9 @@ for _name in _WIDE:
 
 
 def raised(x: Any, y: Any) -> Any:
-    """``x ** y`` of floats of one dtype, as C computes it.
+    """Return ``x ** y`` of floats of one dtype, as C computes it.
 
-    NumPy takes the root for an exponent of 0.5 that is one for all elements, which gives NaN for -inf.
+    NumPy takes the square root if the exponent is 0.5 for all elements, which gives NaN for -inf.
     """
     if np.ndim(y) == 0 and y == 0.5:
         return np.power(x, np.full(np.shape(x) or (1,), y)).reshape(np.shape(x))
@@ -162,7 +162,7 @@ def _integer_pow(call: Call) -> Fn:
     return run
 
 
-@rule("polynomial")  # from jax 0.12 on; in the derivatives of erf and its kin
+@rule("polynomial")  # from jax 0.12 on; in the derivatives of erf and related functions
 def _polynomial(call: Call) -> Fn:
     dtype = call.dtype
     wide = WIDER.get(dtype, dtype)
@@ -191,11 +191,11 @@ def _rem(call: Call) -> Fn:
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    return np.floor_divide(x - np.fmod(x, y), y)  # exact, so floor and truncation are one
+    return np.floor_divide(x - np.fmod(x, y), y)  # exact, so floor and truncation are the same
 
 
 def _whole_division(call: Call, fn: Fn, by_zero: Any) -> Fn:
-    """`fn` of whole numbers as XLA has it: x/0 is -1 (all bits set), x%0 is x, and the least number by -1 wraps."""
+    """Return `fn` for integers as XLA: x/0 is -1 (all bits set), x%0 is x, and the least number by -1 wraps."""
     signed = call.dtype.kind == "i"
     divisor = call.known[1]
     if divisor is not None and np.all(divisor != 0) and not (signed and np.any(divisor == -1)):
@@ -215,7 +215,7 @@ def _whole_division(call: Call, fn: Fn, by_zero: Any) -> Fn:
 
 @rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
 def _shift(call: Call) -> Fn:
-    """Shifts by the width or more, or by less than zero, give what shifting bit by bit would."""
+    """Return a shift that for the width or more, or below zero, gives the result of shifting bit by bit."""
     dtype, left = call.dtype, call.name == "shift_left"
     bits = dtype.itemsize * 8
     unsigned = np.dtype(f"u{dtype.itemsize}")
@@ -304,7 +304,7 @@ def _clz(call: Call) -> Fn:
     def run(x: Any) -> Any:
         x = np.asarray(x).view(unsigned)
         high, low = (np.frexp(part.astype(_F64))[1] for part in (x >> np.array(bits // 2, unsigned), x))
-        # Of 64 bits the lower half is looked at alone, for a float64 would round it.
+        # The halves of 64-bit integers are counted separately, since a float64 would round them.
         if bits == 64:
             low = np.frexp((x & np.uint64(0xFFFFFFFF)).astype(_F64))[1]
         return (bits - np.where(high > 0, high + bits // 2, low)).astype(dtype)
@@ -323,7 +323,7 @@ def _mulhi(call: Call) -> Fn:
 
 @rule("eq_to", "lt_to", "le_to")
 def _total_order(call: Call) -> Fn:
-    """Comparison in the order -NaN < -inf < ... < -0 < +0 < ... < inf < NaN."""
+    """Compare in the order -NaN < -inf < ... < -0 < +0 < ... < inf < NaN."""
     dtype = call.ins[0].dtype
     fn = {"eq_to": np.equal, "lt_to": np.less, "le_to": np.less_equal}[call.name]
     if not is_inexact(dtype):
@@ -344,7 +344,10 @@ def _total_order(call: Call) -> Fn:
 
 
 def cast(source: np.dtype, target: np.dtype) -> Fn:
-    """Return the function that casts as XLA does: floats saturate in integers, NaN is 0, complex lose a part."""
+    """Return the function that casts as XLA does.
+
+    Floats saturate in integers, NaN becomes 0, and complex numbers lose their imaginary part.
+    """
     if source.kind == "c" and target.kind != "c":
         inner = cast(np.dtype(f"f{source.itemsize // 2}"), target)
         return lambda x: inner(x.real)
@@ -355,7 +358,7 @@ def cast(source: np.dtype, target: np.dtype) -> Fn:
 
 def _saturated(bounds: np.iinfo, target: np.dtype, x: Any) -> Any:
     wide = x.astype(_F64)
-    low, high = float(bounds.min), float(bounds.max)  # the latter rounds up to a power of two in 64 bits
+    low, high = float(bounds.min), float(bounds.max)  # for 64 bits, `high` rounds up to a power of two
     within = (wide >= low) & (wide < high)
     if within.all():
         return wide.astype(target)
@@ -482,8 +485,8 @@ _COEFFICIENTS = np.array([_CENTRE, _TAIL], np.float32)
 def inverse_error(x: Any) -> Any:
     """Return the inverse of the error function, of float32 or float64.
 
-    That of float32 is XLA's approximation, errors included: they are of some ten units where `x` is near 1, and normal
-    draws, which are made by it, should be the same numbers wherever they are made.
+    For float32 it is XLA's approximation, with its errors, which are some ten units in the last place where `x` is near
+    1: normal draws are made by it, and should be the same numbers wherever they are made.
 
     Examples
     --------

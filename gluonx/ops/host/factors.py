@@ -1,7 +1,7 @@
 """Linear algebra and Fourier transforms, by the LAPACK of NumPy and SciPy.
 
-Vectors that are given up to their sign come from SciPy's, which JAX uses on a CPU: of NumPy's some have the other sign.
-A factorization that fails gives NaN, as in JAX, and no exception.
+Vectors that are determined only up to their sign come from SciPy's LAPACK, which JAX uses on a CPU; some of NumPy's
+have the other sign. A factorization that fails gives NaN, as in JAX, and no exception.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from gluonx.ops.host.rules import WIDER, Call, Fn, rule
 
 
 def _checked(call: Call) -> None:
-    """Refuse empty matrices, of which LAPACK and JAX have their own ideas, and price the call."""
+    """Refuse empty matrices, on which LAPACK and JAX differ, and set the cost of the call."""
     if any(spec.size == 0 for spec in call.ins):
         raise call.unsupported("an empty matrix")
     call.cost = 4.0 * call.ins[0].size * min(call.ins[0].shape[-2:])
 
 
 def _each(fn: Fn, call: Call) -> Fn:
-    """`fn` of single matrices for each of a batch; NaN where it raises LinAlgError."""
+    """Return `fn`, a function of one matrix, for batches; NaN where it raises LinAlgError."""
     shapes = [(out.shape, out.dtype) for out in call.outs]
     single = len(shapes) == 1
-    # Every result has the batch in front, as every operand has.
+    # Every operand and every result has the batch axes first.
     batch = call.ins[0].shape[:-2]
     count = math.prod(batch)
 
@@ -177,7 +177,7 @@ def svd(x: Any, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def eigh(x: Any, lower: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues and vectors of one symmetric or Hermitian matrix, of which a triangle is read."""
+    """Return the eigenvalues and vectors of one symmetric or Hermitian matrix; only one triangle is read."""
     import scipy.linalg
 
     return scipy.linalg.eigh(x, lower=lower, driver="evd", check_finite=False)

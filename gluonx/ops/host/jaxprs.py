@@ -1,20 +1,20 @@
 """A jaxpr run by NumPy.
 
-`HostProgram` takes a closed jaxpr apart once: calls are inlined, what depends on constants alone is computed, what
-nobody reads is dropped, and each equation that is left becomes a *step*, a closure that reads and writes places of one
-list. A call then makes that list and runs the steps; nothing is looked up any more.
+`HostProgram` analyzes a closed jaxpr once: calls are inlined, operations on constants are computed, unused results are
+dropped, and each remaining equation becomes a *step*, a closure that reads and writes *registers*, the items of one
+list. A call makes that list and runs the steps, without any further look-up.
 
     jaxpr --flatten--> nodes --drop the unread--> --rules, folding--> steps
 
-Results agree with XLA's on a CPU in shape and dtype always, and in value exactly for integers, comparisons and moves.
-Floats are as near to the true value as XLA's or nearer: functions of float32 are computed in float64 and rounded, and
-sums of float32 add in float64; of float16 and bfloat16 in float32. Subnormal numbers are kept, where XLA on a CPU
-takes them for zero.
+Shapes and dtypes always agree with XLA's on a CPU, and so do the values of integers, comparisons and moves. Floats are
+as near to the true value as XLA's or nearer: functions of float32 are computed in float64 and rounded, and sums of
+float32 are added in float64; float16 and bfloat16 are computed in float32. Subnormal numbers are kept, while XLA on a
+CPU treats them as zero.
 
 A broadcast that only elementwise arithmetic reads is left to NumPy, which broadcasts as it computes.
 
-A jaxpr that was traced with symbols for lengths (`jax.export.symbolic_shape`) holds for every length of one and more,
-which JAX proves as it traces. Its program does so too, where each primitive that meets a symbol is one of `ANY_SHAPE`.
+A jaxpr that was traced with symbols for lengths (`jax.export.symbolic_shape`) holds for every length of at least one;
+JAX proves that while it traces. So does the program, if each primitive that meets a symbol is in `ANY_SHAPE`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gluonx.ops.host.rules import RULES, Call, Fn, Spec, Unsupported, rule
 __all__ = ["ANY_SHAPE", "Block", "Flat", "HostProgram", "Node", "Step", "Unsupported", "freeing", "live",
            "reshaping", "ruled", "step_of", "thin_broadcasts"]  # fmt: skip
 
-del draws, factors, moves, products, reductions, windows  # imported for the rules that they enter
+del draws, factors, moves, products, reductions, windows  # imported for the rules that they register
 
 Step = Callable[[list[Any]], None]
 
@@ -49,7 +49,7 @@ ANY_SHAPE = elementwise.BROADCASTING | {
 }  # fmt: skip
 """Primitives whose function asks the arrays for their shape, and not the jaxpr."""
 
-_KEYS = ("key<fry>", "key<gfry>")  # JAX's own threefry, and the form of it that gluonx.ops.cpu.threefry draws by
+_KEYS = ("key<fry>", "key<gfry>")  # JAX's own threefry, and the implementation of gluonx.ops.cpu.threefry
 
 
 class HostProgram:
@@ -58,24 +58,24 @@ class HostProgram:
     Parameters
     ----------
     jaxpr : jax.extend.core.ClosedJaxpr
-        What ``jax.make_jaxpr(f)(...)`` or ``jax.jit(f).trace(...).jaxpr`` gives.
+        The result of ``jax.make_jaxpr(f)(...)`` or ``jax.jit(f).trace(...).jaxpr``.
 
     Attributes
     ----------
     cost : float
-        The work of a call, in elements touched; infinite where a loop runs until a condition holds, NaN where lengths
-        are symbols.
+        The work of a call, in elements read or written; infinite if a loop runs until a condition is met, NaN if
+        lengths are symbols.
     steps : int
-        How many operations of NumPy that are, of a loop's body once.
+        The number of NumPy operations, counting a loop's body once.
     nbytes : int
-        The bytes of the values that are there at once, where that is most; NaN where lengths are symbols.
+        The largest number of bytes of values at one time; NaN if lengths are symbols.
     takes : int
         The number of arrays that a call takes.
 
     Raises
     ------
     Unsupported
-        Where the jaxpr holds a primitive, or a form of one, that NumPy has no form of here.
+        If the jaxpr has a primitive, or a variant of one, that is not implemented here.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class HostProgram:
 
     @classmethod
     def of(cls, block: Block, takes: int) -> HostProgram:
-        """Return the program of a block that is there already and takes so many arrays."""
+        """Return the program of an existing block that takes so many arrays."""
         made = cls.__new__(cls)
         made._enter(block, takes)
         return made
@@ -125,29 +125,29 @@ class HostProgram:
 
 def _finished(x: Any) -> np.ndarray:
     x = np.array(x, order="C", copy=None)  # a scalar becomes an array
-    x = x.view()  # it may be the caller's own object, whose flags are the caller's
+    x = x.view()  # a view, so that the flags of the caller's own object are not changed
     x.flags.writeable = False
     return x
 
 
 class Block:
-    """The steps of a jaxpr, without the guards of a program: what loops and branches run too.
+    """The steps of a jaxpr, without the checks of a program; loops and branches run blocks too.
 
-    Where its lengths are symbols, ``lengths`` says which numbers they are.
+    If its lengths are symbols, ``lengths`` has their values.
     """
 
     __slots__ = ("cost", "nbytes", "outs", "rest", "steps")
 
     def __init__(self, jaxpr: Any, lengths: Lengths | None = None) -> None:
         flat = Flat(lengths)
-        places, outs = flat.closed(jaxpr)
+        registers, outs = flat.closed(jaxpr)
         self.steps, self.cost, self.nbytes = _lower(flat, outs)
         self.outs = outs
-        self.rest = [flat.known.get(i) for i in range(len(places), len(flat.specs))]
+        self.rest = [flat.known.get(i) for i in range(len(registers), len(flat.specs))]
 
     @classmethod
     def of(cls, steps: list[Step], outs: list[int], rest: list[Any], cost: float, nbytes: float) -> Block:
-        """Return a block of these steps; ``rest`` are the values of the places behind those of the inputs."""
+        """Return a block of these steps; ``rest`` are the values of the registers after those of the inputs."""
         made = cls.__new__(cls)
         made.steps, made.outs, made.rest, made.cost, made.nbytes = steps, outs, rest, cost, nbytes
         return made
@@ -171,7 +171,7 @@ def _spec(aval: Any) -> Spec:
 
 
 class Node:
-    """One equation: the primitive's name and parameters, and the places that it reads and writes."""
+    """One equation: the primitive's name and parameters, and the registers that it reads and writes."""
 
     __slots__ = ("ins", "name", "outs", "params")
 
@@ -179,7 +179,7 @@ class Node:
         self.name, self.params, self.ins, self.outs = name, params, ins, outs
 
 
-# Primitives that are calls of a jaxpr and nothing else, with the parameter that holds it.
+# Primitives that only call a jaxpr, with the parameter that holds it.
 _CALLS = {
     "jit": "jaxpr",
     "pjit": "jaxpr",
@@ -196,14 +196,14 @@ _CALLS = {
     "composite": "jaxpr",
 }
 
-# Primitives whose results are their operands. Those that lay out an array on a mesh are not among them.
+# Primitives that return their operands, except those that set the sharding of an array.
 _SAME = frozenset(
     {"copy", "copy_p", "name", "stop_gradient", "optimization_barrier", "device_put", "pvary", "layout_constraint"}
 )
 
 
 class Flat:
-    """The equations of a jaxpr with all calls inlined; values have places, which are numbers."""
+    """The equations of a jaxpr with all calls inlined; values have registers, which are numbers."""
 
     def __init__(self, lengths: Lengths | None = None) -> None:
         self.lengths = lengths
@@ -212,14 +212,14 @@ class Flat:
         self.nodes: list[Node] = []
 
     def closed(self, jaxpr: Any) -> tuple[list[int], list[int]]:
-        """Take in a closed jaxpr; return the places of its inputs and of its results."""
+        """Add a closed jaxpr; return the registers of its inputs and of its results."""
         if jaxpr.effects:
             raise Unsupported(f"effects: {jaxpr.effects}")
-        places = [self.place(_spec(v.aval)) for v in jaxpr.jaxpr.invars]
-        return places, self.inline(jaxpr.jaxpr, [self.constant(c) for c in jaxpr.consts], places)
+        registers = [self.new_register(_spec(v.aval)) for v in jaxpr.jaxpr.invars]
+        return registers, self.inline(jaxpr.jaxpr, [self.constant(c) for c in jaxpr.consts], registers)
 
-    def place(self, spec: Spec, value: Any = None) -> int:
-        """Return a new place, of a constant where there is a `value`."""
+    def new_register(self, spec: Spec, value: Any = None) -> int:
+        """Return a new register, with `value` if it is a constant."""
         if self.lengths is not None and not spec.is_known:
             spec = self.lengths.spec(spec)
         self.specs.append(spec)
@@ -228,22 +228,22 @@ class Flat:
         return len(self.specs) - 1
 
     def constant(self, value: Any) -> int:
-        """Return the place of a constant of a jaxpr."""
+        """Return the register of a constant of a jaxpr."""
         if not isinstance(getattr(value, "dtype", np.dtype(float)), np.dtype):  # a key
             spec = _spec(jax.typeof(value))
-            return self.place(spec, np.asarray(jax.random.key_data(value)))
+            return self.new_register(spec, np.asarray(jax.random.key_data(value)))
         array = np.asarray(value)
-        return self.place(Spec(array.shape, array.dtype), array)
+        return self.new_register(Spec(array.shape, array.dtype), array)
 
     def inline(self, jaxpr: core.Jaxpr, consts: Sequence[int], args: Sequence[int]) -> list[int]:
-        """Take in the equations of a jaxpr; return the places of its results."""
+        """Add the equations of a jaxpr; return the registers of its results."""
         env: dict[Any, int] = dict(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, args, strict=True))
 
         def read(atom: Any) -> int:
             if isinstance(atom, core.Literal):
                 spec = _spec(atom.aval)
-                return self.place(spec, np.asarray(atom.val, spec.dtype))
+                return self.new_register(spec, np.asarray(atom.val, spec.dtype))
             return env[atom]
 
         for eqn in jaxpr.eqns:
@@ -252,7 +252,7 @@ class Flat:
         return [read(atom) for atom in jaxpr.outvars]
 
     def equation(self, eqn: Any, ins: list[int]) -> list[int]:
-        """Take in one equation; return the places of its results."""
+        """Add one equation; return the registers of its results."""
         name, params = eqn.primitive.name, eqn.params
         if name in _SAME:
             return ins
@@ -261,47 +261,47 @@ class Flat:
             if inner is None:
                 raise Unsupported(f"{name}: no parameter {_CALLS[name]}")
             return self.called(inner, ins)
-        if name == "call_hi_primitive":  # of jax 0.12: an operation that says itself what it is made of
+        if name == "call_hi_primitive":  # from jax 0.12 on: an operation with a method that expands it
             made = params["_prim"]
             return self.called(jax.make_jaxpr(made.expand)(*made.in_avals), ins)
         if name == "platform_index":
             chosen = np.asarray(default_branch(params["platforms"]), np.int32)
-            return [self.place(_spec(eqn.outvars[0].aval), chosen)]
+            return [self.new_register(_spec(eqn.outvars[0].aval), chosen)]
         if name == "cond" and ins[0] in self.known:
             branches = params["branches"]
             chosen = min(max(int(self.known[ins[0]]), 0), len(branches) - 1)
             return self.called(branches[chosen], ins[1:])
-        if name in ("linear_solve", "custom_linear_solve"):  # the solution is computed by a jaxpr of its own
+        if name in ("linear_solve", "custom_linear_solve"):  # a jaxpr among its parameters computes the solution
             lengths, jaxprs = params["const_lengths"], params["jaxprs"]
             start = lengths.matvec + lengths.vecmat
             given = ins[start : start + lengths.solve]
             return self.called(jaxprs.solve, [*given, *ins[sum(lengths) :]])
         if self.lengths is not None:
             params = self.lengths.params(params)
-        outs = [self.place(_spec(v.aval)) for v in eqn.outvars]
+        outs = [self.new_register(_spec(v.aval)) for v in eqn.outvars]
         if name == "convert_element_type" and self.specs[ins[0]].dtype == self.specs[outs[0]].dtype:
             return ins
         self.nodes.append(Node(name, params, ins, outs))
         return outs
 
     def called(self, inner: Any, ins: list[int]) -> list[int]:
-        """Take in a jaxpr that is called."""
+        """Add a jaxpr that is called."""
         if hasattr(inner, "consts"):
             return self.inline(inner.jaxpr, [self.constant(c) for c in inner.consts], ins)
         return self.inline(inner, [], ins)
 
 
 def _lower(flat: Flat, outs: list[int]) -> tuple[list[Step], float, Any]:
-    """Return the steps that compute `outs`, their cost, and the most bytes at once.
+    """Return the steps that compute `outs`, their cost, and the most bytes at one time.
 
-    Constants that were found are entered in ``flat.known``.
+    Constants that are found are stored in ``flat.known``.
     """
     nodes, readers = live(flat, outs)
     specs, known = flat.specs, flat.known
     thin = thin_broadcasts(flat, nodes, readers, set(outs))
     steps: list[tuple[Step, Node]] = []
     cost = 0.0
-    moved: dict[int, int] = {}  # a broadcast that was left to NumPy stands at its operand's place
+    moved: dict[int, int] = {}  # by register: the operand's register, for a broadcast that is left to NumPy
     for node in nodes:
         ins = [moved.get(i, i) for i in node.ins]
         if node.outs[0] in thin:
@@ -343,8 +343,8 @@ def ruled(
     known_specs: Sequence[Spec] | None = None,
     inner: Callable[[Any], Block] | None = None,
 ) -> tuple[Callable[..., Any], Call]:
-    """Return the function of a node, and what its rule was told; ``known_specs`` has the lengths in numbers."""
-    # Shapes are those of the jaxpr; only elementwise rules, which do not ask for them, are given thinner arrays.
+    """Return the function of a node and its `Call`; ``known_specs`` has the lengths as numbers."""
+    # Shapes are those of the jaxpr; only elementwise rules, which do not read them, get smaller arrays.
     all_specs = known_specs or flat.specs
     specs, outs = [all_specs[i] for i in node.ins], [all_specs[o] for o in node.outs]
     if node.name not in ANY_SHAPE and not all(spec.is_known for spec in (*specs, *outs)):
@@ -360,11 +360,11 @@ def ruled(
     try:
         return found(call), call
     except KeyError as error:
-        raise Unsupported(f"{node.name}: a form that is not known here, without {error}") from error
+        raise Unsupported(f"{node.name}: a variant that is not known here, without {error}") from error
 
 
 def live(flat: Flat, outs: list[int]) -> tuple[list[Node], dict[int, list[Node]]]:
-    """Return the nodes that `outs` need, in order, and who reads each place."""
+    """Return the nodes that `outs` need, in order, and the readers of each register."""
     readers: dict[int, list[Node]] = {i: [] for i in outs}
     kept = []
     for node in reversed(flat.nodes):
@@ -378,33 +378,33 @@ def live(flat: Flat, outs: list[int]) -> tuple[list[Node], dict[int, list[Node]]
 def thin_broadcasts(
     flat: Flat, nodes: list[Node], readers: dict[int, list[Node]], outs: set[int]
 ) -> dict[int, tuple[int, ...]]:
-    """Broadcasts whose readers broadcast by themselves, with the shape before it."""
+    """Return the broadcasts whose readers broadcast by themselves, with the shape before the broadcast."""
     makers = {n.outs[0]: n for n in nodes if n.name == "broadcast_in_dim" and not flat.specs[n.outs[0]].key}
     thin = {}
-    for place, node in makers.items():
+    for register, node in makers.items():
         if (
-            place not in outs
+            register not in outs
             and len(node.ins) == 1
-            and all(_broadcasts(flat, makers, place, n) for n in readers[place])
+            and all(_broadcasts(flat, makers, register, n) for n in readers[register])
         ):
             before = flat.specs[node.ins[0]].shape
-            shape = [1] * len(flat.specs[place].shape)
+            shape = [1] * len(flat.specs[register].shape)
             for axis, length in zip(node.params["broadcast_dimensions"], before, strict=True):
                 shape[axis] = length
-            thin[place] = tuple(shape) if before else ()
+            thin[register] = tuple(shape) if before else ()
     return thin
 
 
-def _broadcasts(flat: Flat, makers: dict[int, Node], place: int, node: Node) -> bool:
-    """Whether `node` computes the right shape even when `place`, and all else that was broadcast, is left thin."""
+def _broadcasts(flat: Flat, makers: dict[int, Node], register: int, node: Node) -> bool:
+    """Return whether `node` gives the right shape even if `register`, and all other broadcasts, stay small."""
     if node.name not in elementwise.BROADCASTING:
         return False
-    full = [flat.specs[i].shape for i in node.ins if i != place and i not in makers]
+    full = [flat.specs[i].shape for i in node.ins if i != register and i not in makers]
     return flat.specs[node.outs[0]].shape in full
 
 
 def step_of(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
-    """Return the closure that runs `fn` on places of the list."""
+    """Return the closure that runs `fn` on registers."""
     if len(outs) != 1:
 
         def several(env: list[Any]) -> None:
@@ -435,11 +435,10 @@ def step_of(fn: Callable[..., Any], ins: list[int], outs: list[int]) -> Step:
 
 
 def freeing(sizes: Sequence[Any], steps: list[tuple[Step, Node]], outs: set[int]) -> tuple[list[Step], Any]:
-    """Return the steps, with others between them that let go of what is not read any more and large.
+    """Return the steps, with others in between that release large values which are not read any more.
 
-    ``sizes`` are the bytes of all places.
-
-    With it the bytes of all values at the time when they are most; a view counts as a value.
+    ``sizes`` are the bytes of all registers. Return also the largest number of bytes of values at one time; a view
+    counts as a value.
     """
     last: dict[int, int] = {}
     made = set()
@@ -447,30 +446,30 @@ def freeing(sizes: Sequence[Any], steps: list[tuple[Step, Node]], outs: set[int]
         last.update(dict.fromkeys((*node.ins, *node.outs), number))
         made.update(node.outs)
     dead: dict[int, list[int]] = {}
-    for place, number in last.items():
-        if place in made and place not in outs and sizes[place] > _FREED:
-            dead.setdefault(number, []).append(place)
+    for register, number in last.items():
+        if register in made and register not in outs and sizes[register] > _FREED:
+            dead.setdefault(number, []).append(register)
     found: list[Step] = []
-    now = most = sum([size for place, size in enumerate(sizes) if place not in made])
+    now = most = sum([size for register, size in enumerate(sizes) if register not in made])
     for number, (step, node) in enumerate(steps):
         found.append(step)
-        now += sum([sizes[place] for place in node.outs])
+        now += sum([sizes[register] for register in node.outs])
         most = max(most, now)
         if number in dead:
             found.append(_letting_go(dead[number]))
-            now -= sum([sizes[place] for place in dead[number]])
+            now -= sum([sizes[register] for register in dead[number]])
     return found, most
 
 
-def _letting_go(places: list[int]) -> Step:
+def _letting_go(registers: list[int]) -> Step:
     def step(env: list[Any]) -> None:
-        for i in places:
+        for i in registers:
             env[i] = None
 
     return step
 
 
-# Control flow: the primitives that hold jaxprs which do not run exactly once.
+# Control flow: primitives whose jaxprs may run more or less often than once.
 
 _LOOPS = frozenset({"while", "scan", "cond"})
 
@@ -502,7 +501,7 @@ def _while(call: Call) -> Callable[..., Any]:
         return carry[0] if single else carry
 
     def run_batch(*args: Any) -> Any:
-        """Many loops at once, each until its own condition fails."""
+        """Run many loops at once, each until its own condition is False."""
         tested, given, carry = args[:first], args[first:second], list(args[second:])
         while (going := np.asarray(condition(*tested, *carry)[0])).any():
             masks = [going.reshape(going.shape + (1,) * (np.ndim(x) - going.ndim)) for x in carry]
@@ -539,7 +538,7 @@ def _scan(call: Call) -> Callable[..., Any]:
 
 @rule("igamma_grad_a")
 def _igamma_grad_a(call: Call) -> Fn:
-    """By the implicit derivative of a draw, for which JAX has the series as a program: dP/da = -dx/da * density."""
+    """Return the derivative by implicit differentiation: dP/da = -dx/da * density, where JAX has a series for dx/da."""
 
     def series(a: Any, x: Any) -> Any:
         moved: Any = lax.random_gamma_grad(a, x)  # type: ignore[call-arg]  # a wrapper hides its signature

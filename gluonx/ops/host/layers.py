@@ -1,11 +1,11 @@
-"""Forms in NumPy of what nets are made of: convolutions and their transposes, pooling, batch norm, recurrent layers.
+"""NumPy kernels of layers: convolutions and their transposes, pooling, batch norm, recurrent layers.
 
-A net's first call meets some fifty shapes, and to trace an operator for each takes JAX 3 to 30 ms; these forms take
-no tracing. As in :mod:`~gluonx.ops.host.forms`, ``NotImplemented`` leaves a case to the operator's jaxpr, and so do
-errors.
+A net's first call meets some fifty shapes, and tracing an operator for each takes JAX 3 to 30 ms; kernels need no
+trace. As in :mod:`~gluonx.ops.host.kernels`, after ``NotImplemented`` or an error the operator's jaxpr is used.
 
 A convolution is one matrix product of the kernel with the image's unrolled windows ("im2col": Chellapilla et al.,
-2006), a deconvolution the product with the image, whose windows are then added up. All is laid out with channels first.
+2006), a deconvolution the product with the image, whose windows are then added up. All of them compute with channels
+first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from gluonx.common.thresholds import threshold
 from gluonx.ops.common import axis_of, choose, per_axis
 from gluonx.ops.conv import layout_of, target_padding
-from gluonx.ops.host.forms import form
+from gluonx.ops.host.kernels import numpy_kernel
 from gluonx.ops.host.moves import strided
 from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
 from gluonx.ops.rnn import GATES, packing
@@ -28,9 +28,9 @@ Shape = tuple[int, ...]
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _FLOATS = frozenset([_SINGLE, _DOUBLE])
-_MOST = 1 << 24  # elements of windows that are unrolled at once; of more, an image's at a time
-_TAPS = 64  # places of a kernel; of one with fewer that sees a single channel, each is a pass over the image
-_FEW = 64  # places of an image; where there are fewer, the images are joined in one product
+_MOST = 1 << 24  # so many elements are unrolled at once; beyond, one image at a time
+_TAPS = 64  # a kernel on a single channel with fewer taps is computed by one pass over the image for each tap
+_FEW = 64  # images with fewer positions are joined in one product
 
 
 def _first(x: Any, layout: str) -> Any:
@@ -52,28 +52,28 @@ def _edged(x: Any, pad: Shape) -> Any:
     return out
 
 
-def _by_taps(x: Any, weight: Any, places: Shape, stride: Shape, dilate: Shape) -> Any:
-    """Return the sums over windows where each channel has a filter of its own: a pass for each place of the kernel."""
-    out = np.zeros((*x.shape[:2], *places), x.dtype)
+def _by_taps(x: Any, weight: Any, positions: Shape, stride: Shape, dilate: Shape) -> Any:
+    """Return the sums over windows if each channel has its own filter: a pass for each position of the kernel."""
+    out = np.zeros((*x.shape[:2], *positions), x.dtype)
     part = np.empty_like(out)
-    for place in itertools.product(*map(range, weight.shape[2:])):
-        steps = zip(place, dilate, places, stride, strict=True)
+    for position in itertools.product(*map(range, weight.shape[2:])):
+        steps = zip(position, dilate, positions, stride, strict=True)
         seen = x[(..., *[slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in steps])]
-        np.multiply(seen, weight[(slice(None), 0, *place)].reshape(-1, *[1] * len(places)), out=part)
+        np.multiply(seen, weight[(slice(None), 0, *position)].reshape(-1, *[1] * len(positions)), out=part)
         out += part
     return out
 
 
-def _correlated(x: Any, weight: Any, places: Shape, stride: Shape, dilate: Shape, groups: int) -> Any:
-    """Return the sums over windows of an image that has its padding, of shape (batch, filters, *places)."""
+def _correlated(x: Any, weight: Any, positions: Shape, stride: Shape, dilate: Shape, groups: int) -> Any:
+    """Return the sums over windows of a padded image, of shape (batch, filters, *positions)."""
     batch, inputs, filters, kernel = x.shape[0], x.shape[1], weight.shape[0], weight.shape[2:]
-    terms, count, each = weight[0].size, math.prod(places), filters // groups
+    terms, count, each = weight[0].size, math.prod(positions), filters // groups
     if weight.shape[1] == each == 1 and terms <= _TAPS:
-        return _by_taps(x, weight, places, stride, dilate)
+        return _by_taps(x, weight, positions, stride, dilate)
     steps = x.strides[2:]
     view = strided(
         x,
-        (batch, inputs, *kernel, *places),
+        (batch, inputs, *kernel, *positions),
         (
             *x.strides[:2],
             *[step * d for step, d in zip(steps, dilate, strict=True)],
@@ -81,9 +81,9 @@ def _correlated(x: Any, weight: Any, places: Shape, stride: Shape, dilate: Shape
         ),
     )
     flat = weight.reshape(groups, each, terms)
-    out = np.empty((batch, filters, *places), x.dtype)
+    out = np.empty((batch, filters, *positions), x.dtype)
     if batch > 1 and count < _FEW and view.size <= _MOST:
-        patches = np.moveaxis(view, 0, view.ndim - len(places) - 1).reshape(groups, terms, batch * count)
+        patches = np.moveaxis(view, 0, view.ndim - len(positions) - 1).reshape(groups, terms, batch * count)
         product = np.matmul(flat, patches).reshape(filters, batch, count)
         out.reshape(batch, filters, count)[...] = product.swapaxes(0, 1)
         return out
@@ -110,7 +110,7 @@ def _with_bias(out: Any, bias: Any, no_bias: bool, layout: str) -> Any:
 
 
 def _convolution_work(x: Any, weight: Any, *_: Any, layout: Any = None, stride: Any = None, **__: Any) -> int:
-    """Return the work in elements: BLAS takes 50 products in the time of one, and XLA long to compile a convolution."""
+    """Return the work in elements: BLAS does 50 multiplications in the time of one element, and XLA compiles slowly."""
     inner = 1 if layout is None or layout[1] == "C" else -1
     strides = per_axis(stride, x.ndim - 2, 1, "")
     windows = x.size // math.prod(strides) * (weight[0].size // max(weight.shape[inner], 1))
@@ -118,7 +118,7 @@ def _convolution_work(x: Any, weight: Any, *_: Any, layout: Any = None, stride: 
     return max(x.size // 16, windows // 32, windows * weight.shape[0] // groups // 2048, weight.size // 64)
 
 
-@form("convolution", _convolution_work)
+@numpy_kernel("convolution", _convolution_work)
 def _convolution(
     x: Any, weight: Any, bias: Any = None, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_filter: Any,
     num_group: int, no_bias: bool, layout: Any,
@@ -134,10 +134,10 @@ def _convolution(
     if min(*stride, *dilate) < 1 or min(pad) < 0:
         return NotImplemented
     sizes = zip(x.shape[2:], weight.shape[2:], stride, dilate, pad, strict=True)
-    places = tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in sizes])
-    if min(places) < 1:
+    positions = tuple([(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in sizes])
+    if min(positions) < 1:
         return NotImplemented
-    out = _correlated(_edged(x, pad), weight, places, stride, dilate, num_group)
+    out = _correlated(_edged(x, pad), weight, positions, stride, dilate, num_group)
     return _with_bias(out, bias, no_bias, layout)
 
 
@@ -147,7 +147,7 @@ def _deconvolution_work(x: Any, weight: Any, *_: Any, layout: Any = None, num_gr
     return max(x.size // 16, windows // 8, x.size * weight[0].size // 2048, weight.size // 64)
 
 
-@form("deconvolution", _deconvolution_work)
+@numpy_kernel("deconvolution", _deconvolution_work)
 def _deconvolution(
     x: Any, weight: Any, bias: Any = None, *, kernel: Any, stride: Any, dilate: Any, pad: Any, adj: Any,
     target_shape: Any, num_filter: Any, num_group: int, no_bias: bool, layout: Any,
@@ -174,11 +174,12 @@ def _deconvolution(
     image = x.reshape(x.shape[0], num_group, inputs // num_group, math.prod(before))
     parts = np.matmul(flat.swapaxes(1, 2), image).reshape(x.shape[0], num_group * each, *size, *before)
     out = np.zeros((x.shape[0], num_group * each, *whole), x.dtype)
-    for place in itertools.product(*map(range, size)):
+    for position in itertools.product(*map(range, size)):
         seen = [
-            slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(place, dilate, before, stride, strict=True)
+            slice(i * d, i * d + (n - 1) * s + 1, s)
+            for i, d, n, s in zip(position, dilate, before, stride, strict=True)
         ]
-        out[(..., *seen)] += parts[(slice(None), slice(None), *place)]
+        out[(..., *seen)] += parts[(slice(None), slice(None), *position)]
     if any(pad):
         out = out[(..., *[slice(p, n - p) for n, p in zip(whole, pad, strict=True)])].copy()
     return _with_bias(out, bias, no_bias, layout)
@@ -188,7 +189,7 @@ def _deconvolution(
 
 
 def _slid(x: Any, axis: int, size: int, stride: int, count: int, combine: Any) -> Any:
-    """Combine `size` neighbours along one axis, at `count` places `stride` apart."""
+    """Combine `size` neighbours along one axis, at `count` positions `stride` apart."""
     before: tuple[slice, ...] = (slice(None),) * axis
     parts = [x[(*before, slice(start, start + (count - 1) * stride + 1, stride))] for start in range(size)]
     if size == 1:
@@ -200,7 +201,7 @@ def _slid(x: Any, axis: int, size: int, stride: int, count: int, combine: Any) -
 
 
 def _spread(x: Any, axis: int, low: int, needed: int, value: float) -> Any:
-    """Return the axis with `low` places in front and as many behind as make `needed` places."""
+    """Return the array with `low` positions before the axis and as many after it as make `needed` positions."""
     n = x.shape[axis]
     high = max(needed - n - low, 0)
     if low == high == 0:
@@ -211,7 +212,7 @@ def _spread(x: Any, axis: int, low: int, needed: int, value: float) -> Any:
 
 
 def _plan(x: Any, windows: Windows) -> list[tuple[int, int, int, int, int, int]] | None:
-    """Return axis, size, stride, padding, number of windows and padding in front for each axis; None for a bad call."""
+    """Return for each axis (axis, size, stride, padding, number of windows, padding in front); None for a bad call."""
     counter = choose(CONVENTIONS, windows.convention, "pooling", "pooling_convention")
     found = []
     for axis, size, step, edge in windows.axes():
@@ -223,7 +224,7 @@ def _plan(x: Any, windows: Windows) -> list[tuple[int, int, int, int, int, int]]
     return found
 
 
-@form("pooling", lambda x, **_: x.size // 2)
+@numpy_kernel("pooling", lambda x, **_: x.size // 2)
 def _pooling(
     x: Any, *, kernel: Any, stride: Any, pad: Any, pool_type: str, pooling_convention: str, global_pool: bool,
     p_value: Any, count_include_pad: Any, layout: Any,
@@ -264,12 +265,12 @@ def _over_all(x: Any, axes: Shape, pool_type: str) -> Any:
 # -- batch normalization ----------------------------------------------------------------------------------------------
 
 
-@form("batch_norm", lambda x, *_, **__: x.size // 2)
+@numpy_kernel("batch_norm", lambda x, *_, **__: x.size // 2)
 def _batch_norm(
     x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any, *, eps: float, momentum: float, fix_gamma: bool,
     use_global_stats: bool, output_mean_var: bool, axis: int, training: Any,
 ) -> Any:  # fmt: skip
-    """Return the result by the moving statistics."""
+    """Return the result with moving statistics."""
     vectors = (gamma, beta, running_mean, running_var)
     axis = axis_of(axis, x.ndim, "batch_norm")
     if training or output_mean_var or any(v.dtype != _SINGLE for v in (x, *vectors)):
@@ -294,14 +295,14 @@ def _reciprocal_root(x: Any) -> Any:
 
 
 def _rnn_work(data: Any, flat: Any, *_: Any, num_layers: int, **__: Any) -> int:
-    """Return the work in elements; a step of each layer takes some ten calls of NumPy, as a program of XLA does."""
+    """Return the work in elements; a step of each layer takes some ten NumPy calls, and as many operations of XLA."""
     return max(data.shape[0] * num_layers * _STEP, data.shape[0] * data.shape[1] * flat.size // 128)
 
 
 _STEP = threshold("host.call") * 2
 
 
-@form("rnn", _rnn_work)
+@numpy_kernel("rnn", _rnn_work)
 def _rnn(
     data: Any, flat: Any, state: Any = None, cell: Any = None, lengths: Any = None, *, mode: str, state_size: int,
     num_layers: int, bidirectional: bool, state_outputs: bool, p: float, use_sequence_length: bool,
@@ -341,7 +342,7 @@ def _rnn(
 
 
 def _walked(x: Any, weights: list[Any], states: list[Any], mode: str) -> tuple[Any, list[Any]]:
-    """Return all states of one layer in one direction, and those at its end."""
+    """Return all states of one layer in one direction, and the last ones."""
     wx, wh, bx, bh = weights
     n, h, c = wh.shape[1], states[0], states[-1]
     if mode == "gru":

@@ -1,8 +1,8 @@
-"""Numbers for the lengths that a jaxpr was traced with symbols for.
+"""Numbers for the symbolic lengths of a jaxpr.
 
-``jax.export.symbolic_shape`` gives symbols; what JAX computes of them while it traces are expressions (``2*n + 1``,
-``floordiv(n, 2)``), which stand in the shapes and parameters of the jaxpr. Their text is Python but for the sign of a
-power. `Lengths` says which number each symbol is, and with that each expression.
+``jax.export.symbolic_shape`` makes symbols; what JAX computes of them while it traces are expressions (``2*n + 1``,
+``floordiv(n, 2)``), which appear in the shapes and parameters of the jaxpr. Their text is Python, except for the sign
+of a power. `Lengths` has a number for each symbol, and computes each expression.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OPERATIONS: dict[Any, Callable[..., int]] = {
 
 
 def _number(text: str, known: Mapping[str, int]) -> int:
-    """Return what an expression is where its symbols are known."""
+    """Return the value of an expression, given its symbols."""
 
     def computed(node: ast.expr) -> int:
         match node:
@@ -49,7 +49,7 @@ def _number(text: str, known: Mapping[str, int]) -> int:
 
 
 def has_symbols(value: Any) -> bool:
-    """Return whether a shape, a parameter or a jaxpr holds a length that is a symbol."""
+    """Return whether a shape, a parameter or a jaxpr has a symbolic length."""
     if isinstance(value, (tuple, list)):
         return any(map(has_symbols, value))
     if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
@@ -72,12 +72,12 @@ def _is_symbol(value: Any) -> bool:
 
 
 class Lengths:
-    """The numbers that symbols stand for.
+    """The values of symbols.
 
     Parameters
     ----------
     names : sequence of str
-        Of the symbols.
+        The names of the symbols.
     numbers : sequence of int
 
     Examples
@@ -95,7 +95,7 @@ class Lengths:
         self._found: dict[str, int] = {**self._known}
 
     def number(self, length: Any) -> Any:
-        """Return the number that a length is."""
+        """Return the value of a length."""
         if isinstance(length, _NO_SYMBOLS) or not _is_symbol(length):
             return length
         text = str(length)
@@ -114,7 +114,7 @@ class Lengths:
         return Spec(found[:-1] if spec.key else found, spec.dtype, spec.key)
 
     def params(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of a primitive in numbers; jaxprs among them stay."""
+        """Return the parameters of a primitive as numbers; jaxprs among them are unchanged."""
         return {name: self._parameter(value) for name, value in params.items()}
 
     def _parameter(self, value: Any) -> Any:

@@ -1,9 +1,9 @@
-"""Programs put together from pieces, each of which was traced and taken apart once.
+"""Programs assembled from pieces, each of which was traced and analyzed once.
 
-JAX takes 3 to 20 ms to trace one operator and its gradient, for each new length again. A `Fragment` is such a trace,
-possibly with symbols for lengths. It is taken apart once; `Fragment.bound` says what it does for numbers: most steps do
-the same for all of them, and only those that ask for a length (a reshape, a slice, a product) are made again. A
-`Linker` puts bound fragments one behind the other, and what is left of them, where nobody reads the rest, is a program.
+JAX takes 3 to 20 ms to trace one operator and its gradient, and again for each new length. A `Fragment` is such a
+trace, possibly with symbols for lengths. It is analyzed once; `Fragment.bound` makes it for given numbers: most steps
+are the same for all of them, and only those that depend on a length (a reshape, a slice, a product) are made again. A
+`Linker` puts bound fragments into sequence; without the steps that nobody reads, they are a program.
 
     jaxpr --Fragment--> steps, some of them open --bound(lengths)--> steps --Linker--> HostProgram
 """
@@ -37,43 +37,43 @@ from gluonx.ops.host.rules import Call, Spec
 __all__ = ["Bound", "Fragment", "Linker"]
 
 _FOLDED = threshold("host.folded")
-_BOUND = 8  # lengths for which the steps of a fragment are kept
+_BOUND = 8  # the number of lengths for which a fragment caches its steps
 _REDUCES = ("reduce_", "arg")
 
 
 class _Open(NamedTuple):
-    """A step of a fragment: its function, where that is the same for all lengths, and what it costs."""
+    """A step of a fragment: its function, if it is the same for all lengths, and its cost."""
 
     node: Node
     fn: Callable[..., Any] | None
     cost: float | None
-    thin: tuple[Any, ...] | None  # the shape that it gives its operand, where it does nothing else
-    symbols: bool  # whether its parameters hold lengths
-    blocks: dict[int, tuple[Any, Block]]  # by identity, its jaxprs in which no symbol stands
+    thin: tuple[Any, ...] | None  # for a step that only reshapes: the shape
+    symbols: bool  # whether its parameters contain lengths
+    blocks: dict[int, tuple[Any, Block]]  # by identity, its jaxprs without symbols
 
 
 class Bound(NamedTuple):
-    """A fragment for certain lengths."""
+    """A fragment for given lengths."""
 
     fragment: Fragment
     numbers: tuple[int, ...]
     steps: list[tuple[Callable[..., Any], Node, float]]
-    nbytes: list[int]  # of each place
+    nbytes: list[int]  # of each register
 
 
 class Fragment:
-    """A closed jaxpr that was taken apart.
+    """A closed jaxpr that was analyzed.
 
     Parameters
     ----------
     jaxpr : jax.extend.core.ClosedJaxpr
     names : sequence of str
-        The symbols that its lengths are made of.
+        The names of the symbols in its lengths.
 
     Raises
     ------
     Unsupported
-        Where a primitive is not known here.
+        If a primitive is not implemented here.
     """
 
     __slots__ = ("_bound", "_flat", "_steps", "ins", "known", "names", "outs", "specs")
@@ -87,7 +87,7 @@ class Fragment:
         self.specs, self.known = flat.specs, flat.known
 
     def bound(self, numbers: tuple[int, ...]) -> Bound:
-        """Return the fragment for lengths in numbers.
+        """Return the fragment for lengths as numbers.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Fragment:
 
 
 def _opened(flat: Flat, outs: list[int]) -> list[_Open]:
-    """Return the steps that compute `outs`; constants that were found are entered in ``flat.known``."""
+    """Return the steps that compute `outs`; constants that are found are stored in ``flat.known``."""
     nodes, readers = live(flat, outs)
     thin = thin_broadcasts(flat, nodes, readers, set(outs))
     specs, known = flat.specs, flat.known
@@ -171,9 +171,9 @@ def _opened(flat: Flat, outs: list[int]) -> list[_Open]:
 
 
 class Linker:
-    """A program that is being put together; values have places, which are numbers.
+    """A program that is being assembled; values have registers, which are numbers.
 
-    Inputs are entered before anything else.
+    Inputs are added before anything else.
 
     Examples
     --------
@@ -194,38 +194,38 @@ class Linker:
         self.steps: list[tuple[Callable[..., Any], list[int], list[int], float]] = []
         self.takes = 0
 
-    def place(self, nbytes: int) -> int:
-        """Return a new place."""
+    def new_register(self, nbytes: int) -> int:
+        """Return a new register."""
         self.nbytes.append(nbytes)
         return len(self.nbytes) - 1
 
     def input(self, nbytes: int) -> int:
-        """Return the place of the next input."""
+        """Return the register of the next input."""
         assert self.takes == len(self.nbytes), "inputs come first"
         self.takes += 1
-        return self.place(nbytes)
+        return self.new_register(nbytes)
 
     def constant(self, array: np.ndarray) -> int:
-        """Return the place of a constant."""
-        place = self.place(array.nbytes)
-        self.known[place] = array
-        return place
+        """Return the register of a constant."""
+        register = self.new_register(array.nbytes)
+        self.known[register] = array
+        return register
 
     def step(self, fn: Callable[..., Any], ins: list[int], nbytes: int, size: float) -> int:
-        """Return the place of what a function gives of these places; it touches `size` elements."""
-        out = self.place(nbytes)
+        """Return the register of a function's result on these registers; the function touches `size` elements."""
+        out = self.new_register(nbytes)
         self.steps.append((fn, ins, [out], size))
         return out
 
     def add(self, bound: Bound, ins: Sequence[int]) -> list[int]:
-        """Put a fragment in behind what there is; return the places of its results."""
+        """Append a fragment; return the registers of its results."""
         fragment, nbytes = bound.fragment, self.nbytes
         at: dict[int, int] = dict(zip(fragment.ins, ins, strict=True))
 
-        def read(place: int) -> int:
-            found = at.get(place)
-            if found is None:  # what is no input and no result of a step is a constant
-                found = at[place] = self.constant(fragment.known[place])
+        def read(register: int) -> int:
+            found = at.get(register)
+            if found is None:  # neither an input nor a step's result: it is a constant
+                found = at[register] = self.constant(fragment.known[register])
             return found
 
         for fn, node, cost in bound.steps:
@@ -239,7 +239,7 @@ class Linker:
         return [read(o) for o in fragment.outs]
 
     def program(self, outs: Sequence[int]) -> HostProgram:
-        """Return the program that gives these places."""
+        """Return the program that returns the values of these registers."""
         wanted = set(outs)
         kept = []
         for step in reversed(self.steps):

@@ -1,6 +1,6 @@
-"""Primitives that move numbers and compute none: shapes, slices, pads, gather and scatter.
+"""Primitives that only move numbers: shapes, slices, pads, gather and scatter.
 
-Most give a view. Positions outside of an array are clamped, filled or dropped as XLA does it.
+Most return a view. Positions outside of an array are clamped, filled or dropped, as in XLA.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jax import lax
 
 from gluonx.ops.host.rules import LOW, WIDER, Call, Fn, is_inexact, rule
 
-_SMALL = 1 << 14  # elements; larger arrays are broadcast as views
+_SMALL = 1 << 14  # arrays with more elements are broadcast as views
 
 
 @rule("reshape", "squeeze", "expand_dims")
@@ -88,21 +88,21 @@ def _stack(call: Call) -> Fn:
 @rule("unstack")
 def _unstack(call: Call) -> Fn:
     index = (slice(None),) * int(call.params["axis"])
-    places = [(*index, i) for i in range(len(call.outs))]
-    if len(places) == 1:
-        return lambda x: x[places[0]]
-    return lambda x: [x[place] for place in places]
+    positions = [(*index, i) for i in range(len(call.outs))]
+    if len(positions) == 1:
+        return lambda x: x[positions[0]]
+    return lambda x: [x[position] for position in positions]
 
 
 @rule("split")
 def _split(call: Call) -> Fn:
-    before, start, places = (slice(None),) * int(call.params["axis"]), 0, []
+    before, start, positions = (slice(None),) * int(call.params["axis"]), 0, []
     for size in call.params["sizes"]:
-        places.append((*before, slice(start, start + int(size))))
+        positions.append((*before, slice(start, start + int(size))))
         start += int(size)
-    if len(places) == 1:
+    if len(positions) == 1:
         return lambda x: x
-    return lambda x: [x[place] for place in places]
+    return lambda x: [x[position] for position in positions]
 
 
 @rule("tile")
@@ -165,11 +165,11 @@ def _pad(call: Call) -> Fn:
 
 
 def strided(x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    """Return a read-only view of `x` with another shape and strides (in bytes), from its first element on."""
+    """Return a read-only view of `x` with another shape and strides (in bytes), starting at its first element."""
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
 
-# Dynamic slices: starts are clamped so that the slice lies within.
+# Dynamic slices: starts are clamped so that the slice is inside of the array.
 
 
 @rule("dynamic_slice")
@@ -206,15 +206,17 @@ def _dynamic_update_slice(call: Call) -> Fn:
     return run
 
 
-# Gather and scatter. Both work on windows: each vector of indices is the corner of a window of the operand.
+# Gather and scatter. Both work on windows: each vector of indices is the first corner of a window of the operand.
 
 
 _CLIP, _FILL = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
-_PROMISE = lax.GatherScatterMode.PROMISE_IN_BOUNDS  # if it is broken, XLA on a CPU clamps a gather and drops an update
+_PROMISE = (
+    lax.GatherScatterMode.PROMISE_IN_BOUNDS
+)  # for indices out of bounds, XLA on a CPU clamps a gather and drops an update
 
 
 class _Windows:
-    """Where the windows of a gather or scatter lie: indices into the axes of the operand."""
+    """The positions of the windows of a gather or scatter: indices into the axes of the operand."""
 
     def __init__(
         self,
@@ -235,13 +237,13 @@ class _Windows:
             raise call.unsupported(f"mode {mode}")
         self.checked = mode not in unchecked
         self.counted = {}  # operand axis -> index along a batch axis
-        for axis, place in zip(batching, batching_of_indices, strict=True):
+        for axis, position in zip(batching, batching_of_indices, strict=True):
             thin = [1] * len(self.batch)
-            thin[place] = self.batch[place]
-            self.counted[axis] = np.arange(self.batch[place]).reshape(thin)
+            thin[position] = self.batch[position]
+            self.counted[axis] = np.arange(self.batch[position]).reshape(thin)
 
     def starts(self, indices: Any) -> tuple[list[Any], Any]:
-        """Return the clamped corner along each mapped axis, and where a window lies inside (None: everywhere)."""
+        """Return the clamped corner along each mapped axis, and which windows are inside (None: all)."""
         indices = np.asarray(indices).astype(np.int64)
         clamped = np.minimum(np.maximum(indices, 0), self.limits)
         inside = None
@@ -287,8 +289,8 @@ def _gather(call: Call) -> Fn:
     in_order = [axis for axis in kept if axis in inner]
     full = (*batch, *[sizes[axis] for axis in kept])
     back = _unless_same((*range(len(batch)), *[len(batch) + inner.index(axis) for axis in in_order]))
-    batch_places = [i for i in range(rank) if i not in offsets]
-    final = _unless_same(tuple([(*batch_places, *offsets).index(i) for i in range(rank)]))
+    batch_positions = [i for i in range(rank) if i not in offsets]
+    final = _unless_same(tuple([(*batch_positions, *offsets).index(i) for i in range(rank)]))
     fill = _fill_value(call) if windows.checked else None
     thin = (*batch, *(1,) * len(kept))
     call.cost += call.ins[1].size
@@ -310,12 +312,12 @@ def _gather(call: Call) -> Fn:
 
 
 def _unless_same(order: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return a permutation, or None if it changes nothing."""
+    """Return a permutation, or None if it is the identity."""
     return None if order == tuple(range(len(order))) else order
 
 
 def _looker(windows: _Windows, shape: tuple[int, ...], wide: Sequence[int], others: Sequence[int]) -> Fn:
-    """``fn(x, starts)``: the windows of `x`, with the axes (batch, wide, others)."""
+    """Return ``fn(x, starts)``, the windows of `x` with the axes (batch, wide, others)."""
     counted, sizes, batch = windows.counted, windows.sizes, windows.batch
     order = _unless_same((*windows.mapped, *counted, *others))
     many = len(windows.mapped) + len(counted)
@@ -366,7 +368,7 @@ _COMBINED: dict[str, Any] = {
     *(f"scatter_{name}" for name in _COMBINED),
 )
 def _scatter(call: Call) -> Fn:
-    """Update in the order of the indices; a window that does not lie within is left out whole."""
+    """Update in the order of the indices; a window that is not inside is skipped as a whole."""
     combine = _COMBINED.get(call.name[8:])
     if combine is None and not _overwrites(call.params["update_jaxpr"]):
         raise call.unsupported("a function of one's own")
@@ -379,13 +381,13 @@ def _scatter(call: Call) -> Fn:
     left_out = {*numbers.inserted_window_dims, *batching}
     kept = [axis for axis in range(rank) if axis not in left_out]
     sizes = [1] * rank
-    for axis, place in zip(kept, window_dims, strict=True):
-        sizes[axis] = call.ins[2].shape[place]
+    for axis, position in zip(kept, window_dims, strict=True):
+        sizes[axis] = call.ins[2].shape[position]
     windows = _Windows(call, mapped, batching, numbers.scatter_indices_batching_dims, sizes, (_CLIP,))
-    batch_places = [i for i in range(len(call.ins[2].shape)) if i not in window_dims]
-    order = (*batch_places, *window_dims)
+    batch_positions = [i for i in range(len(call.ins[2].shape)) if i not in window_dims]
+    order = (*batch_positions, *window_dims)
     moved = order != tuple(range(len(order)))
-    # Places in the flattened operand: the corner of a window and the way from it to each of its elements.
+    # Positions in the flattened operand: the corner of a window, and the offsets of its elements.
     strides = [math.prod(shape[axis + 1 :]) for axis in range(rank)]
     within = np.zeros(tuple(sizes[axis] for axis in kept), np.int64)
     for number, axis in enumerate(kept):
@@ -416,18 +418,18 @@ def _scatter(call: Call) -> Fn:
         if inside is not None:
             inside = inside.reshape(-1)
             corner, updates = corner[inside], updates[inside]
-        places = (corner[:, None] + within).reshape(-1)
+        positions = (corner[:, None] + within).reshape(-1)
         if combine is None:
-            out[places] = updates.reshape(-1)
+            out[positions] = updates.reshape(-1)
             return out.reshape(shape)
-        combine.at(out, places, updates.reshape(-1).astype(worker, copy=False))
+        combine.at(out, positions, updates.reshape(-1).astype(worker, copy=False))
         return out.reshape(shape).astype(dtype, copy=False)
 
     return run
 
 
 def _overwrites(update: Any) -> bool:
-    """Whether the function of a scatter gives the update itself."""
+    """Return whether the function of a scatter returns the update itself."""
     if update is None:
         return True
     inner = getattr(update, "jaxpr", update)
@@ -436,6 +438,6 @@ def _overwrites(update: Any) -> bool:
 
 @rule("dim_as_value")
 def _dim_as_value(call: Call) -> Fn:
-    """Return a length as a number, where it was traced as a symbol."""
+    """Return a symbolic length as a number."""
     number = np.array(call.params["dim"], call.dtype)
     return lambda: number

@@ -1,7 +1,7 @@
 """Matrix products and convolutions, both by NumPy's ``matmul``: BLAS for floats.
 
 A convolution is one product of its unrolled windows ("im2col": Chellapilla et al., 2006) with the kernel. Products of
-float32 add in float32, as XLA's do; those of 16-bit floats in float32, those of 8-bit integers in float64, exactly.
+float32 are added in float32, as in XLA; those of 16-bit floats in float32, those of 8-bit integers in float64, exactly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def _worker(call: Call, terms: int) -> np.dtype:
-    """Return the dtype to multiply in."""
+    """Return the dtype in which to multiply."""
     one, other, out = call.ins[0].dtype, call.ins[1].dtype, call.dtype
     if {one, other, out} & LOW and out.kind not in "iuc" and out != _F64:
         return _F32 if out in LOW else out
@@ -28,7 +28,7 @@ def _worker(call: Call, terms: int) -> np.dtype:
 
 
 def _rounded(dtype: np.dtype, worker: np.dtype) -> Fn | None:
-    """Return what makes the result of its product; None if it is that."""
+    """Return a function that converts a product to the result's dtype; None if it has that dtype."""
     if dtype == worker:
         return None
     if dtype.kind in "iu":
@@ -108,16 +108,16 @@ def _conv_general_dilated(call: Call) -> Fn:
     # Groups of features or of batches: (group, batch, channels, ...) by (group, filters, channels, ...).
     total = groups * batch_groups
     per_batch, per_group = batch // batch_groups, filters // total
-    places = math.prod(outs)
+    positions = math.prod(outs)
     zero = np.zeros((), worker)
-    # The product has (group, filter, batch, place); the result (batch, group, filter, place) in the order asked for.
+    # The product has (group, filter, batch, position), the result (batch, group, filter, position) in any order.
     back = [0] * len(out_order)
     for position, axis in enumerate(out_order):
         back[axis] = position
     back_order = tuple(back)
     rounded = _rounded(call.dtype, worker)
-    columns = (total, terms, per_batch * places)
-    call.cost = call.outs[0].size * max(terms, 1) / 16 + per_batch * places * terms * total + call.ins[0].size
+    columns = (total, terms, per_batch * positions)
+    call.cost = call.outs[0].size * max(terms, 1) / 16 + per_batch * positions * terms * total + call.ins[0].size
 
     def run(x: Any, kernel_array: Any) -> Any:
         x, w = x.transpose(left_order), kernel_array.transpose(right_order)

@@ -1,9 +1,9 @@
-"""Pull-backs in NumPy: of an operator's inputs and the cotangent of its output, the cotangents of the inputs.
+"""Pull-backs in NumPy: they take an operator's inputs and the cotangent of its output, and give the inputs' cotangents.
 
-As a form (:mod:`gluonx.ops.host.forms`) is a matter of speed, so is one of these: it agrees with what JAX derives, and
-where it is left out, or says ``NotImplemented``, that is traced, which takes JAX some milliseconds at each new shape.
-They are of float32 and float64. Functions and sums are computed in double precision, products in the type of their
-operands; what was broadcast is summed.
+Like a NumPy kernel (:mod:`gluonx.ops.host.kernels`), a pull-back here only saves time: it gives the same numbers as the
+one that JAX derives. Where there is none, or where it returns ``NotImplemented``, JAX's is traced, which takes some
+milliseconds at each new shape. The ones here are for float32 and float64. Functions and sums are computed in double
+precision, products in the type of their operands. The cotangent of an operand that was broadcast is summed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gluonx.ops.common import axis_of
-from gluonx.ops.host.forms import Form, Work, converted, form, form_of
+from gluonx.ops.host.kernels import Kernel, Work, converted, kernel_of, numpy_kernel
 from gluonx.ops.registry import BoundOp, Lifted
 
-__all__ = ["PULLBACKS", "pullback_form"]
+__all__ = ["PULLBACKS", "pullback_kernel"]
 
 Array: TypeAlias = np.ndarray
 Way: TypeAlias = Callable[[], Array]
@@ -31,12 +31,12 @@ _FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
 PULLBACKS: dict[str, Rule] = {}
 
 
-def pullback_form(
+def pullback_kernel(
     op: Any, diff: tuple[int, ...], count: int, given: tuple[bool, ...]
-) -> tuple[Form, Work | None] | None:
-    """Return the pull-back of `op` to the inputs `diff` of `count`, and what tells its work; None without one.
+) -> tuple[Kernel, Work | None] | None:
+    """Return the pull-back of `op` to the inputs `diff` of `count`, and its work function; None without one.
 
-    ``given`` says which outputs have a cotangent: of an operator of several there is no pull-back here.
+    ``given`` says which outputs have a cotangent; operators with several outputs have no pull-back here.
     """
     rule = None if not isinstance(op, BoundOp) or isinstance(op, Lifted) else PULLBACKS.get(op.name)
     if rule is None or given != (True,) or op.random or op.needs_mode:
@@ -58,7 +58,7 @@ def pullback_form(
             outs.append(_summed(way(), inputs[i]))
         return tuple(outs)
 
-    forward = form_of(op)
+    forward = kernel_of(op)
     own = None if forward is None else forward[1]
 
     def work(*values: Array | None) -> int:
@@ -69,7 +69,7 @@ def pullback_form(
 
 
 def _summed(found: Array, like: Array) -> Array:
-    """Return a cotangent in the shape and type of its input, which may have been broadcast."""
+    """Return a cotangent in the shape and type of its input, summed if the input was broadcast."""
     if found.shape != like.shape:
         extra = found.ndim - like.ndim
         axes = tuple([i for i in range(found.ndim) if i < extra or (like.shape[i - extra] == 1 and found.shape[i] > 1)])
@@ -122,7 +122,7 @@ for _name, _slope in _SLOPES.items():
 def _relu(g: Array, x: Array) -> Ways:
     zero = g.dtype.type(0)
     y = np.maximum(x, zero)
-    return [lambda: np.where(y > 0, g, zero) + np.where(y > 0, zero, g) * y]  # NaN where x is, and at infinity
+    return [lambda: np.where(y > 0, g, zero) + np.where(y > 0, zero, g) * y]  # NaN where x is NaN or infinite
 
 
 @_rule("activation")
@@ -315,7 +315,7 @@ def _layer_norm(g: Array, x: Array, gamma: Array, beta: Array, *, axis: int, eps
 
 
 def _classes(pred: Array, label: Array, sample_weight: Array | None, attrs: dict[str, Any]) -> Any:
-    """Return the logits with classes last and the classes of a loss of the usual kind; None of another."""
+    """Return the logits with classes last and the labels, for a loss with usual arguments; None otherwise."""
     usual = {"sparse_label": True, "from_logits": False, "weight": None, "batch_axis": 0, "ignore_label": None,
              "label_smoothing": 0}  # fmt: skip
     if sample_weight is not None or attrs["axis"] not in (-1, pred.ndim - 1) or pred.dtype not in _FLOATS:
@@ -328,7 +328,7 @@ def _classes(pred: Array, label: Array, sample_weight: Array | None, attrs: dict
     return np.clip(found.reshape(pred.shape[:-1]), 0, pred.shape[-1] - 1)[..., None]
 
 
-@form("softmax_cross_entropy_loss", lambda pred, *_, **__: 4 * pred.size)
+@numpy_kernel("softmax_cross_entropy_loss", lambda pred, *_, **__: 4 * pred.size)
 def _cross_entropy(pred: Array, label: Array, sample_weight: Array | None = None, **attrs: Any) -> Any:
     classes = _classes(pred, label, sample_weight, attrs)
     if classes is None:

@@ -31,7 +31,7 @@ _NAMED = {"sum": "add", "prod": "mul"}
 
 
 def identity(name: str, dtype: np.dtype) -> Any:
-    """Return the number that changes nothing under the operation `name`, as an array of `dtype`."""
+    """Return the neutral element of the operation `name`, as an array of `dtype`."""
     if name in ("max", "min"):
         sign = -1 if name == "max" else 1
         if dtype == np.bool_:
@@ -45,7 +45,7 @@ def identity(name: str, dtype: np.dtype) -> Any:
 
 
 def worker_of(name: str, dtype: np.dtype) -> np.dtype:
-    """Return the dtype to combine numbers of `dtype` in."""
+    """Return the dtype in which numbers of `dtype` are combined."""
     if dtype in LOW:
         return _F32
     return WIDER.get(dtype, dtype) if name in ("add", "mul") else dtype
@@ -89,7 +89,10 @@ def _arg(call: Call) -> Fn:
 
 
 def monoid(jaxpr: Any) -> str | None:
-    """Return the name of the operation that a scalar function of two numbers is, or None if it is none of `MONOIDS`."""
+    """Return the name of the operation that a scalar function of two numbers computes.
+
+    None if it is not in `MONOIDS`.
+    """
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     if len(inner.eqns) == 1 and len(inner.invars) == 2 and len(inner.outvars) == 1:
         eqn = inner.eqns[0]
@@ -103,7 +106,7 @@ def monoid(jaxpr: Any) -> str | None:
 
 @rule("reduce")
 def _reduce_by(call: Call) -> Fn:
-    """Any associative function: halves of what is left are combined until one is left."""
+    """Reduce with any associative function: halves are combined until one element is left."""
     inner = call.params["jaxpr"]
     axes = tuple(map(int, call.params["dimensions"]))
     count = len(call.outs)
@@ -170,7 +173,7 @@ def _running(call: Call) -> Fn:
         out = accumulate(x if flip is None else x[flip], axis)
         return (out if flip is None else out[flip]).astype(dtype, copy=False)
 
-    if name == "add" and dtype.kind in "iu":  # NumPy adds small integers in larger ones otherwise
+    if name == "add" and dtype.kind in "iu":  # by default NumPy adds small integers in a larger type
         return lambda x: accumulate(x, axis, dtype) if flip is None else accumulate(x[flip], axis, dtype)[flip]
     if name == "mul" and dtype.kind in "iu":
         return lambda x: accumulate(x, axis, dtype) if flip is None else accumulate(x[flip], axis, dtype)[flip]
@@ -207,7 +210,7 @@ def _sort(call: Call) -> Fn:
 
 @rule("top_k")
 def _top_k(call: Call) -> Fn:
-    """Return the largest, first of equal ones first, in the total order: NaN is largest, +0 above -0."""
+    """Return the largest elements, the first of equal ones first, in the total order: NaN is largest, +0 above -0."""
     k, source = int(call.params["k"]), call.ins[0].dtype
     rank = len(call.ins[0].shape)
     axis = int(call.params.get("axis", -1)) % rank
@@ -226,7 +229,7 @@ def _top_k(call: Call) -> Fn:
 
 
 def _ordered(x: Any) -> Any:
-    """Whole numbers in the total order of floats."""
+    """Return integers in the total order of floats."""
     whole = np.dtype(f"i{x.dtype.itemsize}")
     bits = np.where(x != x, np.array(np.iinfo(whole).max, whole), x.view(whole))
     return np.where(bits < 0, bits ^ np.array(np.iinfo(whole).max, whole), bits)

@@ -1,11 +1,12 @@
-"""The table of primitives that NumPy computes, and what a rule is told.
+"""The table of primitives that NumPy computes, and the interface of a rule.
 
-A *rule* is called once, when a program is built: it is given a `Call` (the parameters, and the shape and dtype of each
-operand and result) and returns a function from arrays to the result, or to a sequence of results where there are
-several. All that can be decided from shapes and parameters is decided in the rule; the function only computes.
+A *rule* is called once, when a program is built. It gets a `Call` (the parameters, and the shape and dtype of each
+operand and result) and returns a function from arrays to the result, or to a sequence of results if there are several.
+The rule decides everything that depends on shapes and parameters; the function only computes.
 
-What the functions keep to: operands may be read-only and are never written; a result has the dtype of its `Spec` and
-its shape, except that a 0-d one may be a NumPy scalar; warnings of floating point are switched off around them.
+The functions follow these conventions: operands may be read-only and are never written; a result has the dtype and the
+shape of its `Spec`, except that a 0-d result may be a NumPy scalar; floating-point warnings are switched off around
+them.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ import numpy as np
 
 
 class Unsupported(Exception):
-    """A primitive, or a form of one, that NumPy has no form of here; the message names it."""
+    """A primitive, or a variant of one, that is not implemented here; the message names it."""
 
 
 class Spec:
     """Shape and dtype of a value. A key of a random generator is two words of uint32 on a trailing axis.
 
-    A shape may have lengths that are symbols (`jax.export.symbolic_shape`). Its size is NaN then, which is neither
-    small nor large: every comparison with it is false.
+    A shape may have symbolic lengths (`jax.export.symbolic_shape`). Then its size is NaN, for which every comparison is
+    False.
     """
 
     __slots__ = ("dtype", "key", "shape", "size")
@@ -46,10 +47,10 @@ class Spec:
 
 
 class Call:
-    """One use of a primitive: what its rule is told. A rule may set `cost`, the number of elements that are touched.
+    """One use of a primitive, as its rule sees it. A rule may set `cost`, the number of elements touched.
 
     ``known`` holds the value of each operand that is a constant of the program, and None for the others. ``inner``
-    makes what runs a jaxpr that is a parameter.
+    makes a function that runs a jaxpr in the parameters.
     """
 
     __slots__ = ("cost", "inner", "ins", "known", "name", "outs", "params")
@@ -79,11 +80,11 @@ class Call:
         return self.outs[0].shape
 
     def unsupported(self, what: str) -> Unsupported:
-        """Return the error that says which form of this primitive is missing."""
+        """Return the error that says which variant of this primitive is missing."""
         return Unsupported(f"{self.name}: {what}")
 
 
-Fn = Callable[..., Any]  # what runs a primitive: its arrays in, its results out
+Fn = Callable[..., Any]  # runs a primitive: takes its arrays, returns its results
 Rule = Callable[[Call], Fn]
 
 RULES: dict[str, Rule] = {}
@@ -91,7 +92,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Enter a function as the rule of the primitives of these names."""
+    """Register a function as the rule of the primitives with these names."""
 
     def enter(fn: Rule) -> Rule:
         for name in names:
@@ -119,12 +120,12 @@ WIDER = {
 
 
 def is_inexact(dtype: np.dtype) -> bool:
-    """Return whether `dtype` is one of floats or of complex numbers."""
+    """Return whether `dtype` is a floating-point or complex dtype."""
     return dtype.kind in "fc" or dtype in LOW
 
 
 def widened(fn: Callable[..., Any], dtype: np.dtype, out: np.dtype | None = None) -> Callable[..., Any]:
-    """`fn` computed in the wider type of `dtype` and rounded to it, or to `out`."""
+    """Return `fn` computed in the wider type of `dtype` and rounded to that, or to `out`."""
     wide = WIDER.get(dtype)
     if wide is None:
         return fn

@@ -1,7 +1,7 @@
 """Primitives that slide a window over an array: pooling and its gradients.
 
-A window of few elements is a loop over its offsets, each a strided slice of the whole array, which NumPy combines at
-the speed of memory; one of many is reduced through a view that has its elements on axes of their own.
+A small window is a loop over its offsets, each a strided slice of the whole array, which NumPy combines at the speed of
+memory; a large one is reduced through a view that has its elements on separate axes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gluonx.ops.host.moves import padded, strided
 from gluonx.ops.host.reductions import MONOIDS, identity, monoid, worker_of
 from gluonx.ops.host.rules import LOW, WIDER, Call, Fn, rule
 
-_FEW = 64  # elements of a window
+_FEW = 64  # a window with at most so many elements is small
 _F32 = np.dtype(np.float32)
 
 
@@ -44,15 +44,15 @@ class _Sliding:
         return x if self.plain else self.pad(x, value)
 
     def offsets(self) -> Iterator[tuple[slice, ...]]:
-        """For each element of the window, row by row, the slice of the padded array that holds it of all windows."""
-        for place in itertools.product(*[range(n) for n in self.window]):
+        """Return for each element of the window, row by row, the slice of the padded array with it in all windows."""
+        for position in itertools.product(*[range(n) for n in self.window]):
             yield tuple(
                 slice(i * d, i * d + (n - 1) * s + 1 if n else 0, s)
-                for i, d, n, s in zip(place, self.dilation, self.outs, self.strides, strict=True)
+                for i, d, n, s in zip(position, self.dilation, self.outs, self.strides, strict=True)
             )
 
     def view(self, x: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
-        """Return the windows as a view, and the axes on which their elements are."""
+        """Return the windows as a view, and the axes of their elements."""
         wide = [axis for axis, n in enumerate(self.window) if n != 1]
         shape = (*self.outs, *[self.window[axis] for axis in wide])
         steps = [step * s for step, s in zip(x.strides, self.strides, strict=True)]
@@ -61,7 +61,7 @@ class _Sliding:
 
 
 def _reduced(call: Call, name: str, initial: Any) -> Fn:
-    """`fn(x)`, or `fn(x, init)` where the call has an initial value."""
+    """Return `fn(x)`, or `fn(x, init)` if the call has an initial value."""
     dtype, combine = call.dtype, MONOIDS[name]
     worker = worker_of(name, dtype)
     sliding = _Sliding(call, call.ins[0].shape, worker, call.shape)
@@ -118,9 +118,9 @@ def _better(call: Call) -> Fn:
 
 
 class _Chosen:
-    """Which element each window selects: XLA goes through it in order and keeps what `better` prefers to the next.
+    """The element that each window selects: XLA goes through it in order and keeps what `better` prefers to the next.
 
-    The padding counts as the worst number there is, before which nothing is chosen where it comes `first`.
+    The padding counts as the worst number; with `first`, nothing is chosen before it.
     """
 
     def __init__(self, call: Call, shape: Sequence[int], outs: Sequence[int], dtype: np.dtype, first: bool) -> None:
@@ -132,23 +132,23 @@ class _Chosen:
         where = np.arange(math.prod(shape)).reshape(shape)
         if not sliding.plain:
             where = padded(sliding.full, where.dtype, sliding.config, shape)(where, -1)
-        self.places = [where[one] for one in self.slices]  # in the array that was not padded; -1 in the padding
-        self.inside = [None if (place >= 0).all() else place >= 0 for place in self.places]
+        self.positions = [where[one] for one in self.slices]  # in the array without padding; -1 in the padding
+        self.inside = [None if (position >= 0).all() else position >= 0 for position in self.positions]
 
     def __call__(self, x: Any) -> Any:
-        """Return the place in the flattened operand that each window selects; -1 where it lies in the padding whole."""
+        """Return the position in the flattened operand that each window selects; -1 if the window is all padding."""
         x = self.sliding.padded(x.astype(self.worker, copy=False), self.worst)
         if self.first:
             best, chosen, start = np.full(self.sliding.outs, self.worst, self.worker), np.full(self.sliding.outs, -1), 0
         else:
-            best, chosen, start = np.array(x[self.slices[0]]), np.array(self.places[0]), 1
-        for one, place, inside in zip(self.slices[start:], self.places[start:], self.inside[start:], strict=True):
+            best, chosen, start = np.array(x[self.slices[0]]), np.array(self.positions[0]), 1
+        for one, position, inside in zip(self.slices[start:], self.positions[start:], self.inside[start:], strict=True):
             value = x[one]
             take = ~self.better(best, value)
             if self.first and inside is not None:
                 take &= inside
             np.copyto(best, value, where=take)
-            np.copyto(chosen, place, where=take)
+            np.copyto(chosen, position, where=take)
         return chosen
 
 
@@ -161,7 +161,7 @@ def _select_and_scatter_add(call: Call) -> Fn:
     call.cost = float(source.size * chosen.sliding.count * 3)
 
     def run(source: Any, operand: Any) -> Any:
-        out = np.zeros(size + 1, worker)  # the last takes what lies in the padding
+        out = np.zeros(size + 1, worker)  # the last element collects what falls into the padding
         if source.size:
             np.add.at(out, chosen(operand).reshape(-1), source.reshape(-1).astype(worker, copy=False))
         return out[:-1].reshape(shape).astype(dtype, copy=False)
@@ -176,7 +176,7 @@ def _select_and_gather_add(call: Call) -> Fn:
     call.cost = float(call.outs[0].size * chosen.sliding.count * 3)
 
     def run(tangents: Any, operand: Any) -> Any:
-        places = chosen(operand)
-        return np.where(places < 0, np.zeros((), tangents.dtype), tangents.reshape(-1)[places])
+        positions = chosen(operand)
+        return np.where(positions < 0, np.zeros((), tangents.dtype), tangents.reshape(-1)[positions])
 
     return run

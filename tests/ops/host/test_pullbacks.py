@@ -23,7 +23,7 @@ def array(*shape: int, dtype: str = "float32") -> onp.ndarray:
 def check(op: Any, *inputs: Any, diff: tuple[int, ...] | None = None, must: bool = True) -> None:
     """Compare the two for one call, with a cotangent of random numbers, and the shapes of the forward."""
     moving = tuple([i for i, x in enumerate(inputs) if x is not None and x.dtype.kind == "f"]) if diff is None else diff
-    found = pullbacks.pullback_form(op, moving, len(inputs), (True,))
+    found = pullbacks.pullback_kernel(op, moving, len(inputs), (True,))
     assert found is not None
     out: Any = run_alone(op, list(inputs))
     g = array(*out.shape, dtype=str(out.dtype))

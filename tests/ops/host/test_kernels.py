@@ -11,7 +11,7 @@ from ml_dtypes import bfloat16
 from gluonx import ops
 from gluonx.deferred.derived import run_alone
 from gluonx.np import handle, indexing
-from gluonx.ops.host import algebra, forms, layers
+from gluonx.ops.host import algebra, kernels, layers
 from gluonx.ops.rnn import packing
 
 AWKWARD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.25, 1e-3, -7.75, 20.0, -20.0, onp.inf, -onp.inf, onp.nan, 100.5]
@@ -59,14 +59,14 @@ def same(host: Any, xla: Any, units: float = 2, atol: float = 0, truth: Any = No
 
 def check(op: Any, *arrays: Any, units: float = 2, atol: float = 0, must: bool = True) -> None:
     """Compare what NumPy and XLA give for one call."""
-    found = forms.form_of(op)
+    found = kernels.kernel_of(op)
     assert found is not None
-    form, work = found
+    numpy_kernel, work = found
     kept = [None if a is None else onp.array(a) for a in arrays]
     with onp.errstate(all="ignore"):
         if work is not None:
             assert int(work(*arrays)) >= 0
-        host = form(*arrays)
+        host = numpy_kernel(*arrays)
     for before, after in zip(kept, arrays, strict=True):
         if before is not None:
             assert before.tobytes() == onp.asarray(after).tobytes()  # nothing was written to
@@ -82,8 +82,8 @@ def check(op: Any, *arrays: Any, units: float = 2, atol: float = 0, must: bool =
         same(host, xla, units, atol)
 
 
-UNARY = sorted(forms._UNARY)
-BINARY = sorted(forms._BINARY)
+UNARY = sorted(kernels._UNARY)
+BINARY = sorted(kernels._BINARY)
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -100,7 +100,7 @@ def test_unary(name: str, dtype: str) -> None:
             check(op, x, units=256)
         else:
             with onp.errstate(all="ignore"):
-                host = forms.form_of(op)[0](x)  # type: ignore[index]
+                host = kernels.kernel_of(op)[0](x)  # type: ignore[index]
             same(host, run_alone(op, [x]), truth=onp.asarray(run_alone(op, [x.astype(onp.float64)])))
 
 
@@ -124,7 +124,7 @@ def test_ties_and_nan_of_the_larger() -> None:
     for name in ("maximum", "minimum", "fmax", "fmin"):
         x, y = onp.repeat(grid, 6), onp.tile(grid, 6)
         op = ops.get(name).bind()
-        host, xla = forms.form_of(op)[0](x, y), onp.asarray(run_alone(op, [x, y]))  # type: ignore[index]
+        host, xla = kernels.kernel_of(op)[0](x, y), onp.asarray(run_alone(op, [x, y]))  # type: ignore[index]
         onp.testing.assert_array_equal(onp.signbit(host) & (host == 0), onp.signbit(xla) & (xla == 0))
         onp.testing.assert_array_equal(host, xla)
 
@@ -327,7 +327,7 @@ def test_draws() -> None:
             check(op, words, index, units=16)
         check(ops.get(name).bind(size=(2,), dtype="float16"), words, index, onp.float32(0), onp.float32(1), must=False)
     op = ops.get("random_uniform").bind(size=(64,))
-    host = forms.form_of(op)[0](words, index)  # type: ignore[index]
+    host = kernels.kernel_of(op)[0](words, index)  # type: ignore[index]
     onp.testing.assert_array_equal(host, onp.asarray(run_alone(op, [words, index])))  # the very bits
 
 
@@ -336,7 +336,7 @@ def _tried(name: str, size: Any, *parameters: Any) -> None:
     words, index = onp.array([3, 7], onp.uint32), onp.int32(-5)
     op = ops.get(name).bind(size=size)
     given = [onp.asarray(p, "f") for p in parameters]
-    host = forms.form_of(op)[0](words, index, *given)  # type: ignore[index]
+    host = kernels.kernel_of(op)[0](words, index, *given)  # type: ignore[index]
     xla = onp.asarray(run_alone(op, [words, index, *given]))
     assert (host.dtype, host.shape) == (xla.dtype, xla.shape)
     assert (abs(host - xla) > 1e-5 * abs(xla)).sum() <= host.size // 1000
@@ -353,7 +353,7 @@ def test_draws_by_trying(name: str) -> None:
     if name == "random_poisson":
         _tried(name, (5,), 0.0)
         _tried(name, (5,))
-    found = forms.form_of(ops.get("random_gamma").bind(size=(3,)))
+    found = kernels.kernel_of(ops.get("random_gamma").bind(size=(3,)))
     assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
 
 
@@ -390,7 +390,7 @@ def test_convolutions(name: str, case: dict[str, Any], batch: int) -> None:
     op = ops.get(name).bind(**{"kernel": kernel, "num_filter": filters, **case})
     x, w, b = (rng.normal(size=shape).astype("f") for shape in (data, weight, (filters,)))
     if case.get("num_filter") or not fits:  # a bad call is left to the operator
-        assert forms.form_of(op)[0](x, w, b) is NotImplemented  # type: ignore[index]
+        assert kernels.kernel_of(op)[0](x, w, b) is NotImplemented  # type: ignore[index]
         return
     check(op, x, w, None if case.get("no_bias") else b, units=8, atol=1e-5)
     check(op, *(v.astype("float64") for v in (x, w, b)), units=8, atol=1e-13)
@@ -434,7 +434,7 @@ def test_pooling(pool_type: str, convention: str) -> None:
     check(pooled, x, units=8, atol=1e-6)
     check(ops.get("pooling").bind(kernel=2, pool_type=pool_type), x[0], units=8, atol=1e-6)
     check(pooled, x.astype("float16"), must=False)
-    found = forms.form_of(ops.get("pooling").bind(kernel=(9, 9), pool_type=pool_type))
+    found = kernels.kernel_of(ops.get("pooling").bind(kernel=(9, 9), pool_type=pool_type))
     assert found is not None and found[0](x) is NotImplemented  # the operator says what is wrong
 
 
@@ -461,7 +461,7 @@ def test_norms() -> None:
     check(norm.bind(), x.reshape(3, 2, 2))
     for ord in ("fro", 1, onp.inf):
         check(norm.bind(ord=ord), x, must=False)
-    found = forms.form_of(norm.bind(axis=(0, 1, 2)))
+    found = kernels.kernel_of(norm.bind(axis=(0, 1, 2)))
     assert found is not None and found[0](x.reshape(3, 2, 2)) is NotImplemented  # there is no such norm
     for name in ("var", "std"):
         check(ops.get(name).bind(), onp.float32(3).reshape(()))
@@ -484,7 +484,7 @@ def test_bounds_beside_nan_and_zeros() -> None:
         bounds = [None if b is None else onp.float32(b) for b in (low, high)]
         op = ops.get("clip").bind()
         check(op, x, *bounds)
-        host, xla = forms.form_of(op)[0](x, *bounds), onp.asarray(run_alone(op, [x, *bounds]))  # type: ignore[index]
+        host, xla = kernels.kernel_of(op)[0](x, *bounds), onp.asarray(run_alone(op, [x, *bounds]))  # type: ignore[index]
         onp.testing.assert_array_equal(onp.signbit(host) & (host == 0), onp.signbit(xla) & (xla == 0))
 
 
@@ -514,12 +514,12 @@ def test_recurrent_layers(mode: str, both: bool) -> None:
         check(
             op, x, flat, *begin, *[None] * (2 - len(begin)), onp.array([2, 5], "int32"), must=False, units=8, atol=2e-5
         )
-    found = forms.form_of(ops.get("rnn").bind(**named))
+    found = kernels.kernel_of(ops.get("rnn").bind(**named))
     assert found is not None  # of a bad call the operator says what is wrong
     bad: list[tuple[Any, ...]] = [(x, flat[1:]), (x, flat, begin[0][:1], *begin[1:]), (x[0], flat), (x[:0], flat)]
     for call in [*bad, *([(x, flat, begin[0])] if mode == "lstm" else [])]:
         assert found[0](*call) is NotImplemented
-    wrong = forms.form_of(ops.get("rnn").bind(**named, p=2.0).in_mode(False))
+    wrong = kernels.kernel_of(ops.get("rnn").bind(**named, p=2.0).in_mode(False))
     assert wrong is not None and wrong[0](x, flat) is NotImplemented
 
 
@@ -528,7 +528,7 @@ def test_recurrent_layers(mode: str, both: bool) -> None:
     "attrs", [{"dilate": (0, 1)}, {"stride": (1, -1)}, {"pad": (-1, 0)}, {"num_group": 3}], ids=str
 )
 def test_a_bad_convolution_is_left_to_the_operator(name: str, attrs: dict[str, Any]) -> None:
-    found = forms.form_of(ops.get(name).bind(kernel=(2, 2), **attrs))
+    found = kernels.kernel_of(ops.get(name).bind(kernel=(2, 2), **attrs))
     assert found is not None
     assert found[0](onp.ones((1, 4, 5, 5), "f"), onp.ones((4, 4, 2, 2), "f")) is NotImplemented
 
@@ -644,4 +644,4 @@ HERE = [
 def test_every_form_is_here() -> None:
     here = [*UNARY, *BINARY, *REDUCTIONS, *[name for name, *_ in MOVES], *HERE, *algebra.MORE]
     here += [f"linalg_{name}" for name in algebra.LINEAR]
-    assert {ops.get(name).name for name in here} == set(forms._FORMS)
+    assert {ops.get(name).name for name in here} == set(kernels._KERNELS)

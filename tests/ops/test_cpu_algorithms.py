@@ -13,7 +13,7 @@ import gluonx as mx
 from gluonx import autograd
 from gluonx.ops import get
 from gluonx.ops.cpu import reductions as cpu
-from gluonx.ops.cpu.convolution import native_forms
+from gluonx.ops.cpu.convolution import native_operations
 
 WIDE = (3, 20000)  # so wide that XLA sums its rows badly
 SLOW = [((3, 20000), (0,)), ((2, 3, 130, 130), (1,)), ((2, 3, 1, 17000), (0, 1)), ((2, 2, 2, 9000), (1,))]
@@ -65,7 +65,7 @@ def test_their_gradients_are_xlas(name):
             return (fn(x) * jnp.arange(WIDE[1])).sum()
 
         if which == "native":
-            with native_forms():
+            with native_operations():
                 pulled[which] = jax.grad(loss)(x)
         else:
             pulled[which] = jax.grad(loss)(x)
@@ -78,7 +78,7 @@ def test_a_sum_of_rows_is_a_product_on_a_cpu():
     assert "dot_general" not in program(bound("sum", axis=1), x)
     assert "dot_general" not in program(bound("sum", axis=0), x[:, :16384])
     assert "dot_general" not in program(bound("sum", axis=0), x.astype(int))
-    with native_forms():
+    with native_operations():
         assert "dot_general" not in program(lambda x: bound("sum", axis=0)(x), x)
     elsewhere = jax.jit(bound("sum", axis=0)).trace(x).lower(lowering_platforms=("tpu",))
     assert "dot_general" not in elsewhere.as_text()
@@ -186,7 +186,7 @@ def test_running_products(shape, axis):
     fn = bound("cumprod", axis=axis)
     np.testing.assert_allclose(fn(x), np.cumprod(x, axis), rtol=1e-5)
     g = numbers(shape, seed=1)
-    with native_forms():
+    with native_operations():
         wanted = jax.vjp(lambda x: bound("cumprod", axis=axis)(x), x)[1](g)[0]
     np.testing.assert_allclose(jax.vjp(fn, x)[1](g)[0], wanted, rtol=1e-4, atol=1e-4)
 

@@ -1,12 +1,12 @@
-"""Forms in NumPy of the operators that interactive code uses most.
+"""NumPy kernels of the operators that interactive code uses most.
 
-A form takes NumPy arrays (and typed NumPy scalars) where the operator of the same name takes JAX arrays, with the same
-static attributes, and gives the same result: dtype and shape always, integers, comparisons and moves exactly, floats
-to within two units in the last place. It says ``NotImplemented`` where NumPy's semantics are not XLA's (mixed dtypes,
-floats that become integers out of range); such a call, and every operator without a form, is interpreted from its jaxpr
-(:mod:`gluonx.ops.host.jaxprs`). So a form is a matter of speed, and may be left out.
+A kernel takes NumPy arrays (and typed NumPy scalars) where the operator of the same name takes JAX arrays, with the
+same static attributes, and returns the same result: dtype and shape always, integers, comparisons and moves exactly,
+floats to within two units in the last place. It returns ``NotImplemented`` where NumPy's semantics are not XLA's (mixed
+dtypes, floats that become integers out of range). For such a call, and for an operator without a kernel, the jaxpr is
+interpreted (:mod:`gluonx.ops.host.jaxprs`). So kernels only save time, and none is required.
 
-Functions like ``exp`` are computed in double precision and rounded once, sums are accumulated in it. Forms may give
+Functions like ``exp`` are computed in double precision and rounded once; sums are accumulated in it. Kernels may return
 views of their operands, and never write to them.
 """
 
@@ -29,7 +29,7 @@ from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
 
-Form = Callable[..., Any]
+Kernel = Callable[..., Any]
 Work = Callable[..., int]
 
 _BOOL, _INT32, _INT64 = np.dtype(bool), np.dtype(np.int32), np.dtype(np.int64)
@@ -39,28 +39,29 @@ _HALVES = frozenset([_HALF, bfloat16])
 _WIDER = {_HALF: _SINGLE, bfloat16: _SINGLE, _SINGLE: _DOUBLE, _DOUBLE: _DOUBLE}
 """The type in which functions of each float type are computed."""
 
-_FORMS: dict[str, tuple[Form, Work | None]] = {}
+_KERNELS: dict[str, tuple[Kernel, Work | None]] = {}
 
 
-def form_of(op: Any) -> tuple[Form, Work | None] | None:
-    """Give the form of an operator, on its arrays alone, and what tells how many elements it touches; None without one.
+def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
+    """Return an operator's kernel, as a function of its arrays, and a function for its work; None without a kernel.
 
-    Without the latter the operator is elementwise, or reads each operand once.
+    The latter tells how many elements the kernel reads or writes; it is None if the operator is elementwise, or reads
+    each operand once.
     """
     if not isinstance(op, BoundOp):
-        form = getattr(op, "form", None)
-        return None if form is None else (form, getattr(op, "work", None))
-    found = _FORMS.get(op.name)
-    if found is None or (op.random and callable(op.op.random)):  # a draw that depends on the mode, such as dropout's
+        kernel = getattr(op, "numpy_kernel", None)
+        return None if kernel is None else (kernel, getattr(op, "work", None))
+    found = _KERNELS.get(op.name)
+    if found is None or (op.random and callable(op.op.random)):  # it draws depending on the mode, as dropout does
         return None
-    form, work = found
+    kernel, work = found
     if isinstance(op, Lifted):
-        return _lowered(op, form), None if work is None else functools.partial(work, **op.constant.attrs)
-    return functools.partial(form, **op.attrs), None if work is None else functools.partial(work, **op.attrs)
+        return _lowered(op, kernel), None if work is None else functools.partial(work, **op.constant.attrs)
+    return functools.partial(kernel, **op.attrs), None if work is None else functools.partial(work, **op.attrs)
 
 
 def cost_of(op: Any) -> float:
-    """Give the part of the time of a function such as ``exp`` that an operator takes for an element."""
+    """Return the time that the operator takes for an element, relative to a function such as ``exp``."""
     if not isinstance(op, BoundOp):
         return 1
     light = op.name in _LIGHT_ONES or (op.name == "activation" and op.attrs["act_type"] == "relu")
@@ -75,22 +76,22 @@ _LIGHT_ONES = frozenset([
 ])  # fmt: skip
 
 
-def _lowered(op: Lifted, form: Form) -> Form:
-    """Return the form of an operator some of whose attributes come as operands, the last ones."""
-    places, attrs, count = op.places, op.attrs, -len(op.places)
+def _lowered(op: Lifted, kernel: Kernel) -> Kernel:
+    """Return the kernel of an operator whose last operands are some of its attributes."""
+    names, attrs, count = op.lifted_names, op.attrs, -len(op.lifted_names)
 
     def run(*args: Any) -> Any:
-        numbers = dict(zip(places, map(float, args[count:]), strict=True))
-        return form(*args[:count], **attrs, **numbers)
+        numbers = dict(zip(names, map(float, args[count:]), strict=True))
+        return kernel(*args[:count], **attrs, **numbers)
 
     return run
 
 
-def form(name: str, work: Work | None = None) -> Callable[[Form], Form]:
-    """Make the decorated function the form of the operator `name`; `work` tells how many elements it touches."""
+def numpy_kernel(name: str, work: Work | None = None) -> Callable[[Kernel], Kernel]:
+    """Register the decorated function as the kernel of the operator `name`; `work` returns the elements it touches."""
 
-    def decorate(fn: Form) -> Form:
-        _FORMS[OPS[name].name] = fn, work
+    def decorate(fn: Kernel) -> Kernel:
+        _KERNELS[OPS[name].name] = fn, work
         return fn
 
     return decorate
@@ -99,7 +100,7 @@ def form(name: str, work: Work | None = None) -> Callable[[Form], Form]:
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
 
-def _computed(fn: Any) -> Form:
+def _computed(fn: Any) -> Kernel:
     """Return a function of floats, computed in a wider type."""
 
     def run(x: Any) -> Any:
@@ -111,10 +112,10 @@ def _computed(fn: Any) -> Form:
     return run
 
 
-def _exact(fn: Any, kinds: str = "fiu") -> Form:
-    """Get a function that NumPy computes as XLA does, in the type of its operand.
+def _exact(fn: Any, kinds: str = "fiu") -> Kernel:
+    """Return a function that NumPy computes as XLA does, in the type of its operand.
 
-    Of half precision by way of single.
+    Half precision is computed in single precision.
     """
 
     def run(x: Any) -> Any:
@@ -125,8 +126,8 @@ def _exact(fn: Any, kinds: str = "fiu") -> Form:
     return run
 
 
-def _asked(fn: Any) -> Form:
-    """Return a test of each element of floats."""
+def _asked(fn: Any) -> Kernel:
+    """Return an elementwise test of floats."""
 
     def run(x: Any) -> Any:
         return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x) if x.dtype in _WIDER else NotImplemented
@@ -134,7 +135,7 @@ def _asked(fn: Any) -> Form:
     return run
 
 
-def _scipy(name: str) -> Form:
+def _scipy(name: str) -> Kernel:
     def run(x: Any) -> Any:
         from scipy import special  # seldom, and slow to import
 
@@ -144,7 +145,7 @@ def _scipy(name: str) -> Form:
     return run
 
 
-def _in_double(compute: Callable[[Any], Any]) -> Form:
+def _in_double(compute: Callable[[Any], Any]) -> Kernel:
     """Return a formula on float64."""
 
     def run(x: Any) -> Any:
@@ -157,7 +158,7 @@ def _relu(x: Any) -> Any:
     zero = _ZEROS.get(x.dtype)
     if zero is None:
         return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _HALVES else NotImplemented
-    return np.maximum(x, zero) + zero  # which makes 0 of -0
+    return np.maximum(x, zero) + zero  # turns -0 into 0
 
 
 _ZEROS = {dtype: np.zeros((), dtype) for dtype in _FLOATS}
@@ -176,9 +177,9 @@ _log_sigmoid = _in_double(lambda x: -np.logaddexp(-x, 0))
 _softsign = _in_double(lambda x: x / (1 + np.abs(x)))
 _silu = _in_double(lambda x: x / (1 + np.exp(-x)))
 _same = lambda x: x  # noqa: E731
-_ONE = np.array(1.0)  # an array: to make one of a Python number takes as long as the sum
+_ONE = np.array(1.0)  # an array, because converting a Python number takes as long as the sum
 
-_UNARY: dict[str, Form] = {
+_UNARY: dict[str, Kernel] = {
     **{n: _computed(getattr(np, n)) for n in (
         "exp", "log", "expm1", "log1p", "log2", "log10", "exp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
         "sinh", "cosh", "arcsinh", "arccosh", "arctanh", "cbrt",
@@ -205,7 +206,7 @@ _UNARY: dict[str, Form] = {
 }  # fmt: skip
 
 for _name, _unary in _UNARY.items():
-    form(_name)(_unary)
+    numpy_kernel(_name)(_unary)
 
 _ACTIVATIONS = {
     "relu": _relu, "sigmoid": _sigmoid, "tanh": _tanh, "softrelu": _softrelu, "softsign": _softsign,
@@ -213,7 +214,7 @@ _ACTIVATIONS = {
 }  # fmt: skip
 
 
-@form("activation")
+@numpy_kernel("activation")
 def _activation(x: Any, *, act_type: str) -> Any:
     compute = _ACTIVATIONS.get(act_type)
     return NotImplemented if compute is None else compute(x)
@@ -221,21 +222,21 @@ def _activation(x: Any, *, act_type: str) -> Any:
 
 @functools.cache
 def _promoted_dtype(a: np.dtype, b: np.dtype) -> np.dtype | None:
-    """Return the common type of two operands, one of them a float; None for two that JAX's switch decides on."""
+    """Return the common type of two operands, one of them a float; None if it depends on JAX's x64 switch."""
     if a not in _WIDER and b not in _WIDER:
         return None
     return np.dtype(jnp.promote_types(a, b))
 
 
 def _paired(x: Any, y: Any) -> tuple[Any, Any] | None:
-    """Two operands in their common type; half precision stays what it is."""
+    """Return two operands in their common type; half precision is not changed."""
     if x.dtype == y.dtype:
         return x, y
     dtype = _promoted_dtype(x.dtype, y.dtype)
     return None if dtype is None else (x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 
-def _arithmetic(fn: Any, kinds: str) -> Form:
+def _arithmetic(fn: Any, kinds: str) -> Kernel:
     def run(x: Any, y: Any) -> Any:
         if x.dtype != y.dtype:
             pair = _paired(x, y)
@@ -250,7 +251,7 @@ def _arithmetic(fn: Any, kinds: str) -> Form:
     return run
 
 
-def _in_two_doubles(fn: Any) -> Form:
+def _in_two_doubles(fn: Any) -> Kernel:
     def run(x: Any, y: Any) -> Any:
         pair = _paired(x, y)
         if pair is None or pair[0].dtype not in _WIDER:
@@ -268,8 +269,8 @@ def _divided(x: Any, y: Any) -> Any:
 _quotient = _arithmetic(np.true_divide, "f")
 
 
-def _whole_division(fn: Any) -> Form:
-    """Return a quotient or remainder of integers, none of them divided by 0."""
+def _whole_division(fn: Any) -> Kernel:
+    """Return a quotient or remainder of integers, for divisors other than 0."""
 
     def run(x: Any, y: Any) -> Any:
         return fn(x, y) if x.dtype == y.dtype and x.dtype.kind in "iu" and y.all() else NotImplemented
@@ -277,8 +278,8 @@ def _whole_division(fn: Any) -> Form:
     return run
 
 
-def raised(exponent: int) -> Form:
-    """Return the form of ``x ** exponent``, of floats."""
+def raised(exponent: int) -> Kernel:
+    """Return the kernel of ``x ** exponent``, of floats."""
 
     def run(x: Any) -> Any:
         if exponent == 2:
@@ -290,7 +291,7 @@ def raised(exponent: int) -> Form:
     return run
 
 
-def _comparison(fn: Any) -> Form:
+def _comparison(fn: Any) -> Kernel:
     def run(x: Any, y: Any) -> Any:
         pair = _paired(x, y)
         if pair is None:
@@ -301,8 +302,8 @@ def _comparison(fn: Any) -> Form:
     return run
 
 
-def _chosen(better: Any, other_nan: bool) -> Form:
-    """Return the larger or smaller of two; which of them at a tie or NaN is the operator's own rule."""
+def _chosen(better: Any, other_nan: bool) -> Kernel:
+    """Return the larger or smaller of two; at a tie or NaN the operator's own rule decides."""
 
     def run(x: Any, y: Any) -> Any:
         pair = _paired(x, y)
@@ -315,7 +316,7 @@ def _chosen(better: Any, other_nan: bool) -> Form:
     return run
 
 
-_BINARY: dict[str, Form] = {
+_BINARY: dict[str, Kernel] = {
     "add": _arithmetic(np.add, "fiu"),
     "subtract": _arithmetic(np.subtract, "fiu"),
     "multiply": _arithmetic(np.multiply, "fiu"),
@@ -338,16 +339,16 @@ _BINARY: dict[str, Form] = {
 }  # fmt: skip
 
 for _name, _binary in _BINARY.items():
-    form(_name)(_binary)
+    numpy_kernel(_name)(_binary)
 
 
-@form("clip")
+@numpy_kernel("clip")
 def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
     if (
         a_min is not None and a_max is not None and a_min.dtype == a_max.dtype == x.dtype in _FLOATS
         and not a_min.ndim and not a_max.ndim and a_min == a_min and a_max and a_max == a_max
     ):  # fmt: skip
-        return x.clip(a_min, a_max)  # between numbers, the upper one not 0, beside which it turns -0
+        return x.clip(a_min, a_max)  # both bounds are numbers, and the upper is not 0, with which clip would change -0
     for bound, beyond, keep in ((a_min, np.less, "maximum"), (a_max, np.greater, "minimum")):
         if bound is not None:
             if bound.dtype != x.dtype:
@@ -355,13 +356,13 @@ def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
                     return NotImplemented
                 bound = bound.astype(x.dtype)
             if bound.ndim or x.dtype not in _FLOATS or bound != bound:
-                x = _FORMS[keep][0](x, bound)
+                x = _KERNELS[keep][0](x, bound)
             else:
-                x = np.where(beyond(x, bound), bound, x)  # which leaves NaN, and either zero beside the other
+                x = np.where(beyond(x, bound), bound, x)  # unlike clip, keeps NaN, and -0 beside 0
     return x
 
 
-@form("where")
+@numpy_kernel("where")
 def _where(condition: Any, x: Any, y: Any) -> Any:
     pair = _paired(x, y)
     if pair is None:
@@ -369,7 +370,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition.astype(bool), *pair)
 
 
-@form("leaky_relu")
+@numpy_kernel("leaky_relu")
 def _leaky_relu(x: Any, gamma: Any = None, *, act_type: str, slope: float, **rest: Any) -> Any:
     if act_type in ("gelu", "gelu_erf") and x.dtype == _SINGLE:
         return _gelu(x)
@@ -385,20 +386,20 @@ def _gelu(x: Any) -> Any:
     return (0.5 * wide * special.erfc(wide * -math.sqrt(0.5))).astype(x.dtype)
 
 
-@form("dropout", lambda *_, **__: 1)
+@numpy_kernel("dropout", lambda *_, **__: 1)
 def _dropout(x: Any, *, mode: str, **_: Any) -> Any:
-    """Return the array itself: nothing is dropped where nothing is drawn."""
+    """Return the array itself, if nothing is dropped."""
     return x if mode == "training" else NotImplemented
 
 
 def _fits(x: Any, dtype: np.dtype) -> bool:
-    """Return whether all floats of `x` are numbers that the integers of `dtype` hold."""
+    """Return whether all floats of `x` are within the range of the integer type `dtype`."""
     ends = np.iinfo(_INT32 if dtype.itemsize < 4 else dtype)
     return not x.size or bool((x >= ends.min).all() and (x <= math.nextafter(float(ends.max) + 1, 0)).all())
 
 
 def converted(x: Any, dtype: np.dtype) -> Any:
-    """`x` in another dtype, as `gluonx.ops.common.converted` gives it; NotImplemented where floats do not fit."""
+    """Return `x` in another dtype, like `gluonx.ops.common.converted`; NotImplemented if floats do not fit."""
     if x.dtype == dtype:
         return x
     if x.dtype.kind in "fV" and dtype.kind in "iu":
@@ -413,7 +414,7 @@ def converted(x: Any, dtype: np.dtype) -> Any:
     return x.astype(dtype)
 
 
-@form("cast")
+@numpy_kernel("cast")
 def _cast(x: Any, *, dtype: Any) -> Any:
     return converted(x, np.dtype(dtype))
 
@@ -421,7 +422,7 @@ def _cast(x: Any, *, dtype: Any) -> Any:
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 
-def _sums(fn: Any) -> Form:
+def _sums(fn: Any) -> Kernel:
     """Return a sum or product, accumulated in double precision; integers as JAX widens them."""
 
     def run(x: Any, *first_or_where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
@@ -439,14 +440,14 @@ def _sums(fn: Any) -> Form:
     return run
 
 
-# The ufuncs' own methods: the functions around them take more time than a small array.
-form("sum")(_sums(np.add.reduce))
-form("prod")(_sums(np.multiply.reduce))
+# Methods of ufuncs, because the functions around them take longer than the sum of a small array.
+numpy_kernel("sum")(_sums(np.add.reduce))
+numpy_kernel("prod")(_sums(np.multiply.reduce))
 
 
-@form("mean")
+@numpy_kernel("mean")
 def _mean(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
-    """Return the mean, as ``np.mean`` divides."""
+    """Return the mean, with the division of ``np.mean``."""
     own = x.dtype
     if dtype is not None or where or own not in _WIDER:
         return NotImplemented
@@ -455,8 +456,8 @@ def _mean(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
     return np.array(total / (x.size // total.size if total.size else 1), own)
 
 
-def _moments(finish: Callable[[Any], Any]) -> Form:
-    """Return what is computed of the variance; NumPy's own function takes twice the time of its steps."""
+def _moments(finish: Callable[[Any], Any]) -> Kernel:
+    """Return a function of the variance; NumPy's own takes twice the time of these steps."""
 
     def run(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool, ddof: Any) -> Any:
         if dtype is not None or where or x.dtype not in _WIDER or not x.size:
@@ -472,11 +473,11 @@ def _moments(finish: Callable[[Any], Any]) -> Form:
     return run
 
 
-form("var")(_moments(_same))
-form("std")(_moments(np.sqrt))
+numpy_kernel("var")(_moments(_same))
+numpy_kernel("std")(_moments(np.sqrt))
 
 
-def _extreme(fn: Any) -> Form:
+def _extreme(fn: Any) -> Kernel:
     def run(x: Any, *first_or_where: Any, axis: Any, keepdims: bool) -> Any:
         if first_or_where:
             return NotImplemented
@@ -487,7 +488,7 @@ def _extreme(fn: Any) -> Form:
     return run
 
 
-def _test(fn: Any) -> Form:
+def _test(fn: Any) -> Kernel:
     def run(x: Any, *where: Any, axis: Any, keepdims: bool) -> Any:
         if where:
             return NotImplemented
@@ -502,10 +503,10 @@ for _name, _reduction in (
     ("all", _test(np.all)),
     ("any", _test(np.any)),
 ):
-    form(_name)(_reduction)
+    numpy_kernel(_name)(_reduction)
 
 
-def _place(fn: Any) -> Form:
+def _position(fn: Any) -> Kernel:
     def run(x: Any, *, axis: Any, keepdims: bool) -> Any:
         if x.dtype in _HALVES or not x.ndim:
             return NotImplemented
@@ -514,16 +515,16 @@ def _place(fn: Any) -> Form:
     return run
 
 
-form("argmax")(_place(np.ndarray.argmax))
-form("argmin")(_place(np.ndarray.argmin))
+numpy_kernel("argmax")(_position(np.ndarray.argmax))
+numpy_kernel("argmin")(_position(np.ndarray.argmin))
 
 
 def _lacks(x: Any, axis: Any) -> bool:
-    """Return whether there is no such axis; NumPy sorts and sums a number along one, which is an error elsewhere."""
+    """Return whether the axis does not exist; NumPy sorts and sums a scalar along one, which is an error elsewhere."""
     return not x.ndim and axis is not None
 
 
-@form("cumsum")
+@numpy_kernel("cumsum")
 def _cumsum(x: Any, *, axis: Any, dtype: Any) -> Any:
     if dtype is not None or x.dtype not in _FLOATS or _lacks(x, axis):
         return NotImplemented
@@ -543,7 +544,7 @@ def _is_plain(x: Any, length: Any, temperature: Any, use_length: bool, dtype: An
     )
 
 
-@form("softmax")
+@numpy_kernel("softmax")
 def _softmax(x: Any, length: Any = None, temperature: Any = None, *, axis: int, use_length: bool, dtype: Any) -> Any:
     if not _is_plain(x, length, temperature, use_length, dtype):
         return NotImplemented
@@ -551,7 +552,7 @@ def _softmax(x: Any, length: Any = None, temperature: Any = None, *, axis: int, 
     return np.divide(powers, total, out=powers).astype(x.dtype)
 
 
-@form("log_softmax")
+@numpy_kernel("log_softmax")
 def _log_softmax(
     x: Any, length: Any = None, temperature: Any = None, *, axis: int, use_length: bool = False, dtype: Any
 ) -> Any:
@@ -561,7 +562,7 @@ def _log_softmax(
     return np.subtract(shifted, np.log(total), out=shifted).astype(x.dtype)
 
 
-@form("layer_norm", lambda x, *_, **__: 4 * x.size)
+@numpy_kernel("layer_norm", lambda x, *_, **__: 4 * x.size)
 def _layer_norm(x: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_mean_var: bool) -> Any:
     axis = axis_of(axis, x.ndim, "layer_norm")
     sizes = (x.shape[axis],)
@@ -580,16 +581,16 @@ def _layer_norm(x: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_
     )
 
 
-@form("sort", lambda x, **_: 8 * x.size)
+@numpy_kernel("sort", lambda x, **_: 8 * x.size)
 def _sort(x: Any, *, axis: Any, descending: bool, stable: bool, kind: Any, order: Any) -> Any:
     if descending or order is not None or x.dtype in _HALVES or x.dtype.kind not in "fiub":
         return NotImplemented
     if x.dtype.kind == "f" and not x.all():
-        return NotImplemented  # zeros have an order by their sign
+        return NotImplemented  # -0 sorts before 0
     return np.sort(x, axis=axis, kind="stable")
 
 
-@form("argsort", lambda x, **_: 8 * x.size)
+@numpy_kernel("argsort", lambda x, **_: 8 * x.size)
 def _argsort(x: Any, *, axis: Any, descending: bool, stable: bool, dtype: Any, kind: Any, order: Any) -> Any:
     if descending or order is not None or x.dtype in _HALVES or x.dtype.kind not in "fiub" or _lacks(x, axis):
         return NotImplemented
@@ -601,7 +602,7 @@ def _argsort(x: Any, *, axis: Any, descending: bool, stable: bool, dtype: Any, k
 _DEEP = threshold("host.deep")
 
 
-def _product(fn: Any) -> Form:
+def _product(fn: Any) -> Kernel:
     def run(x: Any, y: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
         if x.dtype != y.dtype or precision is not None or preferred_element_type is not None:
             return NotImplemented
@@ -618,18 +619,20 @@ def _product_work(x: Any, y: Any, **_: Any) -> int:
     return max(x.size, y.size, x.size * y.shape[-1] // _DEEP)
 
 
-form("matmul", _product_work)(_product(np.matmul))
-form("dot", lambda x, y, **_: max(x.size, y.size, x.size * y.size // max(1, *x.shape[-1:]) // _DEEP))(_product(np.dot))
+numpy_kernel("matmul", _product_work)(_product(np.matmul))
+numpy_kernel("dot", lambda x, y, **_: max(x.size, y.size, x.size * y.size // max(1, *x.shape[-1:]) // _DEEP))(
+    _product(np.dot)
+)
 
 
-@form("batch_dot", lambda x, y, **_: max(x.size, y.size, x.size * max(y.shape[-2:]) // _DEEP))
+@numpy_kernel("batch_dot", lambda x, y, **_: max(x.size, y.size, x.size * max(y.shape[-2:]) // _DEEP))
 def _batch_dot(x: Any, y: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     x = np.swapaxes(x, -1, -2) if transpose_a else x
     y = np.swapaxes(y, -1, -2) if transpose_b else y
-    return _FORMS["matmul"][0](x, y)
+    return _KERNELS["matmul"][0](x, y)
 
 
-@form("fully_connected", lambda x, w, *_, **__: max(x.size, w.size // 8, x.size * w.shape[0] // _DEEP))
+@numpy_kernel("fully_connected", lambda x, w, *_, **__: max(x.size, w.size // 8, x.size * w.shape[0] // _DEEP))
 def _fully_connected(x: Any, weight: Any, bias: Any = None, *, num_hidden: Any, no_bias: bool, flatten: bool) -> Any:
     bias = None if no_bias else bias
     if x.ndim < 2 or x.dtype != _SINGLE or weight.dtype != _SINGLE:
@@ -649,27 +652,27 @@ def _fully_connected(x: Any, weight: Any, bias: Any = None, *, num_hidden: Any, 
 _NONE: Work = lambda *_, **__: 1  # noqa: E731 - a view, or what has no size
 
 
-@form("reshape", _NONE)
+@numpy_kernel("reshape", _NONE)
 def _reshape(x: Any, *, newshape: Any, reverse: bool, order: str) -> Any:
     return x.reshape(new_shape(x.shape, newshape, reverse), order="C" if order == "A" else order)
 
 
-@form("batch_flatten", _NONE)
+@numpy_kernel("batch_flatten", _NONE)
 def _batch_flatten(x: Any) -> Any:
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
-form("expand_dims", _NONE)(lambda x, *, axis: np.expand_dims(x, axis))
-form("squeeze", _NONE)(lambda x, *, axis: x if x.ndim == 0 and axis in (0, -1) else np.squeeze(x, axis))
-form("transpose", _NONE)(lambda x, *, axes: np.transpose(x, axes if isinstance(axes, int) else axes or None))
-form("swapaxes", _NONE)(lambda x, *, axis1, axis2: np.swapaxes(x, axis1, axis2))
-form("moveaxis", _NONE)(lambda x, *, source, destination: np.moveaxis(x, source, destination))
-form("flip", _NONE)(lambda x, *, axis: np.flip(x, axis))
-form("zeros_like")(lambda x, *, dtype: np.zeros(x.shape, x.dtype if dtype is None else dtype))
-form("ones_like")(lambda x, *, dtype: np.ones(x.shape, x.dtype if dtype is None else dtype))
+numpy_kernel("expand_dims", _NONE)(lambda x, *, axis: np.expand_dims(x, axis))
+numpy_kernel("squeeze", _NONE)(lambda x, *, axis: x if x.ndim == 0 and axis in (0, -1) else np.squeeze(x, axis))
+numpy_kernel("transpose", _NONE)(lambda x, *, axes: np.transpose(x, axes if isinstance(axes, int) else axes or None))
+numpy_kernel("swapaxes", _NONE)(lambda x, *, axis1, axis2: np.swapaxes(x, axis1, axis2))
+numpy_kernel("moveaxis", _NONE)(lambda x, *, source, destination: np.moveaxis(x, source, destination))
+numpy_kernel("flip", _NONE)(lambda x, *, axis: np.flip(x, axis))
+numpy_kernel("zeros_like")(lambda x, *, dtype: np.zeros(x.shape, x.dtype if dtype is None else dtype))
+numpy_kernel("ones_like")(lambda x, *, dtype: np.ones(x.shape, x.dtype if dtype is None else dtype))
 
 
-@form("broadcast_to", lambda x, *, shape: 1)
+@numpy_kernel("broadcast_to", lambda x, *, shape: 1)
 def _broadcast_to(x: Any, *, shape: Any) -> Any:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return NotImplemented if -2 in shape or math.prod(shape) > 4096 else np.broadcast_to(x, shape).copy()
@@ -683,17 +686,17 @@ def _are_alike(arrays: Sequence[Any]) -> bool:
     return all(a.dtype == arrays[0].dtype for a in arrays)
 
 
-@form("concatenate", _all_sizes)
+@numpy_kernel("concatenate", _all_sizes)
 def _concatenate(*arrays: Any, axis: Any, dtype: Any) -> Any:
     return np.concatenate(arrays, axis) if dtype is None and _are_alike(arrays) else NotImplemented
 
 
-@form("stack", _all_sizes)
+@numpy_kernel("stack", _all_sizes)
 def _stack(*arrays: Any, axis: int, dtype: Any) -> Any:
     return np.stack(arrays, axis) if dtype is None and _are_alike(arrays) else NotImplemented
 
 
-@form("split", _NONE)
+@numpy_kernel("split", _NONE)
 def _split(x: Any, *, indices_or_sections: Any, axis: int) -> Any:
     axis = axis_of(axis, x.ndim, "split")
     if isinstance(indices_or_sections, int):
@@ -707,7 +710,7 @@ def _between(x: Any, axis: int, start: int, stop: int) -> Any:
     return x[(*(slice(None),) * axis, slice(start, stop))]
 
 
-@form("slice_axis", _NONE)
+@numpy_kernel("slice_axis", _NONE)
 def _slice_axis(x: Any, *, axis: int, begin: int, end: Any) -> Any:
     axis = axis_of(axis, x.ndim, "slice_axis")
     n = x.shape[axis]
@@ -719,10 +722,12 @@ def _tiled(x: Any, *, reps: Any) -> int:
     return x.size * math.prod((reps,) if isinstance(reps, int) else reps)
 
 
-form("tile", _tiled)(lambda x, *, reps: np.tile(x, reps))
+numpy_kernel("tile", _tiled)(lambda x, *, reps: np.tile(x, reps))
 
 
-@form("repeat", lambda x, *, repeats, axis: x.size * (repeats if isinstance(repeats, int) else max(repeats, default=0)))
+@numpy_kernel(
+    "repeat", lambda x, *, repeats, axis: x.size * (repeats if isinstance(repeats, int) else max(repeats, default=0))
+)
 def _repeat(x: Any, *, repeats: Any, axis: Any) -> Any:
     return np.repeat(x, repeats, axis)
 
@@ -734,7 +739,7 @@ def full(value: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def arange(start: Any, step: Any, *, num: int, dtype: Any) -> Any:
-    """`num` numbers from `start` on, `step` apart."""
+    """Return `num` numbers from `start` on, `step` apart."""
     if start.dtype != step.dtype:
         pair = _paired(start, step)
         if pair is None:
@@ -744,7 +749,7 @@ def arange(start: Any, step: Any, *, num: int, dtype: Any) -> Any:
 
 
 def filled(x: Any, value: Any) -> Any:
-    """`value` in the shape and dtype of `x`."""
+    """Return `value` in the shape and dtype of `x`."""
     return full(value, shape=x.shape, dtype=x.dtype)
 
 
@@ -759,7 +764,7 @@ def _size(size: Any) -> tuple[int, ...]:
 
 
 def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
-    """Numbers from 0 to 1, without it, as ``jax.random.uniform`` draws them in float32 (see `gluonx.ops.prng.wrap`)."""
+    """Return numbers in [0, 1), as ``jax.random.uniform`` draws them in float32 (see `gluonx.ops.prng.wrap`)."""
     count = np.arange(math.prod(shape), dtype=np.uint32)
     first = words[:1] + np.uint32(int(index) & 0xFFFFFFFF)
     high, low = cipher(first, words[1:], np.zeros(1, np.uint32), count)
@@ -768,15 +773,15 @@ def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _fused(scale: Any, x: Any, start: Any) -> Any:
-    """``start + scale * x`` of float32, rounded once: as XLA's programs for CPUs compute it."""
+    """Return ``start + scale * x`` of float32, rounded once, as XLA's programs for CPUs compute it."""
     return (start.astype(np.float64) + scale.astype(np.float64) * x).astype(_SINGLE)
 
 
 def _is_drawn(size: Any, dtype: Any, *parameters: Any) -> bool:
-    """Return whether a draw is one of float32 by numbers."""
+    """Return whether the draw is float32 and its parameters are numbers."""
     partitionable = jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
     sizes = all(n >= 0 for n in _size(size))
-    single = dtype is None or dtype == _SINGLE  # NumPy takes None for float64 in a comparison
+    single = dtype is None or dtype == _SINGLE  # in a comparison, NumPy would treat None as float64
     return bool(partitionable) and sizes and single and all(p.ndim == 0 for p in parameters)
 
 
@@ -784,7 +789,7 @@ def _drawn(*_: Any, size: Any, **__: Any) -> int:
     return 32 * math.prod(_size(size))
 
 
-@form("random_uniform", _drawn)
+@numpy_kernel("random_uniform", _drawn)
 def _uniform(words: Any, index: Any, low: Any = _LOW, high: Any = _HIGH, *, size: Any, dtype: Any) -> Any:
     if not _is_drawn(size, dtype, low, high):
         return NotImplemented
@@ -792,7 +797,7 @@ def _uniform(words: Any, index: Any, low: Any = _LOW, high: Any = _HIGH, *, size
     return _fused(high - low, _unit(words, index, _size(size)), low)
 
 
-@form("random_normal", _drawn)
+@numpy_kernel("random_normal", _drawn)
 def _normal(words: Any, index: Any, loc: Any = _LOW, scale: Any = _HIGH, *, size: Any, dtype: Any) -> Any:
     if not _is_drawn(size, dtype, loc, scale):
         return NotImplemented
@@ -803,7 +808,7 @@ def _normal(words: Any, index: Any, loc: Any = _LOW, scale: Any = _HIGH, *, size
 
 
 def _each(*parameters: Any, size: Any, **__: Any) -> int:
-    """Return the numbers of a draw that NumPy makes as fast as XLA, which takes most of a second to compile it."""
+    """Return the work of a draw that NumPy makes as fast as XLA, which takes most of a second to compile it."""
     return math.prod(_shape_of(size, *parameters[2:]))
 
 
@@ -811,8 +816,11 @@ def _shape_of(size: Any, *parameters: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(*[p.shape for p in parameters]) if size is None else _size(size)
 
 
-def _tried(draw: Callable[..., Any], *defaults: Any) -> Form:
-    """Return a draw by trying: ``draw(key, *parameters)``, of float32 and of one shape; None is no default."""
+def _tried(draw: Callable[..., Any], *defaults: Any) -> Kernel:
+    """Return a kernel that draws with ``draw(key, *parameters)``, for float32 and one shape.
+
+    A default of None means no default.
+    """
 
     def run(words: Any, index: Any, *given: Any, size: Any, dtype: Any) -> Any:
         given = (*given, *defaults[len(given) :])
@@ -835,9 +843,9 @@ def _failures(key: Any, k: Any, p: Any) -> Any:
     return draws.poisson(two, draws.gamma(one, k) * (_HIGH - p) / p).astype(_SINGLE)
 
 
-form("random_gamma", _each)(_tried(lambda key, alpha, scale: scale * draws.gamma(key, alpha), None, _HIGH))
-form("random_poisson", _each)(_tried(lambda key, rate: draws.poisson(key, rate).astype(_SINGLE), _HIGH))
-form("random_negative_binomial", _each)(_tried(_failures, _HIGH, _HIGH / 2))
+numpy_kernel("random_gamma", _each)(_tried(lambda key, alpha, scale: scale * draws.gamma(key, alpha), None, _HIGH))
+numpy_kernel("random_poisson", _each)(_tried(lambda key, rate: draws.poisson(key, rate).astype(_SINGLE), _HIGH))
+numpy_kernel("random_negative_binomial", _each)(_tried(_failures, _HIGH, _HIGH / 2))
 
 
 # -- indices ----------------------------------------------------------------------------------------------------------
@@ -847,7 +855,7 @@ def _whole(indices: Any) -> Any:
     return indices if indices.dtype.kind in "iu" else converted(indices, _INT32)
 
 
-@form(
+@numpy_kernel(
     "take",
     lambda x, indices, *, axis, mode: indices.size * (x.size // max(x.shape[axis], 1) if axis is not None else 1),
 )
@@ -860,7 +868,7 @@ def _take(x: Any, indices: Any, *, axis: Any, mode: str) -> Any:
     return np.take(x, indices, axis, mode=mode)  # type: ignore[call-overload]
 
 
-@form("embedding", lambda x, weight, **_: x.size * weight.shape[-1])
+@numpy_kernel("embedding", lambda x, weight, **_: x.size * weight.shape[-1])
 def _embedding(x: Any, weight: Any, *, input_dim: Any, output_dim: Any, dtype: Any) -> Any:
     wanted = (input_dim or weight.shape[0], output_dim or weight.shape[-1])
     if weight.shape != wanted or not (dtype is None or dtype == weight.dtype):
@@ -868,31 +876,31 @@ def _embedding(x: Any, weight: Any, *, input_dim: Any, output_dim: Any, dtype: A
     return _take(weight, x, axis=0, mode="clip")
 
 
-@form("one_hot", lambda indices, *, depth, **_: indices.size * depth)
+@numpy_kernel("one_hot", lambda indices, *, depth, **_: indices.size * depth)
 def _one_hot(indices: Any, *, depth: int, on_value: float, off_value: float, dtype: Any) -> Any:
-    places = converted(indices, _INT32)
-    if places is NotImplemented or depth < 0:
+    positions = converted(indices, _INT32)
+    if positions is NotImplemented or depth < 0:
         return NotImplemented
     dtype = np.dtype(dtype)
-    return np.where(places[..., None] == np.arange(depth, dtype=_INT32), dtype.type(on_value), dtype.type(off_value))
+    return np.where(positions[..., None] == np.arange(depth, dtype=_INT32), dtype.type(on_value), dtype.type(off_value))
 
 
-@form("pick")
+@numpy_kernel("pick")
 def _pick(x: Any, index: Any, *, axis: Any, mode: str, keepdims: bool) -> Any:
     if axis is None:
         x, axis = x.reshape(-1), 0
     axis = axis_of(axis, x.ndim, "pick")
     kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-    place = converted(index, _INT32)
+    position = converted(index, _INT32)
     n = x.shape[axis]
     if (
-        place is NotImplemented
+        position is NotImplemented
         or not n
         or mode not in ("clip", "wrap")
         or index.shape not in (kept, kept[:axis] + kept[axis + 1 :])
     ):
         return NotImplemented
-    place = place.reshape(kept)
-    place = np.mod(place, n) if mode == "wrap" else np.clip(place, 0, n - 1)
-    out = np.take_along_axis(x, place, axis)
+    position = position.reshape(kept)
+    position = np.mod(position, n) if mode == "wrap" else np.clip(position, 0, n - 1)
+    out = np.take_along_axis(x, position, axis)
     return out if keepdims else out.squeeze(axis)
