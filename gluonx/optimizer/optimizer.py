@@ -28,6 +28,9 @@ import numpy as np
 
 from gluonx.common.arguments import refuse
 from gluonx.common.frames import warn
+from gluonx.common.recent import recall
+from gluonx.common.thresholds import threshold
+from gluonx.deferred.program_cache import memo
 from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.optimizer.byhand import ByHand
@@ -50,6 +53,9 @@ if TYPE_CHECKING:
 
 
 Class = TypeVar("Class", bound="type[Optimizer]")
+
+_MOST = threshold("updates.known")
+_made: dict[Any, Any] = memo()  # of the settings of declared optimizers: rules, and the operators of steps
 
 _OVERWRITES = (
     "The scheduler's base_lr of {old} was replaced by the optimizer's learning_rate of {new}, as MXNet does. Give "
@@ -261,16 +267,17 @@ class Optimizer(_Keywords):
         self._current_device = 0
         self._uniform = True
         self._decays = False
-        self._rules: dict[Any, Any] = {}
-        self._in_step: tuple[dict[Any, int] | None, Any, int] = (
-            None,
-            None,
-            0,
-        )  # counts that are all equal: of whom, and what
-        self._ordered: tuple[Any, list[Any]] = (None, [])
-        self._steady: tuple[Any, Any] = (None, None)  # what the rates of the last step were made of, and these
+        self._begin()
         self.set_lr_mult({})
         self.set_wd_mult({})
+
+    def _begin(self) -> None:
+        """Set up what is found again, and goes into no copy."""
+        self._own_rules: dict[Any, Any] = {}
+        # Counts that are all equal: of whom, and what.
+        self._in_step: tuple[dict[Any, int] | None, Any, int] = (None, None, 0)
+        self._ordered: tuple[Any, list[Any]] = (None, [])
+        self._steady: tuple[Any, Any] = (None, None)  # what the rates of the last step were made of, and these
 
     def __post_init__(self) -> None:
         """Look at the settings when the constructor of a declared class has set them."""
@@ -472,11 +479,7 @@ class Optimizer(_Keywords):
         found = None if self._is_imperative() else self._make_rule(indices)
         if type(found) is not Rule:
             return found
-        key = ("optax", found)
-        known = self._rules.get(key)
-        if known is None:
-            known = self._rules[key] = found.as_optax()
-        return known
+        return self._once_made(("optax", found), found.as_optax)
 
     def own_rule(self, indices: Sequence[Any] | None = None) -> Any:
         """Give `rule` as steps take it, for which nobody needs optax, which takes a tenth of a second to import."""
@@ -487,13 +490,20 @@ class Optimizer(_Keywords):
     def _make_rule(self, indices: Sequence[Any] | None, by_hand: bool = False) -> Any:
         """Give the rule of a Trainer's step, or of an update by hand, which gets gradients and weights as they are."""
         order = tuple(indices) if indices is not None and self.by_index else None
-        key = (self._settings(), order, by_hand)
-        found = self._rules.get(key)
-        if found is None:
+
+        def make() -> Any:
             lazily = self._updates_lazily() and (by_hand or not self.alters_gradients)
             found = per_parameter(self._states(), self._formula(), order, self.by_index, self.draws, lazily)
-            self._rules[key] = found = found if by_hand else self._completed(found)
-        return found
+            return found if by_hand else self._completed(found)
+
+        return self._once_made((type(self), self._settings(), order, by_hand), make)
+
+    def _once_made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Give what was made for `key`, of the settings alone; equal optimizers of a declared class share it.
+
+        What a formula of a user's class depends on is not known: its objects keep to themselves.
+        """
+        return recall(_made if self.is_declared() else self._own_rules, key, _MOST, make)
 
     def _completed(self, rule: Any) -> Any:
         """Return a rule with what a Trainer's step does to gradients and weights around it."""
@@ -507,27 +517,25 @@ class Optimizer(_Keywords):
         return None if tx is None else self._fix(tx, weights)
 
     def _fix(self, tx: Any, weights: Sequence[Any]) -> FlatRule:
-        key = (tx, tuple((tuple(w.shape), np.dtype(w.dtype)) for w in weights))
-        found = self._rules.get(key)
-        if found is None:
-            found = self._rules[key] = FlatRule(tx, weights)
-        return found
+        shapes = tuple((tuple(w.shape), np.dtype(w.dtype)) for w in weights)
+        return self._once_made((tx, shapes), lambda: FlatRule(tx, weights))
 
     def _rule_by_hand(self, indices: Sequence[Any], weights: Sequence[Any]) -> FlatRule:
         """Give the rule for so many weights of any shapes: a formula for one weight asks for none."""
         tx = self._make_rule(indices, by_hand=True)
         if not self.is_declared() or not getattr(tx.init, "by_parameter", False):
             return self._fix(tx, weights)
-        key = ("by hand", tx, len(weights))
-        found = self._rules.get(key)
-        if found is None:
-            found = self._rules[key] = FlatRule(tx, weights)
-            if not self.draws:
-                single = [self._make_rule((i,), by_hand=True) if self.by_index else tx for i in indices]
-                alone = {one: FlatRule(one, weights[:1]) for one in single}
-                meaning = None if self.by_index else (type(self), self._settings())
-                found.form = ByHand([alone[one] for one in single], meaning)
-        return found
+
+        def alone(index: Any) -> FlatRule:
+            one = self._make_rule((index,), by_hand=True) if self.by_index else tx
+            return self._once_made(("alone", one), lambda: FlatRule(one, weights[:1]))
+
+        def make() -> FlatRule:
+            rule = FlatRule(tx, weights)
+            rule.form = None if self.draws else ByHand([alone(i) for i in indices])
+            return rule
+
+        return self._once_made(("by hand", tx, len(weights)), make)
 
     def hyper(self, indices: Sequence[Any]) -> np.ndarray:
         """Give the numbers of the present step for `FlatRule.apply` as one float32 vector.
@@ -686,11 +694,12 @@ class Optimizer(_Keywords):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the parameters, which are not the optimizer's, and the rules, which are made again."""
-        derived = {"_rules": {}, "_in_step": (None, None, 0), "_ordered": (None, []), "_steady": (None, None)}
-        return {**self.__dict__, "param_dict": {}, **derived}
+        found_again = ("_own_rules", "_in_step", "_ordered", "_steady")
+        return {**{k: v for k, v in self.__dict__.items() if k not in found_again}, "param_dict": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"_steady": (None, None), **state})
+        self._begin()
+        self.__dict__.update(state)
 
     def __repr__(self) -> str:
         rate = f"lr_scheduler={self.lr_scheduler!r}" if self.lr_scheduler is not None else f"learning_rate={self.lr}"
@@ -999,12 +1008,11 @@ class OptaxOptimizer(Optimizer):
         return (self.tx, self._outer_rate, self.multi_precision, self._gradients)
 
     def _make_rule(self, indices: Any, by_hand: bool = False) -> Any:
-        key = (self._settings(), by_hand)
-        found = self._rules.get(key)
-        if found is None:
+        def make() -> Any:
             found = _scaled(self.tx, -1.0 if self._outer_rate else 1.0)
-            self._rules[key] = found = found if by_hand else self._completed(found)
-        return found
+            return found if by_hand else self._completed(found)
+
+        return self._once_made((type(self), self._settings(), by_hand), make)
 
     def __repr__(self) -> str:
         return f"OptaxOptimizer(learning_rate={self.lr if self._outer_rate else 'inside the transformation'})"

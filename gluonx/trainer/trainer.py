@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 from weakref import ref
@@ -34,10 +34,11 @@ from gluonx.errors import (
     UninitializedError,
 )
 from gluonx.optimizer import Optimizer, create
-from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
+from gluonx.optimizer.closure import check_writes, closed_step, traced_closure
 from gluonx.optimizer.gradients import Gradients
 from gluonx.optimizer.optimizer import OptaxOptimizer
-from gluonx.trainer.plan import Plan, Planned, give_up, told_value
+from gluonx.trainer.held import common_place
+from gluonx.trainer.plan import Plan, give_up, plan_of
 from gluonx.trainer.replicas import (
     Replicated,
     check_same,
@@ -48,7 +49,7 @@ from gluonx.trainer.replicas import (
     summed,
     variable_of,
 )
-from gluonx.trainer.states import DeviceUpdater
+from gluonx.trainer.states import DeviceUpdater, Stateful
 
 __all__ = ["Trainer"]
 
@@ -83,6 +84,10 @@ _NO_TELLING = (
     "scale of gluonx.amp, or a store that updates the weights"
 )
 
+_NO_TELLING_ON_SEVERAL = (
+    "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
+)
+
 _OWN_STORES = ("local", "device", "nccl")
 
 _RESCALED = (
@@ -96,7 +101,7 @@ _ON_STORE = (
 )
 
 
-class Trainer(Planned):
+class Trainer(Stateful):
     """Applies an optimizer to a set of parameters.
 
     Parameters
@@ -227,69 +232,67 @@ class Trainer(Planned):
             if value is not None:
                 raise ArgumentError("step() takes a closure or a value; the closure gives the value itself")
             return self._close(batch_size, closure)
-        before = self._optimizer.rescale_grad
-        try:
-            self._check_and_rescale_grad(self._scale / _positive(batch_size))
-            if self._params_to_init or not self._kv_initialized:
-                self._prepare()
-            if value is not None and (self._by_hand or self._scaler is not None or self._kvstore is not None):
-                raise ArgumentError(_NO_TELLING)
-            if value is not None:
-                self._check_one_loss()
-            if not self._steps_as_written():
-                self._step_apart(ignore_stale_grad, value)
-            elif self._kvstore is None:
-                self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
-            else:
-                self._renewed(ignore_stale_grad)  # raises before anything is sent
-                self._allreduce_grads()
-                self._update(ignore_stale_grad)
-        except BaseException:
-            self._optimizer.rescale_grad = before
-            raise
+        self._check_and_rescale_grad(self._scale / _positive(batch_size))
+        if self._params_to_init or not self._kv_initialized:
+            self._prepare()
+        if value is not None:
+            self._check_telling()
+        if not self._steps_as_written():
+            plain_steps[self._why_apart()] += 1
+        elif self._kvstore is None:
+            return self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
+        else:
+            self._renewed(ignore_stale_grad)  # raises before anything is sent
+        self._allreduce_grads()
+        self._update(ignore_stale_grad)
 
     def _make_step(self, ignore_stale: bool, value: Any = None, sums: bool = False) -> None:
         """Update, by one program or by hand; where that fails, the counts are as before."""
         if self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params):
             return
+        if self._by_hand:
+            if sums:
+                self._sum_in_place(ignore_stale)
+            return self._step_imperatively(ignore_stale)
+        plan = self._plan(ignore_stale)
+        if plan is None:
+            return
+        if plan.copies:
+            self._counted(self._step_on_several, plan, sums)
+        else:
+            self._counted(self._step_in_one, plan, value)
+
+    def _counted(self, do: Callable[..., Any], plan: Plan, *args: Any) -> Any:
+        """Do a step by a plan, which the optimizer counts; where it fails, the counts are as before."""
         optimizer = self._optimizer
         before = optimizer._index_update_count, optimizer.num_update
-        plan = None if self._by_hand else self._plan(ignore_stale)
-        last = None if plan is None else ref(plan.last_value())  # weak: who holds a buffer keeps it from being donated
+        last = ref(plan.last_value())  # weak: who holds a buffer keeps it from being donated
         try:
-            if self._by_hand:
-                if sums:
-                    self._sum_in_place(ignore_stale)
-                self._step_imperatively(ignore_stale)
-            elif plan is not None and plan.copies:
-                self._step_on_several(plan, value, sums)
-            elif plan is not None:
-                self._step_in_one(plan, value)
+            return do(plan, *args)
         except BaseException:
-            if plan is not None and last is not None and plan.last_value() is not last():
-                # An interrupt that came after the program: the step is made.
-                plan.spend()
-            else:
+            if plan.last_value() is last():
                 optimizer._index_update_count, optimizer.num_update = before
+            else:  # an interrupt that came after the program: the step is made
+                plan.spend()
             raise
 
-    def _step_in_one(self, plan: Plan, value: Any = None) -> None:
+    def _step_in_one(self, plan: Plan, value: Any) -> None:
         """Have the update recorded behind all that is pending, and run it all as one program."""
-        optimizer, request = self._optimizer, plan.request
-        self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
+        request = plan.request
+        self._vector.renewed(self._optimizer.counted(plan.fresh_indices, plan.held.active))
+        if plan.takes_more:
+            request = request._replace(args=self._with_more(plan, request.args))
         if value is not None:
-            request = request._replace(op=told_value(plan.op), args=[*self._with_more(request.args), value])
-        elif self._scaler is not None or optimizer.draws:
-            request = request._replace(args=self._with_more(request.args))
+            request = request._replace(op=plan.told_op, args=[*request.args, value])
         engine.commit_step(request)
-        if plan.vector is not None:
+        if plan.update.advances:
             self._vector.stepped()
         plan.spend()
 
-    def _with_more(self, args: list[Any]) -> list[Any]:
+    def _with_more(self, plan: Plan, args: list[Any]) -> list[Any]:
         """Return the arguments of an update with those behind the step vector."""
         scale = [] if self._scaler is None else [self._scaler.operand()]
-        return [*args, *scale, *(engine.random_inputs(current_state()) if self._optimizer.draws else ())]
+        return [*args, *scale, *(engine.random_inputs(current_state()) if plan.update.rule.draws else ())]
 
     # -- its plan ----------------------------------------------------------------------------------------------------
 
@@ -315,7 +318,7 @@ class Trainer(Planned):
             raise StaleGradientError(_NOT_IN_SUM.format(path=plan.held.params[fresh.index(False)]._path))
         found = self._plans.get(fresh)
         if found is None:
-            found = self._taken(fresh, self._make_plan(plan.held.active, plan.waiting, None if all(fresh) else fresh))
+            found = self._taken(fresh, plan_of(self, plan.held.active, plan.waiting, fresh))
             found.variables = plan.variables
         return found
 
@@ -329,14 +332,14 @@ class Trainer(Planned):
             active, waiting = self._trained(ignore_waiting)
             if not active:
                 return None
-            plan = self._taken(None, self._make_plan(active, waiting))
+            plan = self._taken(None, plan_of(self, active, waiting))
         if plan.waiting and not ignore_waiting:
             raise _unreached(plan.waiting[0])
         return plan
 
     def _taken(self, key: Any, plan: Plan) -> Plan:
         """Go by a new plan: its states are those that there are from now on."""
-        self._vector.move(plan.place)
+        self._vector.move(common_place(plan.weights))
         self._plans[key], self._held = plan, plan.held
         return plan
 
@@ -374,13 +377,9 @@ class Trainer(Planned):
 
     # -- a step on several devices -----------------------------------------------------------------------------------
 
-    def _step_on_several(self, plan: Plan, value: Any, sums: bool) -> None:
+    def _step_on_several(self, plan: Plan, sums: bool) -> None:
         """Step parameters on several devices: gradients are summed over them, and each updates its replicas."""
         optimizer = self._optimizer
-        if value is not None:
-            raise ArgumentError(
-                "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
-            )
         if self._kvstore_params["kvstore"] is not None and self._steps_as_written():
             self._check_replicas(plan)
         if sums and self._keeps_sums():
@@ -398,7 +397,7 @@ class Trainer(Planned):
             first = len(args)
             args += [*leaves_of(weights), *grads[k * each : (k + 1) * each], *state]
             owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
-        args = self._with_more([*args, vector])
+        args = self._with_more(plan, [*args, vector])
         release = None if self._keep_grads else lambda: give_up([g for replica in replicas for g in replica])
         del grads
         engine.commit_step(StepRequest(plan.op, args, plan.targets, owned, release))
@@ -448,28 +447,29 @@ class Trainer(Planned):
         if plan.copies:
             self._check_replicas(plan)
             check_writes(traced, self._params)
-        step = ClosedStep(
-            traced,
-            closure,
-            plan.update.apply,
-            plan.op,
-            plan.weights,
-            plan.state,
-            optimizer.draws,
-        )
-        before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
-        try:
-            optimizer.rescale_grad = self._scale / size
-            numbers = optimizer.counted(plan.fresh_indices, plan.held.active).vector()
-            args = step.arguments(numbers, self._replica_devices()[0] if plan.copies else None)
-            engine.commit_step(StepRequest(step.op, args, step.targets, step.owned))
-            plan.spread()
-        except BaseException:
-            optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
-            raise
+        optimizer.rescale_grad = self._scale / size
+        return self._counted(self._step_closed, plan, traced, closure)
+
+    def _step_closed(self, plan: Plan, traced: Any, closure: Any) -> Any:
+        """Step by the loss as a function; the first device computes it."""
+        numbers = self._optimizer.counted(plan.fresh_indices, plan.held.active).vector()
+        device = self._replica_devices()[0] if plan.copies else None
+        request, loss = closed_step(traced, closure, plan.update, plan.weights, plan.state, numbers, device)
+        engine.commit_step(request)
+        plan.spread()
         if plan.copies:
             self._seen = [ref(w.value) for w in plan.every_weight()]
-        return step.loss
+        return loss
+
+    def _check_telling(self) -> None:
+        """Raise where a step cannot be told the loss."""
+        if self._by_hand or self._scaler is not None or self._kvstore is not None:
+            raise ArgumentError(_NO_TELLING)
+        if not self._steps_as_written():
+            raise ArgumentError(f"step(value=...) is not possible, because {self._why_apart()}")
+        if len(self._replica_devices()) > 1:
+            raise ArgumentError(_NO_TELLING_ON_SEVERAL)
+        self._check_one_loss()
 
     def _check_one_loss(self) -> None:
         if self._gradients.accumulate > 1 and isinstance(self._optimizer, OptaxOptimizer):
@@ -488,6 +488,8 @@ class Trainer(Planned):
         params = [self._params[i]._whole for i in todo]
         touched = [h for p in params for h in p._every()] + list(handles_in(known))
         values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
+        every = dict(optimizer._all_index_update_counts)
+        counts = optimizer._index_update_count, optimizer.num_update
         try:
             for k, updater in enumerate(updaters):
                 arrays = [(i, self._params[i]._every()[k]) for i in todo]
@@ -501,6 +503,9 @@ class Trainer(Planned):
                 handle.value, handle.aval, handle.tape = value
             for updater, states in zip(updaters, known, strict=True):
                 updater.states = states
+            optimizer._set_current_device(0)
+            optimizer._index_update_count, optimizer.num_update = counts
+            optimizer._all_index_update_counts = every
             raise
         finally:
             optimizer._set_current_device(0)
@@ -513,16 +518,10 @@ class Trainer(Planned):
             return f"{type(self._optimizer).__name__} overrides {' and '.join(self._optimizer._own_updates)}"
         return "states of trainer._updaters are in somebody's hands"
 
-    def _step_apart(self, ignore_stale: bool, value: Any) -> None:
-        """Do a step whose two halves a subclass has written anew: what these compute is all that is known of it."""
+    def _why_apart(self) -> str:
         cls, own = type(self), self.__dict__
         names = [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
-        why = f"{cls.__name__} overrides {' and '.join(names)}"
-        if value is not None:
-            raise ArgumentError(f"step(value=...) is not possible, because {why}")
-        plain_steps[why] += 1
-        self._allreduce_grads()
-        self._update(ignore_stale)
+        return f"{cls.__name__} overrides {' and '.join(names)}"
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -534,15 +533,10 @@ class Trainer(Planned):
             Where parameters are on several devices, or a store of the user's is capable of updating them, and
             ``update_on_kvstore=False`` was not given: gradients and update are one there.
         """
-        before = self._optimizer.rescale_grad
-        try:
-            self._check_and_rescale_grad(self._scale / _positive(batch_size))
-            self._prepare()
-            self._refuse_on_store("update")
-            self._update(ignore_stale_grad)
-        except BaseException:
-            self._optimizer.rescale_grad = before
-            raise
+        self._check_and_rescale_grad(self._scale / _positive(batch_size))
+        self._prepare()
+        self._refuse_on_store("update")
+        self._update(ignore_stale_grad)
 
     @door
     def allreduce_grads(self) -> None:
