@@ -16,14 +16,10 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-import io
-import json
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from gluonx.common.arguments import refuse
@@ -31,8 +27,6 @@ from gluonx.common.frames import warn
 from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
 from gluonx.deferred.program_cache import memo
-from gluonx.dtype import canonical
-from gluonx.errors import ArgumentError, FormatError
 from gluonx.optimizer.byhand import ByHand
 from gluonx.optimizer.gradients import Gradients, altered
 from gluonx.optimizer.numbers import Rates, StepNumbers
@@ -45,6 +39,8 @@ from gluonx.optimizer.rules import (
     with_master_weights,
     zeros_like_weight,
 )
+from gluonx.optimizer.transformations import scaled
+from gluonx.optimizer.updater import make_state, run_rule
 
 if TYPE_CHECKING:
     import optax
@@ -94,6 +90,7 @@ def declared(cls: Class) -> Class:
 
     Examples
     --------
+    >>> import jax.numpy as jnp
     >>> @declared
     ... class Sign(Optimizer):
     ...     learning_rate: float = 0.01
@@ -752,168 +749,6 @@ register = Optimizer.register
 create = Optimizer.create_optimizer
 
 
-# -------------------- one array at a time
-
-
-def make_state(optimizer: Optimizer, weight: Any) -> Any:
-    """Make the first state of one weight: None, an ndarray, or a tuple of ndarrays in the order of `state_names`."""
-    made = tuple(_handle(begin(weight)) for begin in optimizer._states().values())
-    return made[0] if len(made) == 1 else made or None
-
-
-def _handle(leaf: Any) -> Any:
-    from gluonx import np as gnp
-
-    return gnp.array(leaf, dtype=np.dtype(leaf.dtype))
-
-
-def run_rule(
-    optimizer: Optimizer, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
-) -> None:
-    """Count an update and apply the optimizer's rule in place, as one recorded operator over all the arrays."""
-    from gluonx import autograd
-    from gluonx.deferred import invoke
-    from gluonx.deferred.core import current_state
-    from gluonx.deferred.engine import random_inputs
-
-    numbers = optimizer.counted(list(indices), indices).vector()
-    rule = optimizer._rule_by_hand(indices, weights)
-    names = tuple(optimizer._states())
-    slots = [dict(zip(names, _as_tuple(state), strict=True)) for state in states]
-    # JAX flattens a dict by sorted keys, so this is the order of the rule's state leaves.
-    leaves = [slot[name] for slot in slots for name in sorted(slot)]
-    with autograd.pause():
-        head = random_inputs(current_state()) if rule.draws else ()
-        by_row = frozenset(k for k, grad in enumerate(grads) if grad.stype == "row_sparse")
-        op = rule.bound_by_row(by_row)
-        grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
-        own = [w if w.stype == "default" else w.tostype("default") for w in weights]
-        out = invoke(op, (*own, *grads, *leaves, numbers, *head))
-        for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
-            handle[...] = new
-
-
-def _as_tuple(state: Any) -> tuple[Any, ...]:
-    if state is None:
-        return ()
-    return tuple(state) if isinstance(state, (tuple, list)) else (state,)
-
-
-class Updater:
-    """An optimizer together with the states of the weights that it has met.
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Decides how a weight is updated.
-
-    Attributes
-    ----------
-    states : dict
-        State by index.
-    """
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.optimizer = optimizer
-        self.states: dict[Any, Any] = {}
-        self.aggregate_updates = optimizer.aggregate_num > 1
-
-    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
-        """Update one weight in place, or lists of them together; states are made at the first meeting."""
-        many = isinstance(index, (list, tuple))
-        indices, grads, weights = (index, grad, weight) if many else ([index], [grad], [weight])
-        states = self.states
-        for i, w in zip(indices, weights, strict=True):
-            if i not in states:
-                states[i] = self.optimizer.create_state_multi_precision(i, w)
-        if not self.optimizer._is_imperative():
-            self.optimizer.update_multi_precision(indices, weights, grads, [states[i] for i in indices])
-            return
-        for part in self._portions(weights):  # as large as MXNet's, since a class of the user's may look at it
-            numbers = [indices[k] for k in part]
-            self.optimizer.update_multi_precision(
-                numbers, [weights[k] for k in part], [grads[k] for k in part], [states[i] for i in numbers]
-            )
-
-    def _portions(self, weights: Sequence[Any]) -> list[list[int]]:
-        """Return places of weights to update together: one by one, or up to ``aggregate_num`` of a dtype."""
-        if not self.aggregate_updates:
-            return [[k] for k in range(len(weights))]
-        by_dtype: dict[Any, list[int]] = {}
-        for k, weight in enumerate(weights):
-            by_dtype.setdefault(np.dtype(weight.dtype), []).append(k)
-        most = int(min(self.optimizer.aggregate_num, len(weights)))
-        return [same[k : k + most] for same in by_dtype.values() for k in range(0, len(same), most)]
-
-    def sync_state_context(self, state: Any, context: Any) -> Any:
-        """Return a state on a device: the same arrays if they are there, else copies."""
-        if isinstance(state, (tuple, list)):
-            return type(state)([self.sync_state_context(part, context) for part in state])
-        return None if state is None else state.to_device(context)
-
-    def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """Give the states as bytes; with ``dump_optimizer`` its learning rate, weight decay and counts too.
-
-        The format is NumPy's npz with a JSON description, not a pickle, so reading it can run no code.
-        """
-        arrays: dict[str, np.ndarray] = {}
-        tree: dict[str, Any] = {"states": [[i, _describe(s, arrays)] for i, s in self.states.items()]}
-        if dump_optimizer:
-            opt = self.optimizer
-            counts = [[i, n] for i, n in opt._index_update_count.items()]
-            tree["optimizer"] = {"lr": opt.lr, "wd": opt.wd, "num_update": opt.num_update, "counts": counts}
-        buffer = io.BytesIO()
-        arrays["tree"] = np.frombuffer(json.dumps(tree).encode(), np.uint8)
-        np.savez(buffer, allow_pickle=False, **arrays)
-        return buffer.getvalue()
-
-    def set_states(self, states: bytes) -> None:
-        """Take the states that `get_states` gave.
-
-        Raises
-        ------
-        FormatError
-            If the bytes are not such states; nothing is changed then.
-        """
-        try:
-            with np.load(io.BytesIO(states), allow_pickle=False) as arrays:
-                tree = json.loads(arrays["tree"].tobytes())
-                found = {i: _restore(node, arrays) for i, node in tree["states"]}
-                kept = tree.get("optimizer")
-        except (ValueError, KeyError, OSError, EOFError) as error:
-            raise FormatError(f"These bytes are no optimizer states of gluonx ({error}).") from error
-        self.states = found
-        if kept is not None:
-            opt = self.optimizer
-            opt.lr, opt.wd, opt.num_update = kept["lr"], kept["wd"], kept["num_update"]
-            opt._index_update_count = dict(kept["counts"])
-
-
-def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Write a state as JSON in which an array is its key and dtype; the bits go to ``arrays``."""
-    if state is None:
-        return None
-    if isinstance(state, (tuple, list)):
-        return [_describe(part, arrays) for part in state]
-    value = state.asnumpy()
-    key = f"a{len(arrays)}"
-    arrays[key] = np.frombuffer(value.tobytes(), np.uint8)
-    return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape)}
-
-
-def _restore(node: Any, arrays: Any) -> Any:
-    if node is None:
-        return None
-    if isinstance(node, list):
-        return tuple(_restore(part, arrays) for part in node)
-    return _handle(np.frombuffer(arrays[node["key"]].tobytes(), canonical(node["dtype"])).reshape(node["shape"]))
-
-
-def get_updater(optimizer: Optimizer) -> Updater:
-    """Give an `Updater` of an optimizer."""
-    return Updater(optimizer)
-
-
 # -------------------- optax
 
 _NOT_OPTAX = (
@@ -923,15 +758,6 @@ _NOT_OPTAX = (
 _OWN_RATE = (
     "The learning rate of this optimizer is inside the optax transformation. To set it from outside, leave it out of "
     "the transformation and give it here: from_optax(optax.scale_by_adam(), learning_rate=1e-3)."
-)
-_NEEDS = (
-    "This optax transformation needs '{name}', which a step that knows gradients alone cannot give. With `value`, the "
-    "loss, it is trainer.step(batch_size, value=loss); with all else, which follows from the loss as a function, "
-    "trainer.step(batch_size, closure=lambda: loss_fn(net(x), y)), which takes the place of record() and backward()."
-)
-_LOOKAHEAD = (
-    "optax.lookahead takes pairs of parameters, fast and slow ones, and a Trainer has one of each. docs/optax.md has "
-    "the lines that keep the slow ones in the state."
 )
 _OWN_DECAY = "An optax transformation decays weights itself: put optax.add_decayed_weights into it instead of wd={wd}."
 
@@ -1009,87 +835,10 @@ class OptaxOptimizer(Optimizer):
 
     def _make_rule(self, indices: Any, by_hand: bool = False) -> Any:
         def make() -> Any:
-            found = _scaled(self.tx, -1.0 if self._outer_rate else 1.0)
+            found = scaled(self.tx, -1.0 if self._outer_rate else 1.0)
             return found if by_hand else self._completed(found)
 
         return self._once_made((type(self), self._settings(), by_hand), make)
 
     def __repr__(self) -> str:
         return f"OptaxOptimizer(learning_rate={self.lr if self._outer_rate else 'inside the transformation'})"
-
-
-_EXTRAS = ("value", "grad", "value_fn", "obj_fn", "grad_fn")  # what a transformation may ask for, in this order
-
-
-class _NotGiven:
-    """Stands where a step cannot give what a transformation may ask for, and says so as soon as it is used."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def _used(self, *_: Any, **__: Any) -> Any:
-        raise ArgumentError(_NEEDS.format(name=self.name))
-
-    __call__ = __jax_array__ = __array__ = __float__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _used
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
-
-
-def _asking(
-    update: Callable[..., Any], known: Any, extra: dict[str, Any], more: dict[str, Any], *args: Any
-) -> tuple[Any, Any]:
-    """Call a transformation with what it asks for: if it does not do with `extra`, with one more at a time of `more`.
-
-    Not with all at once: a line search takes nothing that its function does not take. `known` are the names that it
-    takes, or True. What goes wrong whatever it is given is raised as it was.
-    """
-    import optax
-
-    def taken(given: dict[str, Any]) -> dict[str, Any]:
-        return given if known is True else {name: value for name, value in given.items() if name in known}
-
-    given = taken(extra)
-    try:
-        return update(*args, **given)
-    except AttributeError as error:
-        if error.name in optax.LookaheadParams._fields and error.obj is args[-1]:
-            raise ArgumentError(_LOOKAHEAD) from error
-        raise
-    except (TypeError, ValueError) as error:
-        for name, value in taken({name: value for name, value in more.items() if name not in extra}).items():
-            given[name] = value
-            try:
-                return update(*args, **given)
-            except ArgumentError as missing:
-                raise missing from error
-            except (TypeError, ValueError):
-                continue
-        raise
-
-
-def _scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTransformationExtraArgs:
-    """Rescale gradients on the way in and multiply changes with the (signed) learning rates on the way out."""
-    import optax
-
-    inner = optax.with_extra_args_support(tx)
-    taken = inspect.signature(inner.update).parameters.values()
-    known = any(p.kind is p.VAR_KEYWORD for p in taken) or {p.name for p in taken}
-
-    def update(
-        updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any, **extra: Any
-    ) -> tuple[Any, Any]:
-        grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
-        more: dict[str, Any] = {name: _NotGiven(name) for name in _EXTRAS} | {"grad": grads}
-        if "value" in extra:  # the loss is scaled as its gradient is
-            extra.update(value=extra["value"] * rescale, grad=grads)
-        if "value_fn" in extra:  # a step with a closure
-            loss = extra["value_fn"]
-            scaled = extra["value_fn"] = more["obj_fn"] = lambda moving: loss(moving) * rescale
-            more["grad_fn"] = lambda moving, _=0: jax.grad(scaled)(moving)
-        updates, state = _asking(inner.update, known, extra, more, grads, state, params)
-        leaves, treedef = jax.tree.flatten(updates)
-        rates = [lr if jnp.ndim(lr) == 0 else lr[i] for i in range(len(leaves))]
-        leaves = [(sign * rate * u).astype(u.dtype) for rate, u in zip(rates, leaves, strict=True)]
-        return jax.tree.unflatten(treedef, leaves), state
-
-    # One program for the whole state, since optax makes it array by array.
-    return optax.GradientTransformationExtraArgs(jax.jit(inner.init), update)  # pyright: ignore[reportArgumentType]

@@ -34,8 +34,9 @@ from gluonx.errors import (
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.numbers import StepVector
-from gluonx.optimizer.optimizer import OptaxOptimizer, Updater
+from gluonx.optimizer.optimizer import OptaxOptimizer
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
+from gluonx.optimizer.updater import Updater
 from gluonx.trainer.held import ON_HOST, READ, Held, place_of
 
 if TYPE_CHECKING:
