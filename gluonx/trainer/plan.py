@@ -54,19 +54,17 @@ class Plan:
         self.leaves = leaves_of(self.weights)
         self.grads = [g for w, f in zip(self.weights, update.fresh, strict=True) if f for g in gradients_of(w.variable)]
         self.state = [*held.arrays, *(() if scaler is None else scaler.arrays)]
-        self.targets = [*self.weights, *self.state, *([vector] if update.advances else [])]
         self.takes_more = scaler is not None or update.rule.draws  # than what stays the same from step to step
-        # What further devices have: weights and states.
-        self.copies = [
+        # What each device has: weights and states.
+        self.replicas = [(self.weights, self.state)] + [
             ([p._every()[k] for p in held.params], [*states, *(() if scaler is None else scaler.replicas[device])])
             for k, (device, states) in enumerate(zip(devices[1:], held.copies, strict=True), 1)
         ]
+        self.several = len(self.replicas) > 1
+        self.targets = [t for weights, state in self.replicas for t in (*weights, *state)]
+        self.targets += [vector] if update.advances else []
         self.counts = row_counts(w for w, f in zip(self.weights, update.fresh, strict=True) if f)
-        if self.copies:
-            self.variables = [variable_of(p) for p in held.params]
-            self.targets = [t for each in [(self.weights, self.state), *self.copies] for half in each for t in half]
-        else:
-            self.variables = variables_of(held)
+        self.variables = [variable_of(p) for p in held.params] if self.several else variables_of(held)
         n, m = len(self.weights), len(self.grads)
         self.owned = (*range(n), *range(n + m, n + m + len(self.state)))
         # The same handles at each step, of a plan without copies.
@@ -81,14 +79,12 @@ class Plan:
 
     def every_weight(self) -> list[Any]:
         """Return the weights of all devices, device by device."""
-        return [*self.weights, *[w for weights, _ in self.copies for w in weights]]
+        return [w for weights, _ in self.replicas for w in weights]
 
     def fresh_weights(self) -> list[list[Any]]:
         """Return the weights of each device, of the parameters of which any device has a new gradient."""
-        return [
-            [w for w, f in zip(weights, self.update.fresh, strict=True) if f]
-            for weights in [self.weights, *[weights for weights, _ in self.copies]]
-        ]
+        fresh = self.update.fresh
+        return [[w for w, f in zip(weights, fresh, strict=True) if f] for weights, _ in self.replicas]
 
     def replica_grads(self) -> list[list[Any]]:
         """Return the gradients of these, device by device, zeros where there is no new one."""
@@ -96,8 +92,8 @@ class Plan:
 
     def spread(self) -> None:
         """Give the weights and states of the first device to the others, by way of the host: no buffer is shared."""
-        values = [h.asnumpy() for h in (*self.weights, *self.state)] if self.copies else []
-        for weights, states in self.copies:
+        values = [h.asnumpy() for h in (*self.weights, *self.state)] if self.several else []
+        for weights, states in self.replicas[1:]:
             for handle, value in zip((*weights, *states), values, strict=True):
                 handle.value, handle.aval, handle.tape = on_device(value, handle._read().sharding), None, None
 

@@ -124,6 +124,23 @@ class Stateful(Checked):
         self._keep_together()
         return self._held.by_name(READ if lying else ON_HOST)
 
+    def _states_to_write(self, lying: bool = False) -> dict[str, Any]:
+        """Return `_states` for a file; from now on the optimizer's counts are without the steps that were skipped.
+
+        Raises
+        ------
+        ValueError
+            For an optimizer with hand-written steps, whose states are unknown.
+        """
+        if self._optimizer._is_imperative():
+            raise ValueError(
+                f"{type(self._optimizer).__name__} keeps states of its own making, which cannot be saved safely"
+            )
+        self._plan_for_states(all_there=False)
+        if self._scaler is not None:
+            self._scaler.settle(self._optimizer)
+        return self._states(lying)
+
     # -- updaters --------------------------------------------------------------------------------------------------
 
     @property
@@ -352,15 +369,8 @@ class Stateful(Checked):
         ValueError
             For an optimizer with hand-written steps, whose states are unknown.
         """
-        if self._optimizer._is_imperative():
-            raise ValueError(
-                f"{type(self._optimizer).__name__} keeps states of its own making, which cannot be saved safely"
-            )
         self._prepare()
-        self._plan_for_states(all_there=False)
-        if self._scaler is not None:
-            self._scaler.settle(self._optimizer)
-        arrays = self._states()
+        arrays = self._states_to_write()
         arrays["__meta__"] = description(self._optimizer, self._names)
         serialize.save_arrays(fname, arrays)
 
@@ -424,18 +434,14 @@ class Stateful(Checked):
 
     def _kept_for_checkpoint(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the states by name, as they lie, and all else that the next step depends on, in types of JSON."""
-        if self._by_hand:
-            raise ValueError(f"{type(self._optimizer).__name__} keeps states of its own making, which nobody can write")
-        self._plan_for_states(all_there=False)
-        if self._scaler is not None:
-            self._scaler.settle(self._optimizer)
+        states = self._states_to_write(lying=True)
         schedule = self._optimizer.lr_scheduler
         rest = {
             **described(description(self._optimizer, self._names), "a checkpoint"),
             "schedule": None if schedule is None else [type(schedule).__name__, simple_of(schedule)],
             "loss_scale": None if self._scaler is None else self._scaler.state_dict(),
         }
-        return self._states(lying=True), rest
+        return states, rest
 
     def _fits_checkpoint(self, rest: Any, source: str) -> None:
         """Raise MismatchError if what :meth:`_kept_for_checkpoint` gave is not of a Trainer like this one."""

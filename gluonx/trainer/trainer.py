@@ -40,7 +40,7 @@ from gluonx.optimizer.optimizer import OptaxOptimizer
 from gluonx.trainer.held import common_place
 from gluonx.trainer.plan import Plan, give_up, plan_of
 from gluonx.trainer.replicas import (
-    Replicated,
+    any_fresh,
     check_same,
     leaves_of,
     new_gradients,
@@ -257,7 +257,7 @@ class Trainer(Stateful):
         plan = self._plan(ignore_stale)
         if plan is None:
             return
-        if plan.copies:
+        if plan.several:
             self._counted(self._step_on_several, plan, sums)
         else:
             self._counted(self._step_in_one, plan, value)
@@ -311,7 +311,7 @@ class Trainer(Stateful):
         if not ignore_stale:
             stale = plan.held.params[fresh.index(False)]
             raise StaleGradientError(_STALE.format(path=stale._path))
-        fresh = tuple([v.fresh if type(v) is not Replicated else v.any_fresh for v in plan.variables])
+        fresh = tuple(map(any_fresh, plan.variables))
         if not any(fresh):
             return None
         if self._gradients.accumulate > 1 and not all(fresh):
@@ -363,17 +363,13 @@ class Trainer(Stateful):
             raise _unreached(waiting[0])
         return ready, waiting
 
-    def _is_fresh(self, i: int, ignore_stale: bool) -> bool:
-        """Return whether a parameter has a new gradient, on any device where devices may be left out."""
-        p = self._params[i]
-        variable = variable_of(p)
-        if not variable.fresh and not ignore_stale:
-            raise StaleGradientError(_STALE.format(path=p._path))
-        return variable.any_fresh if type(variable) is Replicated else variable.fresh
-
     def _renewed(self, ignore_stale: bool) -> list[int]:
-        """Return the positions of parameters with a new gradient."""
-        return [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
+        """Return the positions of parameters with a new gradient, on any device where devices may be left out."""
+        variables = {i: variable_of(self._params[i]) for i in self._trained(ignore_stale)[0]}
+        stale = [i for i, variable in variables.items() if not variable.fresh]
+        if stale and not ignore_stale:
+            raise StaleGradientError(_STALE.format(path=self._params[stale[0]]._path))
+        return [i for i, variable in variables.items() if any_fresh(variable)]
 
     # -- a step on several devices -----------------------------------------------------------------------------------
 
@@ -393,7 +389,7 @@ class Trainer(Stateful):
             joining.even_out(plan.every_weight())
         vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
         each, args, owned = len(plan.grads), [], []
-        for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):
+        for k, (weights, state) in enumerate(plan.replicas):
             first = len(args)
             args += [*leaves_of(weights), *grads[k * each : (k + 1) * each], *state]
             owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
@@ -444,7 +440,7 @@ class Trainer(Stateful):
                 "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
             )
         traced = traced_closure(closure, plan.weights)
-        if plan.copies:
+        if plan.several:
             self._check_replicas(plan)
             check_writes(traced, self._params)
         optimizer.rescale_grad = self._scale / size
@@ -453,11 +449,11 @@ class Trainer(Stateful):
     def _step_closed(self, plan: Plan, traced: Any, closure: Any) -> Any:
         """Step by the loss as a function; the first device computes it."""
         numbers = self._optimizer.counted(plan.fresh_indices, plan.held.active).vector()
-        device = self._replica_devices()[0] if plan.copies else None
+        device = self._replica_devices()[0] if plan.several else None
         request, loss = closed_step(traced, closure, plan.update, plan.weights, plan.state, numbers, device)
         engine.commit_step(request)
         plan.spread()
-        if plan.copies:
+        if plan.several:
             self._seen = [ref(w.value) for w in plan.every_weight()]
         return loss
 
