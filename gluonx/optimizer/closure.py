@@ -101,7 +101,7 @@ def closed_step(
     state: Sequence[Any],
     numbers: Any,
     device: Any = None,
-) -> tuple[StepRequest, Any]:
+) -> tuple[StepRequest, Handle]:
     """Return one update by a closure, and the array that holds the loss before it once the step is made.
 
     Parameters

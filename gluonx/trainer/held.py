@@ -140,7 +140,7 @@ def bring(states: list[Any], weights: list[Any]) -> None:
             state.value, state.aval = on_device(array if target.spread else state.asnumpy(), place), None
 
 
-def lies_on_mesh(array: Any) -> bool:
+def lies_on_mesh(array: object) -> bool:
     """Return whether an array is spread over devices."""
     return is_spread(getattr(array, "sharding", None))
 

@@ -152,10 +152,11 @@ def variables_of(held: Held) -> list[Any]:
     ]
 
 
-def _others_train(param: Any, numbers: tuple[int | None, ...]) -> bool:
+def _others_train(param: Parameter, numbers: tuple[int | None, ...]) -> bool:
     """Return whether pieces that are trained belong to another Trainer."""
     return None in numbers and any(
-        k is None and p.grad_req != "null" for k, p in zip(numbers, param.pieces, strict=True)
+        k is None and p.grad_req != "null"
+        for k, p in zip(numbers, param.pieces, strict=True)  # type: ignore[attr-defined]
     )
 
 

@@ -25,6 +25,7 @@ from gluonx.deferred import engine
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.replicas import joining
+from gluonx.deferred.tracing import Traced
 from gluonx.engine import plain_steps
 from gluonx.errors import (
     ArgumentError,
@@ -337,7 +338,7 @@ class Trainer(Stateful):
             raise _unreached(plan.waiting[0])
         return plan
 
-    def _taken(self, key: Any, plan: Plan) -> Plan:
+    def _taken(self, key: tuple[bool, ...] | None, plan: Plan) -> Plan:
         """Go by a new plan: its states are those that there are from now on."""
         self._vector.move(common_place(plan.weights))
         self._plans[key], self._held = plan, plan.held
@@ -425,7 +426,7 @@ class Trainer(Stateful):
 
     # -- steps by other ways: a closure, code of the user's, the two halves apart ------------------------------------
 
-    def _close(self, batch_size: float, closure: Any) -> Any:
+    def _close(self, batch_size: float, closure: Callable[[], Any]) -> Handle:
         """Return a step by a function that gives the loss."""
         size, optimizer = _positive(batch_size), self._optimizer
         if self._by_hand or self._scaler is not None:
@@ -446,7 +447,7 @@ class Trainer(Stateful):
         optimizer.rescale_grad = self._scale / size
         return self._counted(self._step_closed, plan, traced, closure)
 
-    def _step_closed(self, plan: Plan, traced: Any, closure: Any) -> Any:
+    def _step_closed(self, plan: Plan, traced: Traced, closure: Callable[[], Any]) -> Handle:
         """Step by the loss as a function; the first device computes it."""
         numbers = self._optimizer.counted(plan.fresh_indices, plan.held.active).vector()
         device = self._replica_devices()[0] if plan.several else None
@@ -771,7 +772,7 @@ def _positive(batch_size: Any) -> float:
     return size
 
 
-def handles_in(states: Any) -> Iterator[Any]:
+def handles_in(states: object) -> Iterator[Handle]:
     """Yield the arrays in nested lists, tuples and dicts of states."""
     if isinstance(states, Handle):
         yield states
