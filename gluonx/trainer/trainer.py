@@ -4,19 +4,26 @@
 states and one small vector of rates) and then runs the whole pending graph: forward, backward and update are one XLA
 program, and the buffers of weights and states are donated to it. What changes from step to step (learning rate,
 weight decay, counts, ``1 / batch_size``) travels in that vector, so it never recompiles.
+
+The ways of a step, each of which leaves weights, states and counts as they were where it fails::
+
+    step(n)                        sets the scale of gradients, finds the store
+      a closure                    _close: forward, gradients and update are computed on the first device
+      a plan                       _make_step, _plan: what the last step found out, while nothing was exchanged
+        of one device, or a mesh   _step_in_one
+        of a list of devices       _step_on_several: gradients are summed, each device updates its arrays
+      an optimizer by hand         _make_step, _step_imperatively: array by array, by the updater of each device
+      a store, or halves that a    _allreduce_grads, then _update
+        subclass has overridden
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 from weakref import ref
 
-from gluonx import lr_scheduler
-from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.common.extensions import NAMES
@@ -38,6 +45,7 @@ from gluonx.optimizer import Optimizer, create
 from gluonx.optimizer.closure import check_writes, closed_step, traced_closure
 from gluonx.optimizer.gradients import Gradients
 from gluonx.optimizer.optimizer import OptaxOptimizer
+from gluonx.trainer.arguments import alteration, listed, positive, scheduled, store_of
 from gluonx.trainer.held import common_place
 from gluonx.trainer.plan import Plan, give_up, plan_of
 from gluonx.trainer.replicas import (
@@ -88,8 +96,6 @@ _NO_TELLING = (
 _NO_TELLING_ON_SEVERAL = (
     "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
 )
-
-_OWN_STORES = ("local", "device", "nccl")
 
 _RESCALED = (
     "The batch size is not that of the steps before, and a store over processes that updates the weights goes on with "
@@ -174,17 +180,17 @@ class Trainer(Stateful):
         clip_norm: float | None = None,
         loss_scale: float | None = None,
     ) -> None:
-        self._names, self._params = _listed(params)
+        self._names, self._params = listed(params)
         self._contexts = self._check_contexts()
         self._compression_params = compression_params
         self._init_optimizer(optimizer, dict(optimizer_params or {}))
         if schedule is not None or total_steps is not None or warmup_steps is not None:
-            self._optimizer.lr_scheduler = _scheduled(self._optimizer, schedule, total_steps, warmup_steps)
-        self._gradients = self._optimizer._gradients = _alteration(self._optimizer, accumulate, clip_norm)
+            self._optimizer.lr_scheduler = scheduled(self._optimizer, schedule, total_steps, warmup_steps)
+        self._gradients = self._optimizer._gradients = alteration(self._optimizer, accumulate, clip_norm)
         self._scale = float(self._optimizer.rescale_grad)
         self._keep_grads = keep_grads
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
-        self._found_store = (kvstore, _store_of(kvstore))  # raises for what is no store
+        self._found_store = (kvstore, store_of(kvstore))  # raises for what is no store
         self._kvstore: Any = None
         self._reset_kvstore()
         # gluonx.amp's loss scale
@@ -233,7 +239,7 @@ class Trainer(Stateful):
             if value is not None:
                 raise ArgumentError("step() takes a closure or a value; the closure gives the value itself")
             return self._close(batch_size, closure)
-        self._check_and_rescale_grad(self._scale / _positive(batch_size))
+        self._check_and_rescale_grad(self._scale / positive(batch_size))
         if self._params_to_init or not self._kv_initialized:
             self._prepare()
         if value is not None:
@@ -428,7 +434,7 @@ class Trainer(Stateful):
 
     def _close(self, batch_size: float, closure: Callable[[], Any]) -> Handle:
         """Return a step by a function that gives the loss."""
-        size, optimizer = _positive(batch_size), self._optimizer
+        size, optimizer = positive(batch_size), self._optimizer
         if self._by_hand or self._scaler is not None:
             why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
             raise ValueError(f"this Trainer takes no closure, because {why}")
@@ -530,7 +536,7 @@ class Trainer(Stateful):
             Where parameters are on several devices, or a store of the user's is capable of updating them, and
             ``update_on_kvstore=False`` was not given: gradients and update are one there.
         """
-        self._check_and_rescale_grad(self._scale / _positive(batch_size))
+        self._check_and_rescale_grad(self._scale / positive(batch_size))
         self._prepare()
         self._refuse_on_store("update")
         self._update(ignore_stale_grad)
@@ -582,7 +588,7 @@ class Trainer(Stateful):
         """Find the store that gradients go to, before the first step: None where the program of a step sums them."""
         given, wanted = self._kvstore_params["kvstore"], self._kvstore_params["update_on_kvstore"]
         if self._found_store[0] is not given:
-            self._found_store = (given, _store_of(given))
+            self._found_store = (given, store_of(given))
         store = self._found_store[1]
         if store is not None:
             if wanted and not store.is_capable("optimizer"):
@@ -721,57 +727,6 @@ def _unreached(param: Parameter) -> DeferredInitializationError:
     )
 
 
-def _scheduled(
-    optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None
-) -> lr_scheduler.LRScheduler:
-    """Return the schedule of a name, for an optimizer that has a rate and none yet."""
-    if name is None or total_steps is None:
-        raise ArgumentError(
-            f"A schedule has a name and a length: schedule='cosine', total_steps=1000; got schedule={name!r}, "
-            f"total_steps={total_steps!r}, warmup_steps={warmup_steps!r}."
-        )
-    if optimizer.lr_scheduler is not None or optimizer.lr is None:
-        raise ArgumentError(
-            "schedule needs the optimizer's learning rate as a number from outside, but it has "
-            + ("an lr_scheduler already." if optimizer.lr_scheduler is not None else "its own inside.")
-        )
-    return lr_scheduler.create(name, optimizer.lr, total_steps, warmup_steps)
-
-
-def _alteration(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> Gradients:
-    """Return what is done to gradients before the optimizer gets them, if it is one to which that can be done."""
-    found = Gradients.checked(accumulate, clip_norm)
-    if found != Gradients() and (optimizer._is_imperative() or type(optimizer).rule is not Optimizer.rule):
-        raise ArgumentError(
-            f"accumulate and clip_norm are for optimizers with a formula; {type(optimizer).__name__} has an update "
-            "written by hand, which can do it itself."
-        )
-    return found
-
-
-def _store_of(kvstore: Any) -> Any:
-    """Return the store of a user's class that is meant; None for MXNet's own."""
-    if kvstore is None or (isinstance(kvstore, str) and kvstore.lower() in _OWN_STORES):
-        return None
-    found = NAMES["gluonx.kvstore"](kvstore)
-    if found is not None and not (
-        callable(getattr(found, "broadcast", None)) and callable(getattr(found, "pushpull", None))
-    ):
-        raise ValueError(f"kvstore must be a name, or an object with broadcast and pushpull, got {found!r}")
-    return found
-
-
-def _positive(batch_size: Any) -> float:
-    """Return the batch size as a number; ValueError if it is none that gradients can be divided by."""
-    try:
-        size = float(batch_size)
-    except (TypeError, ValueError):
-        size = math.nan
-    if not 0 < size < math.inf:
-        raise ValueError(f"batch_size must be a positive number, got {batch_size!r}")
-    return size
-
-
 def handles_in(states: object) -> Iterator[Handle]:
     """Yield the arrays in nested lists, tuples and dicts of states."""
     if isinstance(states, Handle):
@@ -779,31 +734,6 @@ def handles_in(states: object) -> Iterator[Handle]:
     elif isinstance(states, (list, tuple, dict)):
         for item in states.values() if isinstance(states, dict) else states:
             yield from handles_in(item)
-
-
-def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
-    if isinstance(params, Mapping):
-        params = apart(params) if all(isinstance(p, Parameter) for p in params.values()) else params
-        pairs = [(name, params[name]) for name in sorted(params)]
-    elif isinstance(params, (list, tuple)):
-        single = [piece for p in params for piece in pieces_of(p)]
-        pairs = [(getattr(p, "_path", "") or f"{i}", p) for i, p in enumerate(single)]
-    else:
-        raise ValueError(
-            f"params must be a dict or list of Parameter, such as net.collect_params(), got {type(params).__name__}"
-        )
-    names: list[str] = []
-    unique: list[Parameter] = []
-    seen: set[int] = set()
-    for name, p in pairs:
-        if not isinstance(p, Parameter):
-            raise ValueError(f"params must hold Parameters, but {name!r} is a {type(p).__name__}")
-        if id(p) not in seen:
-            seen.add(id(p))
-            names.append(name)
-            unique.append(p)
-    often = Counter(names)
-    return [f"{name}#{i}" if often[name] > 1 else name for i, name in enumerate(names)], unique
 
 
 _UPDATE, _ALLREDUCE = Trainer._update, Trainer._allreduce_grads
