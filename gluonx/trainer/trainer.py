@@ -5,7 +5,7 @@ states and one small vector of rates) and then runs the whole pending graph: for
 program, and the buffers of weights and states are donated to it. What changes from step to step (learning rate,
 weight decay, counts, ``1 / batch_size``) travels in that vector, so it never recompiles.
 
-The ways of a step, each of which leaves weights, states and counts as they were where it fails::
+The ways of a step; all but the last leave weights, states and counts as they were where they fail::
 
     step(n)                        sets the scale of gradients, finds the store
       a closure                    _close: forward, gradients and update are computed on the first device
