@@ -11,8 +11,8 @@ Where windows overlap, that is done for one image after the other, or for a few 
 the cache. Where a window is one cell (the patches of a vision transformer, the stem and the reductions of a ConvNeXt),
 all images are one product, and the weight's gradient is one as well.
 
-Processor time of one core of an AVX-512 machine (jax 0.10; busy, smallest of several blocks in turns): XLA's algorithm, this
-one, PyTorch, in ms.
+Processor time of one core of an AVX-512 machine (jax 0.10; busy, smallest of several blocks in turns): XLA's algorithm,
+this one, PyTorch, in ms.
 
 - image's gradient: 4x3x224x224, 7x7 to 64, stride 2: 24, 11, 23; 16x3x64x64: 4.2, 3.2, 7.8; 8x3x224x224: 84, 43;
   4x3x224x224, 11x11 to 64, stride 4: 6.7, 4.8, 14; patches of 16x16 of 2x3x224x224 to 768: 51, 2.6, 20; patches of 2x2
