@@ -30,7 +30,7 @@ import numpy as np
 
 from gluonx.common.frames import telling
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import host, linking, program_cache, source_location
+from gluonx.deferred import beside, host, linking, program_cache, source_location
 from gluonx.deferred.contracts import InputRef, Operator, Reach
 from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
@@ -450,7 +450,8 @@ class Program:
         self.is_fresh = True  # whether XLA's program has not run yet
         self.by_host: host.Whole | None = None  # what runs it until it is compiled
         self.traced: Any = None  # what JAX traced, until it is compiled
-        self.is_lowered = False
+        self.compilation: beside.Compilation | None = None  # while it is compiled beside that
+        self.is_compiled = False
         self.nbytes = 0  # an estimate, see gluonx.deferred.program_cache
         self.site: Any = None  # the line that it was compiled for
         self.chosen: dict[Any, list[int | None]] = {}  # by what is alive: which of it each output goes to
@@ -504,7 +505,7 @@ class Program:
     def lower(self, args: Sequence[Any]) -> Any:
         """Return the program lowered; for one CPU rewritten, as that compiles sooner."""
         found = self.traced or self.trace(args)
-        self.traced, self.is_lowered = None, True
+        self.traced = None
         run = rewritten(found.jaxpr) if self.on_cpu else None
         if run is not None:
 
