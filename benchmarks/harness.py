@@ -12,14 +12,13 @@ import argparse
 import gc
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["WARM", "Result", "Side", "compare", "in_turns", "offer_tuning", "quartiles", "tune"]
-
-WARM = 16
-"""Calls before a clock runs: NumPy makes the first twelve, the thirteenth is compiled (`gluonx.deferred.policy`)."""
+__all__ = ["Result", "Side", "compare", "in_turns", "offer_tuning", "quartiles", "tune", "warm"]
 
 
 def offer_tuning(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +73,20 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
+def warm(run: Callable[[int], Any]) -> None:
+    """Run until XLA's program has taken over from NumPy, where gluonx is what runs (`gluonx.deferred.policy`)."""
+    run(16)
+    for _ in range(200):
+        engine = sys.modules.get("gluonx.engine")
+        if engine is None or "run by NumPy" not in engine.explain():
+            break
+        run(16)
+    run(2)
+
+
 def block_size(side: Side, seconds: float) -> int:
     """Return the number of calls that take about `seconds`; runs the side until it is warm."""
-    side.run(WARM)
+    warm(side.run)
     count = 1
     while True:
         start = time.perf_counter()

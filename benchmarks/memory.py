@@ -60,13 +60,14 @@ def run_one(side: str) -> int:
     """Return the measurement itself."""
     import jax
 
+    from benchmarks.harness import warm
     from benchmarks.step import gluon_side, hand_side
 
     jax.block_until_ready(jax.numpy.ones(8) + 1)
     before = resident("VmRSS")
     wide = case()
     steps = hand_side(wide) if side == "by hand" else gluon_side(wide, True, keep_grads=side.endswith("True"))
-    steps.run(16)  # past the first runs, which NumPy makes
+    warm(steps.run)
     gc.collect()
     stats = jax.local_devices()[0].memory_stats()
     if stats:

@@ -15,8 +15,8 @@ import jax
 
 from gluonx.common.process import compilation_cache as compilation_cache
 from gluonx.common.process import tune as tune
+from gluonx.deferred import beside, flushing, graph, index_checks, policy, program_cache
 from gluonx.deferred import engine as _engine
-from gluonx.deferred import flushing, graph, index_checks, program_cache
 from gluonx.deferred import host as _host
 from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
 from gluonx.deferred.replicas import program as replicas
@@ -35,6 +35,7 @@ __all__ = [
     "reset_stats",
     "set_bulk_size",
     "set_mode",
+    "set_takeover",
     "stats",
     "tune",
     "waitall",
@@ -171,6 +172,36 @@ def host(on: bool = True) -> Iterator[None]:
         yield
 
 
+def set_takeover(when: beside.When) -> beside.When:
+    """Choose when a program takes over that was compiled beside the work, and return what was chosen before.
+
+    On a CPU of several cores XLA compiles a training step in a thread while NumPy goes on running it
+    (see ``docs/deferred.md``). The two may differ in the last bits of a float.
+
+    Parameters
+    ----------
+    when : {'planned', 'ready'}
+        ``'planned'``, the default, is at the same step in each run of the same code; there the compilation is waited
+        for. With ``'ready'`` nobody waits, and it is at whichever step the compilation is found to be over.
+
+    Raises
+    ------
+    ValueError
+        For another name.
+
+    Examples
+    --------
+    >>> from gluonx import engine
+    >>> before = engine.set_takeover("ready")
+    >>> engine.set_takeover(before)
+    'ready'
+    """
+    if when not in ("planned", "ready"):
+        raise ValueError(f"a program takes over when it is 'planned' or 'ready', got {when!r}")
+    before, beside.Switch.when = beside.Switch.when, when
+    return before
+
+
 def clear() -> None:
     """Forget every compiled program and all traces of operators, and so free their memory.
 
@@ -257,6 +288,8 @@ def explain(limit: int = 60) -> str:
             f"{len(program.single) + len(program.joins)} input arrays for {path[-1].n_leaves} values, "
             f"{path[-1].n_floats + path[-1].n_ints} scalars"
         )
+        if program.by_host is not None:
+            lines.append(_when_compiled(program.by_host.account))
     new = last.get("new")
     if new is not None and program is not None and program.runs <= 1:
         lines.append(_why_new(new))
@@ -265,6 +298,13 @@ def explain(limit: int = 60) -> str:
     if len(path) > limit:
         lines.append(f"  ... {len(path) - limit} more")
     return "\n".join(lines)
+
+
+def _when_compiled(account: policy.Account) -> str:
+    if not beside.is_possible():
+        return f"XLA compiles it at run {account.waits + 1}"
+    takes_over = "when it is ready" if beside.Switch.when == "ready" else f"at run {account.takes_over + 1}"
+    return f"XLA compiles it beside the work from run {account.begins + 1} on, and takes over {takes_over}"
 
 
 def _why_new(new: Node) -> str:

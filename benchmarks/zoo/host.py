@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from benchmarks.harness import WARM, in_turns
+from benchmarks.harness import in_turns
 from benchmarks.remote import Missing, RemoteSide, Worker, one_thread_a_core
 from benchmarks.zoo.cases import Case
 
@@ -158,7 +158,7 @@ def run_heat(
         workers = maker | rest
         found.losses |= together(workers, found, do="losses", count=3)
         check(found, timing.dtype, workers)
-        together(workers, found, do="run", count=WARM)
+        together(workers, found, do="warm")
         together(workers, found, do="mark")
         timed = [RemoteSide(side, lambda n, w=worker: w.order(do="run", count=n)) for side, worker in workers.items()]
         counts = [side.calls(timing.block) for side in timed]

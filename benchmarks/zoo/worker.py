@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import warm
 from benchmarks.serve import serve, timed
 from benchmarks.zoo.cases import CASES, CURRENT, data
 from benchmarks.zoo.lines import lines_of
@@ -112,6 +113,10 @@ class Server:
             self.job.wait(loss)
 
         return timed(steps)
+
+    def warm(self) -> None:
+        """Do steps until they take as long as all later ones."""
+        warm(self.run)
 
     def machine(self, dtype: str) -> Any:
         """Measure the rates of the device; only the side that has JAX can."""

@@ -151,8 +151,21 @@ THRESHOLDS = {
     "host.runs": Threshold(
         12,
         "runs",
-        "of a program by NumPy, after which it is taken for one that comes a thousand times",
+        "of a program by NumPy, after which it is taken for one that comes a thousand times, where it has to be waited "
+        "for",
         "benchmarks.early",
+    ),
+    "host.begun": Threshold(
+        5, "th part", "of what a compilation costs is spent by NumPy before one begins beside it", "benchmarks.cold"
+    ),
+    "host.beside": Threshold(
+        4, "th part", "of it is spent by NumPy beside a compilation, before that is waited for", "benchmarks.cold"
+    ),
+    "host.step": Threshold(
+        6 << 10,
+        "elements",
+        "that NumPy computes in the time that an operation of a program takes to begin",
+        "benchmarks.cold",
     ),
     "host.bytes": Threshold(
         1 << 30, "bytes", "that a program's values may take at once for NumPy to run it", "benchmarks.early"

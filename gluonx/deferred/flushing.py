@@ -34,7 +34,7 @@ from jax.core import eval_context
 from gluonx.common import forked
 from gluonx.common.process import collects_in_calls, one_blas_thread, pause_collector, resume_collector, uncollected
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import growth, host, notice, policy, program_cache, repeats, source_location
+from gluonx.deferred import beside, growth, host, notice, policy, program_cache, repeats, source_location
 from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
@@ -281,7 +281,7 @@ def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Com
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
                 given = [*args, *_structs(program.recycled)]
-                if node.visits <= policy.limits["runs"] and host.is_on() and not watchers:
+                if _begins_on_host(node):
                     program.put_on_host(given)
                 if program.by_host is None:
                     program.trace(given)
@@ -289,24 +289,26 @@ def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Com
         if program.by_host is None:
             program.site = site
             site.waiting += 1
+        else:
+            program.by_host.account.come(node.visits - 1)
         LAST.update(new=_novelty(node))
     else:
         args, replaced = program.arguments(graph)
-    if not program.is_lowered:
-        if not _runs_by_host(program):
-            _compile(graph, program, args)
+    whole = None
+    if not program.is_compiled:
+        whole = _by_host(graph, program, args)
         node.programs[key] = program
         node.used = program_cache.Cache.now
-    how = "compiled" if program.by_host is None else "run by NumPy"
     try:
-        _run_program(graph, program, args, replaced, pendings, alive, final)
+        _run_program(graph, program, args, replaced, pendings, alive, final, whole)
     except Exception:
-        if program.by_host is None:
+        if whole is None:
             raise
-        program.by_host, how = None, "compiled"  # XLA's program raises the proper error
+        whole = program.by_host = None  # XLA's program raises the proper error
         args, replaced = program.arguments(graph)
         _compile(graph, program, args)
-        _run_program(graph, program, args, replaced, pendings, alive, final)
+        _run_program(graph, program, args, replaced, pendings, alive, final, None)
+    how = "compiled" if whole is None else "run by NumPy"
     LAST["node"] = node
     LAST["why"] = why
     LAST["program"] = program
@@ -322,23 +324,77 @@ def _hunt(
     LAST.update(node=node, why=why, how="interpreted", line=None, new=None, program=None)
 
 
-def _runs_by_host(program: Program) -> bool:
-    """Return whether NumPy runs a program once more; after the first False it always returns False."""
+def _begins_on_host(node: Node) -> bool:
+    """Return whether NumPy is to run a new program first."""
+    runs = policy.limits["runs"]
+    if not runs or not host.is_on() or watchers:
+        return False
+    return node.visits <= runs or beside.is_possible()
+
+
+def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | None:
+    """Return what has NumPy run a program once more; None where XLA's runs, which is compiled then."""
     whole = program.by_host
-    if whole is None or not host.is_on() or watchers or not whole.account.may_run():
-        program.by_host = None
-    return program.by_host is not None
+    if whole is None or not host.is_on() or watchers:
+        _compile(graph, program, args)
+    else:
+        try:
+            if _may_run(graph, program, whole.account, args):
+                return whole
+            _compile(graph, program, args)
+        except Exception as error:
+            whole.account.stay()
+            source_location.warn(
+                f"XLA cannot compile the program of {source_location.user_line()}, so NumPy goes on running it. "
+                f"{type(error).__name__}: {error}"
+            )
+            return whole
+    program.by_host = None
+    return None
+
+
+def _may_run(graph: Graph, program: Program, account: policy.Account, args: list[Any]) -> bool:
+    """Return whether NumPy runs a program once more; have it compiled beside that when it is time."""
+    can = account.runs >= account.waits and beside.is_possible()
+    if can and program.compilation is None and account.begins <= account.runs < account.takes_over:
+        _lower(graph, program, args).begin()
+    compilation = program.compilation
+    if compilation is not None and (compilation.lowered is None or beside.Switch.when == "ready"):
+        return compilation.is_under_way()
+    return account.may_run(can)
+
+
+def _lower(graph: Graph, program: Program, args: list[Any]) -> beside.Compilation:
+    """Have JAX trace and lower a program; another thread or a handler that runs it meanwhile has NumPy do it."""
+    made = program.compilation = beside.Compilation(program.wide)
+    try:
+        with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
+            lowered = program.lower([*args, *_structs(program.recycled)])
+        for agree in agreements:
+            agree(lowered, args)
+    except BaseException:
+        program.compilation = None
+        raise
+    made.lowered, program.compilation = lowered, made
+    return made
 
 
 @notice.told
 def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
-    with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
-        lowered = program.lower([*args, *_structs(program.recycled)])
-    for agree in agreements:
-        agree(lowered, args)
-    lowered.compile()
-    counters.programs_compiled += 1
-    program_cache.add(program.nbytes, programs=1)  # count it before it can be evicted
+    """Have XLA compile a program, or wait until it has."""
+    compilation = program.compilation
+    if compilation is None or compilation.lowered is None:
+        compilation = _lower(graph, program, args)
+    try:
+        with uncollected(), telling_of_devices(graph):
+            compilation.finish()
+    except Exception:
+        program.compilation = None
+        raise
+    if not program.is_compiled:
+        program.is_compiled, program.compilation = True, None
+        counters.programs_compiled += 1
+        program_cache.add(program.nbytes, programs=1)  # count it before it can be evicted
 
 
 def _compute_replicas(graph: Graph, node: Node, pendings: list[Any], why: str, final: Commit | None) -> None:
@@ -609,8 +665,9 @@ def _run_program(
     pendings: list[Any],
     alive: tuple[int, ...],
     final: Commit | None,
+    whole: host.Whole | None,
 ) -> None:
-    """Run a program with XLA or NumPy, and write its results to their pending values and targets."""
+    """Run a program, by XLA or by NumPy (`whole`), and write its results to their pending values and targets."""
     sinks = pendings if program.alive == alive else _sinks(program, pendings, alive)
     if program.gradient_layouts:
         vectors = list(map(Vector, program.gradient_layouts))
@@ -619,37 +676,44 @@ def _run_program(
     saved: list[Any] = []
     if program.tape_slots:
         graph.segment = _segment(graph, program)
-        if program.by_host is not None and not program.residuals:  # it was linked
+        if whole is not None and whole.is_linked:
             graph.segment.replay_only()
         else:
             saved = graph.segment.saved
     if final is None:
-        _call(graph, program, args, sinks + saved, [])
+        _call(graph, program, args, sinks + saved, [], whole)
         return
     handles, values = ([], []) if all(map(_is_placed, replaced)) else _new_packed(program, replaced, final)
     count = len(program.finals)
     holders = [*program.finals_of(final.targets), *replaced]
     try:
         results = _take(graph, holders, program.final_avals)
-        if program.by_host is None:
+        if whole is None:
             held = held_arguments(args, graph.leaves, program.donated, program.single, program.donated_vectors)
             if held:
                 _copy(held, graph, program, args)
             if program.recycled:
                 args += _recycled(graph, program)
-        _call(graph, program, args, [*results[:count], *sinks, *results[count:], *saved, *handles], values)
+        _call(graph, program, args, [*results[:count], *sinks, *results[count:], *saved, *handles], values, whole)
         if program.out_avals is not None:
             _set_avals(program.out_avals, holders[:count])
     finally:
         _give_back(graph)
 
 
-def _call(graph: Graph, program: Program, args: list[Any], sinks: list[Any], values: list[Any]) -> None:
+def _call(
+    graph: Graph,
+    program: Program,
+    args: list[Any],
+    sinks: list[Any],
+    values: list[Any],
+    whole: host.Whole | None,
+) -> None:
     """Call a program and write its outputs to `sinks`, and `values` to the last of these."""
     counters.dispatches += 1
     program.runs += 1
-    if program.by_host is not None:
-        outs = program.by_host(args)
+    if whole is not None:
+        outs = whole(args)
         graph.closed = True
         any(map(setattr, sinks, repeat("value"), chain(outs, values)))
         return

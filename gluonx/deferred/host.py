@@ -279,12 +279,14 @@ class Whole:
     Parameters
     ----------
     program : HostProgram
+    is_linked : bool
+        Whether it is linked of its operators, and so returns no residuals.
     """
 
-    __slots__ = ("account", "program")
+    __slots__ = ("account", "is_linked", "program")
 
-    def __init__(self, program: HostProgram) -> None:
-        self.program = program
+    def __init__(self, program: HostProgram, is_linked: bool = False) -> None:
+        self.program, self.is_linked = program, is_linked
         self.account = policy.Account(program.cost, program.steps, program.nbytes)
 
     def __call__(self, args: list[Any]) -> list[jax.Array]:

@@ -1,10 +1,16 @@
 """When a program is compiled: the one rule.
 
-A program can run in two ways. NumPy (:mod:`gluonx.ops.host.jaxprs`) can begin at once; XLA must compile first, and is
-faster afterwards. Nobody knows how often the program will run. This is the ski rental problem (Karlin et al.,
-"Competitive snoopy caching", 1988), with the usual rule: let NumPy run it until the time spent equals the time of the
-compilation, then compile. After ``runs`` runs a program is compiled in any case: it will run a thousand times more, and
-these runs should be fast.
+A program can run in two ways. By NumPy (:mod:`gluonx.ops.host.jaxprs`) it begins at once; by XLA it begins after a
+compilation, and is faster from then on. Nobody knows how often it will come. So it is the problem of skiers who may
+rent or buy (Karlin et al., "Competitive snoopy caching", 1988), and the rule is theirs: take the way that is cheap to
+begin, until what was spent on it reaches what the other way's beginning costs.
+
+A program that comes a thousand times is to lose nothing, which bounds how late it may be compiled. Where its
+compilation is waited for, it is at the latest after ``runs`` runs. Where it can go on beside the work
+(:mod:`gluonx.deferred.beside`), the runs by NumPy that it takes meanwhile make good for a later beginning: it begins
+when NumPy has spent a ``begun``-th of what a compilation costs, if that is later, and XLA takes over when NumPy has
+spent a ``beside``-th of it since. A compilation has a core to itself in its first third or quarter alone, so NumPy and
+it would take turns from then on: if it is not ready by then, it is waited for.
 
 Both costs are estimated from the program, its operations and the elements that they touch, and never measured by a
 clock. So the same code is compiled at the same step in each run of it. XLA takes 2 to 5 ms for an operation of a
@@ -16,6 +22,8 @@ operation that it does not have.
 
 from __future__ import annotations
 
+import sys
+
 from gluonx.common.thresholds import threshold
 
 __all__ = ["Account", "compiling", "limits", "running"]
@@ -26,6 +34,9 @@ limits = {
     "call": threshold("host.call"),
     "compiled": threshold("host.compiled"),
     "runs": threshold("host.runs"),
+    "begun": threshold("host.begun"),
+    "beside": threshold("host.beside"),
+    "step": threshold("host.step"),
     "bytes": threshold("host.bytes"),
 }
 
@@ -41,7 +52,7 @@ def running(elements: float, operations: int) -> float:
 
 
 class Account:
-    """The cost so far of running a program with NumPy.
+    """How often NumPy runs a program: until it is compiled, until that begins beside the work, and until that is over.
 
     Parameters
     ----------
@@ -52,25 +63,49 @@ class Account:
     nbytes : int
         The largest memory that the values of a run take at one time.
 
+    Attributes
+    ----------
+    runs : int
+        How often it has run.
+    waits : int
+        The runs after which it is compiled where that is waited for.
+    begins, takes_over : int
+        The runs after which its compilation begins beside the work, and after which XLA's program runs.
+
     Examples
     --------
     >>> account = Account(elements=1e6, operations=10, nbytes=1 << 20)
-    >>> [account.may_run() for _ in range(14)].count(True) == limits["runs"]
+    >>> account.waits == limits["runs"] <= account.begins <= account.takes_over
+    True
+    >>> [account.may_run(beside=False) for _ in range(14)].count(True) == limits["runs"]
     True
     """
 
-    __slots__ = ("_most", "_run", "_spent", "runs")
+    __slots__ = ("begins", "runs", "takes_over", "waits")
 
     def __init__(self, elements: float, operations: int, nbytes: int) -> None:
-        self._run, self._most = running(elements, operations), limits["compiled"] * compiling(operations)
-        self._spent, self.runs = 0.0, 0
-        if nbytes > limits["bytes"]:
-            self._most = 0
+        run, cost = running(elements, operations), limits["compiled"] * compiling(operations)
+        affordable = int(cost // max(run, 1)) if run <= cost and nbytes <= limits["bytes"] else 0
+        self.waits = min(limits["runs"], affordable)
+        affordable = min(affordable, int(cost // max(elements + operations * limits["step"], 1)))
+        self.begins = max(self.waits, affordable // limits["begun"])
+        self.takes_over = self.begins + affordable // limits["beside"]
+        self.runs = 0
 
-    def may_run(self) -> bool:
-        """Return whether NumPy is to run the program once more, and count that run."""
-        if self.runs >= limits["runs"] or not self._spent + self._run <= self._most:
+    def come(self, runs: int) -> None:
+        """Note that the program has come so often before: if very often, its compilation is to begin."""
+        self.runs = min(runs, self.begins)
+
+    def may_run(self, beside: bool) -> bool:
+        """Return whether NumPy is to run the program once more, and note that it does.
+
+        `beside` tells whether it may be compiled beside that.
+        """
+        if self.runs >= (self.takes_over if beside else self.waits):
             return False
-        self._spent += self._run
         self.runs += 1
         return True
+
+    def stay(self) -> None:
+        """Have NumPy run the program for good: XLA cannot."""
+        self.waits = self.begins = self.takes_over = sys.maxsize

@@ -30,7 +30,7 @@ import numpy as np
 
 from gluonx.common.frames import telling
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import host, linking, program_cache, source_location
+from gluonx.deferred import beside, host, linking, program_cache, source_location
 from gluonx.deferred.contracts import InputRef, Operator, Reach
 from gluonx.deferred.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
@@ -461,7 +461,8 @@ class Program:
         self.is_fresh = True  # whether XLA's program has not run yet
         self.by_host: host.Whole | None = None  # the NumPy version, which runs until it is compiled
         self.traced: Any = None  # the result of JAX's trace, until it is compiled
-        self.is_lowered = False
+        self.compilation: beside.Compilation | None = None  # while it is compiled beside that
+        self.is_compiled = False
         self.nbytes = 0  # an estimate, see gluonx.deferred.program_cache
         self.site: Any = None  # the line that it was compiled for
         self.chosen: dict[
@@ -524,7 +525,7 @@ class Program:
     def lower(self, args: Sequence[Any]) -> Any:
         """Return the lowered program; for a single CPU it is rewritten first, because it then compiles sooner."""
         found = self.traced or self.trace(args)
-        self.traced, self.is_lowered = None, True
+        self.traced = None
         run = rewritten(found.jaxpr) if self.on_cpu else None
         if run is not None:
 
@@ -549,7 +550,7 @@ class Program:
             return
         made = linking.linked(self, args)
         if made is not None:
-            self.by_host = host.Whole(made)
+            self.by_host = host.Whole(made, is_linked=True)
         elif self.tape_slots:
             self.by_host = host.whole(self.trace(args, compiled=False).jaxpr)
         else:
