@@ -315,6 +315,7 @@ def test_nodes_alike_are_asked_for_shapes_once(monkeypatch):
     assert asked == ["a0"]
 
 
+@pytest.mark.first_runs
 def test_open_sizes_are_not_kept_as_lengths_of_an_operator():
     """A size that stands for all numbers compares with none, so what was seen with it would spoil what comes after."""
     parts = sym.SliceChannel(sym.var("x"), num_outputs=7, axis=1, squeeze_axis=True)
