@@ -10,6 +10,7 @@ from gluonx import AttrScope, autograd, engine, npx
 from gluonx import np as gnp
 from gluonx.compat import name, nd
 from gluonx.compat import symbol as sym
+from gluonx.compat.symbol import infer
 from gluonx.errors import FormatError, GluonxError, GraphError, ShapeError
 from lib import TESTS
 
@@ -290,6 +291,36 @@ def test_simple_bind_forward_and_backward():
     (again,) = bound.forward(data=np.zeros((3, 5), "float32"))
     assert not np.allclose(again.asnumpy(), before)
     assert np.array_equal(out.asnumpy(), again.asnumpy())  # the same array, as in MXNet
+
+
+def test_two_variables_of_a_name_are_not_bound():
+    twice = sym.var("x") * sym.var("x")
+    with pytest.raises(ValueError, match="bind: two variables are called 'x'; make one"):
+        twice.simple_bind(x=(2,))
+
+
+def test_nodes_alike_are_asked_for_shapes_once(monkeypatch):
+    asked, ask = [], infer._Search.ask
+
+    def seen(self, node, *rest):
+        asked.append(node.name)
+        return ask(self, node, *rest)
+
+    monkeypatch.setattr(infer._Search, "ask", seen)
+    monkeypatch.setattr(infer, "_told_of_kinds", {})
+    x = sym.var("x")
+    for number in range(5):
+        x = sym.LeakyReLU(x, slope=0.125, name=f"a{number}")
+    assert x.infer_shape(x=(2, 3))[1] == [(2, 3)]
+    assert asked == ["a0"]
+
+
+@pytest.mark.first_runs
+def test_open_sizes_are_not_kept_as_lengths_of_an_operator():
+    """A size that stands for all numbers compares with none, so what was seen with it would spoil what comes after."""
+    parts = sym.SliceChannel(sym.var("x"), num_outputs=7, axis=1, squeeze_axis=True)
+    assert parts.infer_shape_partial(x=(0, 7))[1] == [(0,)] * 7
+    assert [parts.infer_shape(x=(n, 7))[1][0] for n in (5, 6)] == [(5,), (6,)]
 
 
 def test_bind_with_own_arrays_and_requests():

@@ -55,6 +55,9 @@ class Executor:
         self._results: list[ndarray] = []  # what the last forward gave
         self._trained = self._taped = False  # whether that was in training, and whether a backward can be had of it
         names, aux = symbol.list_arguments(), symbol.list_auxiliary_states()
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"bind: two variables are called '{twice}'; make one, and use it in both places")
         self.arg_dict = _by_name(args, names, "args", "argument")
         self.aux_dict = _by_name(aux_states, aux, "aux_states", "auxiliary state")
         reqs = _requests(grad_req, names)

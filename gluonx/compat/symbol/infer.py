@@ -32,6 +32,8 @@ DTYPE_NUMBERS = (
 
 _ROUNDS = 4
 _KEPT = 16  # answers of a node
+_KINDS = 2048  # answers for nodes of the same operator and attributes
+_told_of_kinds: dict[tuple[Any, ...], Any] = {}  # those that were asked for last at the end
 _NO_FLOAT = {
     "_npi_argmax": "int64",
     "_npi_argmin": "int64",
@@ -113,14 +115,26 @@ class _Search:
         told = node.told.get(key)
         where = f"node '{node.name}' ({node.op.name})"  # type: ignore[union-attr]
         if told is None:
-            told = self.ask(node, inputs, known, where)
-            if len(node.told) < _KEPT and node.op.name != "Custom":  # type: ignore[union-attr]
-                node.told[key] = told
+            told = self.answer(node, key, inputs, known, where)
         of_inputs, of_outputs = told
         for entry, shape in zip(node.inputs, of_inputs, strict=False):
             self.learn(entry, shape, f"an input of {where}")
         for index, shape in enumerate(of_outputs):
             self.learn((node, index), shape, where)
+
+    def answer(self, node: Node, key: tuple[Any, ...], inputs: list[Shape | None], known: bool, where: str) -> Any:
+        """Return what `ask` does, kept with the node and for others of its kind: an unrolled graph has many alike."""
+        assert node.op is not None
+        if node.subgraphs or node.op.name == "Custom":
+            return self.ask(node, inputs, known, where)
+        alike = (node.op.name, *sorted(node.attrs.items()), key)
+        told = _told_of_kinds.pop(alike, None)
+        told = _told_of_kinds[alike] = self.ask(node, inputs, known, where) if told is None else told
+        if len(_told_of_kinds) > _KINDS:
+            _told_of_kinds.pop(next(iter(_told_of_kinds)), None)
+        if len(node.told) < _KEPT:
+            node.told[key] = told
+        return told
 
     def ask(self, node: Node, inputs: list[Shape | None], known: bool, where: str) -> tuple[list[Any], list[Any]]:
         """Return the shapes of a node's inputs and, unless they are `known`, of its outputs, as far as it tells."""
