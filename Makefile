@@ -16,6 +16,7 @@
 #   make bench-gpu-plan   kernels, products and bytes of compiled steps for a GPU, over the same by hand; without one
 #   make bench-data   images a second of the loaders against the other frameworks'; ARGS='--train 20' for a ResNet's wait
 #   make bench-sparse   a step on an embedding of 10,000,000 rows against PyTorch's SparseAdam
+#   make bench-generate   tokens a second of a decoder with a cache, against the same by hand and PyTorch
 #   make bench-serve  requests a second of a served model, over onnxruntime and PyTorch in the same server
 #   make generated the stubs (.pyi) that editors and type checkers read, and pages of the docs; most targets do so first
 #   make docs      the documentation as a site, build/docs/index.html
@@ -42,7 +43,7 @@ SOURCES := $(shell find gluonx tools tests -name '*.py' -not -path '*/ports*' 2>
 SAY = echo 'installing gluonx and what "$(@F:.%=%)" needs into $(VENV): half a minute to some minutes, by the network'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo generated test test-room test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-parallel bench-gpu-plan bench-serve bench-venvs docs notebooks lint format clean
+.PHONY: help demo generated test test-room test-fast test-all test-tpu test-gpu fuzz soak bench bench-models bench-ops bench-data bench-first bench-cold bench-sparse bench-generate bench-parallel bench-gpu-plan bench-serve bench-venvs docs notebooks lint format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -103,6 +104,9 @@ bench-cold: $(VENV)/.core
 
 bench-sparse: $(VENV)/.core
 	$(PY) -m benchmarks.sparse $(ARGS)
+
+bench-generate: $(VENV)/.core
+	$(PY) -m benchmarks.generating $(ARGS)
 
 bench-serve: $(VENV)/.serve $(VENV)/.onnx
 	$(PY) -m benchmarks.serving $(ARGS)

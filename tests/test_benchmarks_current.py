@@ -5,10 +5,12 @@ import importlib.util
 import numpy as np
 import pytest
 
+from benchmarks import generating, generating_sides
 from benchmarks.zoo import report
 from benchmarks.zoo.cases import CASES, CURRENT, data
 from benchmarks.zoo.host import Measured, apart
 from benchmarks.zoo.lines import lines_of
+from lib import ROOT
 
 SMALL = {
     "gpt": ((2, 8), 7, {"layers": 1, "units": 8, "hidden": 12, "heads": 4}),
@@ -62,3 +64,44 @@ def test_lengths_are_a_table_of_their_own():
     assert table.splitlines()[2:] == ["| gpt | 15 | 56 |  |"]
     assert report.lengths({"lenet": found["lenet"]}) == []
     assert report.bounds_of(CASES["gpt"], "torch", "float32") == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("column", "side", "needs"), [(1, "gluon", "gluonx"), (2, "nnx", "flax"), (3, "torches", "torch")]
+)
+def test_the_page_has_the_lines_that_there_are(column, side, needs):
+    pytest.importorskip(needs)
+    written = importlib.import_module(f"benchmarks.zoo.current_{side}").WRITTEN
+    page = (ROOT / "docs/names.md").read_text().partition("## Five programs")[2]
+    rows = [line.strip("|").split("|") for line in page.splitlines() if "](../examples/" in line]
+    found = {row[0].partition("examples/")[2].partition(".py")[0]: int(row[column]) for row in rows}
+    assert found == {name: lines_of(objects) for name, objects in written.items()}
+
+
+def test_all_sides_write_the_same_text(tmp_path):
+    size = {
+        "words": 11,
+        "layers": 2,
+        "units": 16,
+        "hidden": 24,
+        "heads": 4,
+        "shared": 2,
+        "batch": 2,
+        "prompt": 3,
+        "new": 6,
+    }
+    sides = [
+        name
+        for name, needs in (("gluonx", "jax"), ("jax", "jax"), ("torch", "torch"))
+        if importlib.util.find_spec(needs)
+    ]
+    texts = [getattr(generating_sides, side)(str(tmp_path / "weights.npz"), size)() for side in sides]
+    assert len(texts) >= 2 and all(text == texts[0] for text in texts)
+    assert [len(row) for row in texts[0]] == [6, 6]
+
+
+def test_the_table_of_generating_has_rates_and_ratios():
+    wall = {"gluonx": [2.0, 2.0], "jax": [1.0, 1.0]}
+    ours, by_hand = generating.lines(wall, {"gluonx": [1.0, 1.0], "jax": [1.0, 1.0]}, 10)
+    assert ours == "| gluonx.generate | 5 | 10 |  |  |  |"
+    assert by_hand == "| JAX by hand | 10 | 10 | 2.00 (2.00 to 2.00; cpu 1.00) | 1.1 | NO |"

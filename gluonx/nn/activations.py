@@ -24,7 +24,9 @@ _OTHERS = {
     "hard_sigmoid": ("hard_sigmoid", {}),
     "hard_swish": ("hard_swish", {}),
     "leaky": ("leaky_relu", {"act_type": "leaky", "slope": 0.25}),
+    "relu6": ("relu6", {}),
     "selu": ("leaky_relu", {"act_type": "selu"}),
+    "softplus": ("softrelu", {}),
     "swish": ("silu", {}),
 }
 """The operators, with their defaults, of names that `activation` does not know."""

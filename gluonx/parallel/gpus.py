@@ -13,6 +13,14 @@ https://glennklockwood.com/garden/processors/A100, /h100 (of the H200 as well) a
 XLA's description, which is used, has 7.67),
 https://itkb.uw.cz/2026/06/nvidia-h200-vs-b300-precisions-cores.html (H200),
 https://grokipedia.com/page/NVIDIA_L4_vs_L40S (L4: 242 TFLOP/s with sparsity, of which half counts here).
+
+So were the multiprocessors, their lanes and the clock. A100: 108 of 64, 1.41 GHz and 41,943,040 bytes of cache, as one
+said of itself on https://upb-pc2.atlassian.net/wiki/spaces/PC2DOK/pages/1900609/NVIDIA+A100+40GB+with+NVLINK. H100: 132
+of 128, 1.98 GHz (1.83 while it computes in low precision), https://glennklockwood.com/garden/processors/h100, which
+says the same of the H200. B200: 148 of 128, https://hmc-tech.com/gpus/nvidia-b200-vs-nvidia-b100, with 1.98 GHz where
+XLA's description, which is used, has 1.965. L4: 2.04 GHz; 7,424 lanes, which are 58 of 128,
+https://fpsbench.com/compare/gpu/nvidia-l4-vs-nvidia-tesla-m40, though that page and others also say 60, the count of
+the whole chip AD104. Nothing of gluonx's own is computed from counts and clock: the compiler alone is told of them.
 """
 
 from __future__ import annotations

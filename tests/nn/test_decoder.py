@@ -83,7 +83,8 @@ def test_patch_embedding_goes_row_by_row():
 ACTIVATIONS = {
     "elu": nn.ELU, "gelu": nn.GELU, "selu": nn.SELU, "swish": nn.Swish, "silu": nn.SiLU,
     "leaky": lambda: nn.LeakyReLU(0.25), "hard_swish": lambda: nn.HybridLambda("hard_swish"),
-    "hard_sigmoid": lambda: nn.HybridLambda("hard_sigmoid"),
+    "hard_sigmoid": lambda: nn.HybridLambda("hard_sigmoid"), "relu6": lambda: nn.HybridLambda("relu6"),
+    "softplus": lambda: nn.Activation("softrelu"),
 }  # fmt: skip
 
 
