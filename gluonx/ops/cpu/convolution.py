@@ -373,10 +373,13 @@ def _weighted(images: Iterable[Array], weight: Array, geometry: Geometry) -> Ite
     at = geometry.channel
     filters = weight.shape[0] // geometry.groups
     weights = wide(jnp.moveaxis(weight, at, 1)).reshape(weight.shape[0], -1)
-    for i, image in enumerate(images):
+    # Each place's weights beside each other: as they lie in memory, a loop over channels would collect them one by one.
+    # XLA makes a concatenation once; it would have the loop do a transposition.
+    together = lax.optimization_barrier(jnp.concatenate([weights[:, i] for i in range(weights.shape[1])]))
+    for image, column in zip(images, lax.split(together, [len(weights)] * weights.shape[1]), strict=True):
         shape = [-1 if axis == at else 1 for axis in range(image.ndim)]
         seen = image if filters == 1 else jnp.repeat(image, filters, at)
-        yield seen * weights[:, i].reshape(shape)
+        yield seen * column.reshape(shape)
 
 
 def _weighted_sum(images: Iterable[Array], weight: Array, geometry: Geometry) -> Array:
