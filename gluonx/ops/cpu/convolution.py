@@ -20,7 +20,7 @@ ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static shapes 
   that of the dense convolution. **Patches** for each group; where those would not fit into memory, **taps**: one
   matrix product for each place of the kernel, and their sum.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each place of the kernel, multiplied by
-  that place's weights and added up, which XLA makes one loop of.
+  that place's weights and added up, which XLA makes one loop of; the weights lie side by side for it (`_weighted`).
 
 - The weight's gradient of the others, where there are channels enough and no stride: **products** over places, a module
   of its own, `gluonx.ops.cpu.weight_gradient`.
