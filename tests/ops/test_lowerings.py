@@ -329,6 +329,18 @@ def pads_and_slices(fn, *args):
     return text.count(" pad("), text.count(" slice(")
 
 
+@pytest.mark.parametrize("name", ["depthwise", "depthwise, twice", "depthwise last"])
+def test_a_loop_over_channels_finds_the_weights_side_by_side(name):
+    """XLA makes them once, all of a place after each other; it would have the loop do a transposition."""
+    case = CASES[name]
+    x, w = arrays(case)
+    for fn in (chosen(case), lambda x, w: jax.vjp(lambda x: chosen(case)(x, w), x)[1](chosen(case)(x, w))[0]):
+        text = jax.jit(fn).lower(x, w).compile().as_text()
+        made = [line for line in text.splitlines() if f" f32[{w.size}]" in line and "concatenate" in line]
+        assert made, text
+    assert "concatenate" not in jax.jit(native(case)).lower(x, w).compile().as_text()
+
+
 @pytest.mark.parametrize("name", ["depthwise", "depthwise, strided", "depthwise, twice", "depthwise last"])
 def test_the_gradient_of_shifted_images_is_a_sum_of_slices(name):
     """One padded image for all places of the kernel, where a transposed slice would be a pad for each."""

@@ -19,7 +19,7 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   the dense convolution. **Patches** for each group; if those would not fit into memory, **taps**: one matrix product
   for each position of the kernel, and their sum.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each position of the kernel, multiplied by
-  that position's weights and added up, which XLA makes one loop of.
+  that position's weights and added up, which XLA makes one loop of; it needs the weights side by side (`_weighted`).
 - The weight's gradient of the others, with enough channels and no stride: **products** over positions, in the module
   `gluonx.ops.cpu.weight_gradient`.
 - The image's gradient of a stem (few channels, a stride, a large kernel), and both gradients of windows that do not
@@ -377,10 +377,13 @@ def _weighted(images: Iterable[Array], weight: Array, geometry: Geometry) -> Ite
     at = geometry.channel
     filters = weight.shape[0] // geometry.groups
     weights = wide(jnp.moveaxis(weight, at, 1)).reshape(weight.shape[0], -1)
-    for i, image in enumerate(images):
+    # Each place's weights beside each other: as they lie in memory, a loop over channels would collect them one by one.
+    # XLA makes a concatenation once; it would have the loop do a transposition.
+    together = lax.optimization_barrier(jnp.concatenate([weights[:, i] for i in range(weights.shape[1])]))
+    for image, column in zip(images, lax.split(together, [len(weights)] * weights.shape[1]), strict=True):
         shape = [-1 if axis == at else 1 for axis in range(image.ndim)]
         seen = image if filters == 1 else jnp.repeat(image, filters, at)
-        yield seen * weights[:, i].reshape(shape)
+        yield seen * column.reshape(shape)
 
 
 def _weighted_sum(images: Iterable[Array], weight: Array, geometry: Geometry) -> Array:
