@@ -292,7 +292,7 @@ def _compute(graph: Graph, node: Node, places: list[Any], why: str, final: Commi
     whole = None
     if not program.is_compiled:
         whole = _by_host(graph, program, args)
-        node.programs[key] = program
+        node.programs.setdefault(key, program)  # another thread may have made one meanwhile
         node.used = program_cache.Cache.now
     try:
         _run_program(graph, program, args, replaced, places, alive, final, whole)
@@ -348,7 +348,7 @@ def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | No
 
 def _may_run(graph: Graph, program: Program, account: policy.Account, args: list[Any]) -> bool:
     """Return whether NumPy runs a program once more; have it compiled beside that when it is time."""
-    can = account.runs >= account.waits and beside.is_possible()
+    can = account.runs >= account.waits and beside.is_possible() and not program.is_compiled
     if can and program.compilation is None and account.begins <= account.runs < account.takes_over:
         _lower(graph, program, args).begin()
     compilation = program.compilation
@@ -375,6 +375,8 @@ def _lower(graph: Graph, program: Program, args: list[Any]) -> beside.Compilatio
 @notice.told
 def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
     """Have XLA compile a program, or wait until it has."""
+    if program.is_compiled:  # by another thread
+        return
     compilation = program.compilation
     if compilation is None or compilation.lowered is None:
         compilation = _lower(graph, program, args)
@@ -385,9 +387,10 @@ def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
         program.compilation = None
         raise
     if not program.is_compiled:
-        program.is_compiled, program.compilation = True, None
+        program.is_compiled = True
         counters.programs_compiled += 1
         program_cache.add(program.nbytes, programs=1)  # before it is there to be forgotten
+    program.compilation = None
 
 
 def _compute_replicas(graph: Graph, node: Node, places: list[Any], why: str, final: Commit | None) -> None:
