@@ -156,7 +156,7 @@ THRESHOLDS = {
         "benchmarks.early",
     ),
     "host.begun": Threshold(
-        5, "th part", "of what a compilation costs is spent by NumPy before one begins beside it", "benchmarks.cold"
+        6, "th part", "of what a compilation costs is spent by NumPy before one begins beside it", "benchmarks.cold"
     ),
     "host.beside": Threshold(
         4, "th part", "of it is spent by NumPy beside a compilation, before that is waited for", "benchmarks.cold"

@@ -297,7 +297,7 @@ def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Com
     whole = None
     if not program.is_compiled:
         whole = _by_host(graph, program, args)
-        node.programs[key] = program
+        node.programs.setdefault(key, program)  # another thread may have made one meanwhile
         node.used = program_cache.Cache.now
     try:
         _run_program(graph, program, args, replaced, pendings, alive, final, whole)
@@ -355,7 +355,7 @@ def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | No
 
 def _may_run(graph: Graph, program: Program, account: policy.Account, args: list[Any]) -> bool:
     """Return whether NumPy runs a program once more; have it compiled beside that when it is time."""
-    can = account.runs >= account.waits and beside.is_possible()
+    can = account.runs >= account.waits and beside.is_possible() and not program.is_compiled
     if can and program.compilation is None and account.begins <= account.runs < account.takes_over:
         _lower(graph, program, args).begin()
     compilation = program.compilation
@@ -382,6 +382,8 @@ def _lower(graph: Graph, program: Program, args: list[Any]) -> beside.Compilatio
 @notice.told
 def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
     """Have XLA compile a program, or wait until it has."""
+    if program.is_compiled:  # by another thread
+        return
     compilation = program.compilation
     if compilation is None or compilation.lowered is None:
         compilation = _lower(graph, program, args)
@@ -392,9 +394,10 @@ def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
         program.compilation = None
         raise
     if not program.is_compiled:
-        program.is_compiled, program.compilation = True, None
+        program.is_compiled = True
         counters.programs_compiled += 1
         program_cache.add(program.nbytes, programs=1)  # count it before it can be evicted
+    program.compilation = None
 
 
 def _compute_replicas(graph: Graph, node: Node, pendings: list[Any], why: str, final: Commit | None) -> None:
