@@ -459,7 +459,7 @@ class Parameter:
         self._attach()
 
     def _forget(self) -> None:
-        """Return to the uninitialized state, after an initialization that failed before anybody saw the handle."""
+        """Go back to the uninitialized state, after an initialization that failed before anybody saw the handle."""
         self._handle = self._awaiting = self._device = self._replicas = None
         Attached.changed()
 

@@ -170,7 +170,7 @@ def _forget(least: float) -> None:
 
 
 def _nodes() -> dict[Node, Any]:
-    """Yield all nodes of the trie but the root, with their keys."""
+    """Return all nodes of the trie but the root, with their keys."""
     found: dict[Node, Any] = {}
     waiting = [ROOT]
     while waiting:
