@@ -16,7 +16,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Result", "Side", "compare", "in_turns", "offer_tuning", "quartiles", "tune"]
+__all__ = ["WARM", "Result", "Side", "compare", "in_turns", "offer_tuning", "quartiles", "tune"]
+
+WARM = 16
+"""Calls before a clock runs: NumPy makes the first twelve, the thirteenth is compiled (`gluonx.deferred.policy`)."""
 
 
 def offer_tuning(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +76,7 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 def block_size(side: Side, seconds: float) -> int:
     """Return the number of calls that take about `seconds`; runs the side until it is warm."""
-    side.run(16)  # NumPy makes the first twelve, and the thirteenth is compiled (`gluonx.deferred.policy`)
+    side.run(WARM)
     count = 1
     while True:
         start = time.perf_counter()

@@ -80,12 +80,19 @@ def row(op: str, *inputs: str, title: str = "", gradient: bool = True, random: b
 
 
 def conv(net: str, n: int, inner: int, size: int, out: int, k: int, s: int = 1, groups: int = 1, d: int = 1) -> Case:
-    """Return a square convolution padded to keep its size, but for the stride."""
-    attrs: dict[str, Any] = {"kernel": (k, k), "stride": (s, s), "pad": (d * ((k - 1) // 2),) * 2, "num_filter": out}
+    """Return a square convolution padded to keep its size, but for the stride; not padded where that is the kernel."""
+    pad = 0 if k == s else d * ((k - 1) // 2)
+    attrs: dict[str, Any] = {"kernel": (k, k), "stride": (s, s), "pad": (pad, pad), "num_filter": out}
     attrs.update(num_group=groups, dilate=(d, d), no_bias=True)
     more = f", {groups} groups" * (groups > 1) + f", dilated {d}" * (d > 1)
     name = f"{net}: {n}x{inner}x{size}x{size}, {k}x{k} to {out}, stride {s}{more}"
     return Case(name, "convolution", (f"{n}x{inner}x{size}x{size}", f"{out}x{inner // groups}x{k}x{k}"), attrs)
+
+
+def of_weight(case: Case) -> Case:
+    """Return a convolution of which the weight's gradient alone is asked for."""
+    data, weight = case.inputs
+    return case._replace(inputs=(f"{data} fixed", weight))
 
 
 def conv_of(net: str, data: str, weight: str) -> Case:
@@ -117,18 +124,17 @@ def rnn(mode: str, parameters: int, states: int) -> Case:
 
 
 WEIGHTS = [
-    (2, 32, 128, 32, 3),
-    (2, 64, 64, 64, 3),
-    (2, 64, 128, 32, 3),
-    (16, 64, 56, 64, 3),
-    (2, 16, 112, 16, 3),
-    (1, 64, 224, 16, 3),
-    (4, 128, 56, 128, 3),
-    (8, 64, 28, 64, 3, 1, 1, 2),
-    (4, 64, 56, 64, 5),
-    (4, 16, 56, 16, 7),
-    (4, 64, 56, 128, 3, 2),
-    (4, 3, 224, 64, 7, 2),
+    *((2, 32, 128, 32, 3), (2, 64, 64, 64, 3), (2, 64, 128, 32, 3), (16, 64, 56, 64, 3), (16, 256, 4, 256, 3)),
+    *((4, 128, 56, 128, 3), (2, 16, 112, 16, 3), (1, 64, 224, 16, 3), (1, 3, 224, 64, 3), (1, 64, 224, 64, 3)),
+    *((16, 64, 8, 64, 3), (16, 512, 4, 512, 3), (16, 128, 8, 128, 3), (8, 256, 14, 256, 3), (8, 128, 28, 128, 3)),
+    *((8, 64, 28, 256, 3), (4, 16, 56, 64, 3), (8, 512, 14, 512, 3)),
+    *((4, 64, 56, 256, 1), (4, 256, 56, 64, 1), (8, 512, 14, 512, 1), (16, 512, 4, 512, 1)),
+    *((4, 64, 56, 64, 5), (8, 32, 28, 32, 5), (4, 16, 56, 16, 7), (8, 64, 14, 64, 7)),
+    *((4, 3, 224, 64, 7, 2), (16, 3, 64, 64, 7, 2), (2, 3, 224, 32, 3, 2), (4, 64, 56, 128, 3, 2)),
+    *((8, 256, 14, 512, 3, 2), (2, 32, 224, 64, 3, 2), (4, 256, 56, 512, 1, 2)),
+    *((8, 64, 28, 64, 3, 1, 1, 2), (2, 256, 14, 256, 3, 1, 1, 4)),
+    *((4, 128, 56, 128, 3, 1, 32), (8, 64, 28, 64, 3, 1, 4), (4, 96, 56, 96, 3, 1, 96), (4, 144, 56, 144, 3, 2, 144)),
+    *((16, 192, 8, 192, 3, 1, 192), (4, 96, 56, 96, 7, 1, 96)),
 ]
 """Batch, channels, size, filters, kernel, stride, groups and dilation of a grid that asks for weights' gradients."""
 
@@ -164,7 +170,11 @@ CONVOLUTIONS = [
     conv("ConvNeXt", 2, 96, 56, 96, 7, 1, 96),
     conv("DeepLab", 2, 256, 14, 256, 3, 1, 1, 2),
     conv("7 on 6", 16, 64, 6, 64, 7),
-    *(conv("weights", *sizes) for sizes in WEIGHTS),
+    conv("stem", 4, 3, 224, 64, 7, 2),
+    conv("ViT", 2, 3, 224, 768, 16, 16),
+    conv("ConvNeXt", 4, 3, 224, 96, 4, 4),
+    conv("ConvNeXt", 8, 192, 28, 384, 2, 2),
+    *(of_weight(conv("weights", *sizes)) for sizes in WEIGHTS),
     conv_of("text CNN", "32x128x50", "100x128x5"),
     conv_of("video", "1x16x8x28x28", "32x16x3x3x3"),
     conv("DCGAN", 8, 64, 32, 128, 4, 2),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["CASES", "EPSILON", "FRACTIONS", "TIED", "Case", "data", "fuse_attention", "layers_of"]
+__all__ = ["CASES", "CURRENT", "EPSILON", "FRACTIONS", "TIED", "Case", "data", "fuse_attention", "layers_of"]
 
 # Bounds of gluonx over (hand-written JAX, MXNet 2.0, PyTorch), hybridized and not.
 VISION = (1.0, 1.0, 1.1)
@@ -26,9 +26,10 @@ class Case(NamedTuple):
     rate: float = 0.01
     kind: str = "train"
     size: dict[str, Any] = {}  # noqa: RUF012 - nobody writes into it
-    bounds: tuple[float, ...] = VISION
+    bounds: tuple[float, ...] | None = VISION
     eager_bounds: tuple[float, ...] | None = None
     gigabytes: float = 0.8  # what a side's process may need
+    sides: tuple[str, ...] | None = None  # those that have it; None: all
 
     @property
     def title(self) -> str:
@@ -48,6 +49,12 @@ def bert(name: str, layers: int) -> Case:
     return Case(name, "bert", (8, 128), 30522, "adam", 1e-4, "train", size, gigabytes=0.7 + 0.25 * layers)
 
 
+def current(name: str, shape: tuple[int, ...], classes: int, **size: Any) -> Case:
+    """Return a model of today, as the example of its name trains it, but at a constant rate."""
+    sides = ("gluonx", "gluonx-eager", "flax", "torch")
+    return Case(name, name, shape, classes, "adamw", 1e-3, "train", size, None, sides=sides)
+
+
 CASES = {
     case.name: case
     for case in (
@@ -64,8 +71,16 @@ CASES = {
         Case("resnet50-predict", "resnet50", (8, 3, 224, 224), 1000, kind="predict", bounds=LARGE, gigabytes=1.2),
         Case("resnet50", "resnet50", (8, 3, 224, 224), 1000, rate=1e-5, bounds=LARGE, gigabytes=2.2),
         bert("bert", 12),
+        current("gpt", (8, 128), 96, layers=3, units=96, hidden=288, heads=4, shared=2, decay=0.1),
+        current("vit_lora", (64, 1, 8, 8), 10, layers=3, units=48, hidden=96, heads=4, rank=8, decay=0.01),
+        current("diffusion", (64, 1, 8, 8), 10, channels=32, times=100, decay=0.0),
+        current("masked_packed", (16, 128), 2000, layers=3, units=96, hidden=384, heads=4, decay=0.01),
+        current("graph", (2000, 8), 4, layers=3, units=32, degree=16, decay=0.05),
     )
 }
+
+CURRENT = [name for name, case in CASES.items() if case.sides is not None]
+"""Cases that are examples: the modules ``current_...`` of the sides have them."""
 
 TIED = {"lstm": {"output.weight": "embedding.weight"}, "bert": {"output.weight": "words.weight"}}
 """Parameters of a model that are another parameter."""
@@ -81,6 +96,8 @@ def data(case: Case) -> tuple[list[Any], Any]:
     def whole(top: int, *shape: int) -> Any:
         return rng.randint(0, top, shape).astype("int32")
 
+    if case.name in CURRENT:
+        return current_data(case, rng, whole)
     if case.model == "lstm":
         words = whole(case.classes, case.shape[0] + 1, case.shape[1])
         return [words[:-1]], words[1:]
@@ -98,6 +115,33 @@ def data(case: Case) -> tuple[list[Any], Any]:
     if case.model == "unet":
         return inputs, (rng.uniform(size=(case.shape[0], 1) + case.shape[2:]) < 0.5).astype("float32")
     return inputs, whole(case.classes, case.shape[0])
+
+
+def current_data(case: Case, rng: Any, whole: Any) -> tuple[list[Any], Any]:
+    """Return the same for the cases that are examples."""
+    if case.model == "gpt":
+        words = whole(case.classes, case.shape[0], case.shape[1] + 1)
+        return [words[:, :-1]], words[:, 1:]
+    if case.model == "masked_packed":
+        batch, length = case.shape
+        starts = rng.uniform(size=case.shape) < 0.04  # where a paragraph begins
+        starts[:, 0] = True
+        segments = np.cumsum(starts, 1)
+        places = np.arange(length) - np.maximum.accumulate(np.where(starts, np.arange(length), 0), 1)
+        words, asked = whole(case.classes, batch, length), rng.uniform(size=case.shape) < 0.15
+        seen = np.where(asked, 0, words)
+        return [x.astype("int32") for x in (seen, segments, places)] + [asked.astype("float32")], words
+    if case.model == "graph":
+        nodes = case.shape[0]
+        edges, told = whole(nodes, 2, nodes * case.size["degree"]), rng.uniform(size=nodes) < 0.05
+        return [rng.standard_normal(case.shape).astype("float32"), edges, told.astype("float32")], whole(
+            case.classes, nodes
+        )
+    images, batch = rng.standard_normal(case.shape).astype("float32"), case.shape[0]
+    if case.model == "diffusion":
+        noise = rng.standard_normal(case.shape).astype("float32")
+        return [images, whole(case.size["times"], batch), whole(case.classes, batch)], noise
+    return [images], whole(case.classes, batch)
 
 
 def fuse_attention(weights: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from benchmarks.harness import in_turns
+from benchmarks.harness import WARM, in_turns
 from benchmarks.remote import Missing, RemoteSide, Worker, one_thread_a_core
 from benchmarks.zoo.cases import Case
 
@@ -54,6 +54,7 @@ class Measured:
     absent: dict[str, str] = field(default_factory=dict)
     trained_bytes: int = 0
     cost: dict[str, float] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
 
     def times(self, clock: str, side: str) -> list[float]:
         """Seconds of a step in all rounds."""
@@ -145,16 +146,19 @@ def run_heat(
     try:
         weights = str(folder / "weights.npz")
         maker, order = {"gluonx": workers["gluonx"]}, {"do": "make", "case": case.name, "dtype": timing.dtype}
-        together(maker, found, **order, weights=None)
+        made = together(maker, found, **order, weights=None)
         found.trained_bytes = together(maker, found, do="save", path=weights).get("gluonx", 0)
         if not maker:
             raise RuntimeError(f"{case.name}: gluonx failed, see {folder}")
         rest = {side: worker for side, worker in workers.items() if side != "gluonx"}
-        for answer in together(rest, found, **order, weights=weights).values():
+        made |= together(rest, found, **order, weights=weights)
+        for side, answer in made.items():
             found.versions |= answer["versions"]
+            found.lines[side] = answer["lines"]
         workers = maker | rest
         found.losses |= together(workers, found, do="losses", count=3)
         check(found, timing.dtype, workers)
+        together(workers, found, do="run", count=WARM)
         together(workers, found, do="mark")
         timed = [RemoteSide(side, lambda n, w=worker: w.order(do="run", count=n)) for side, worker in workers.items()]
         counts = [side.calls(timing.block) for side in timed]
@@ -183,6 +187,7 @@ def measure(case: Case, sides: list[str], pythons: dict[str, str], timing: Timin
         For weights and logs.
     """
     found = Measured()
+    sides = [side for side in sides if case.sides is None or side in case.sides]
     if "mxnet" in sides and (timing.gpu or timing.dtype != "float32"):
         found.absent["mxnet"] = "float32 on a CPU only"
     for heat in heats(case, [side for side in sides if side not in found.absent]):

@@ -28,6 +28,10 @@ rounds, in parentheses their quartiles and the ratio by processor time. Memory i
 step, over what its libraries need. Dropout is off on all sides."""
 
 
+LINES = """Lines of code that somebody writes for the model and its step, without comments and imports: of gluonx what
+the example has, of the others what benchmarks/zoo/current_*.py have."""
+
+
 def verdict(value: float, bound: float | None) -> str:
     """Return the bound and whether it is reached, as two cells."""
     return "| " if bound is None else f"{bound:g} | {'yes' if value <= bound else 'NO'}"
@@ -56,7 +60,7 @@ def memory_cells(found: Measured, side: str, bound: float | None) -> str:
 
 def bounds_of(case: Case, side: str, dtype: str) -> tuple[float | None, float | None, float | None]:
     """Of time hybridized, time not hybridized, and memory."""
-    if side not in BOUNDED:
+    if side not in BOUNDED or case.bounds is None:
         return None, None, None
     place = BOUNDED.index(side)
     eager = None if case.eager_bounds is None else case.eager_bounds[place]
@@ -85,6 +89,22 @@ def rows(case: Case, found: Measured, dtype: str, machine: dict[str, Any]) -> li
             f"{found.cost['bytes'] / 2**20:.4g} MiB; gluonx reaches {share:.0%} " + "| " * 11 + "|"
         )
     return lines
+
+
+def lengths(found: dict[str, Measured]) -> list[str]:
+    """Return the table of how many lines the models of today are, model and step, for those that were measured."""
+    sides = ("gluonx", "flax", "torch")
+    rows = [
+        f"| {name} | {' | '.join(str(one.lines.get(side) or '') for side in sides)} |"
+        for name, one in found.items()
+        if any(one.lines.values())
+    ]
+    if not rows:
+        return []
+    return [
+        LINES,
+        "\n".join([f"| workload | {' | '.join(SIDES[s] for s in sides)} |", "| --- |" + " --- |" * 3, *rows]),
+    ]
 
 
 def missed(lines: list[str]) -> int:
@@ -118,6 +138,7 @@ def text(found: dict[str, Measured], dtype: str, machine: dict[str, Any], more: 
         f"Load of the machine at the end: {os.getloadavg()[0]:.1f}.",
         ABOUT,
         "\n".join([HEAD, f"|{' --- |' * (HEAD.count('|') - 1)}", *lines, *more]),
+        *lengths(found),
         f"{missed([*lines, *more])} bounds are not reached.",
     ]
     return "\n\n".join(parts) + "\n"

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.serve import serve, timed
-from benchmarks.zoo.cases import CASES, data
+from benchmarks.zoo.cases import CASES, CURRENT, data
+from benchmarks.zoo.lines import lines_of
 
 __all__ = ["Server"]
 
@@ -66,8 +67,11 @@ class Server:
         if weights:
             with np.load(weights) as file:
                 loaded = {name: file[name] for name in file.files}
-        self.job = self.module.make(self.side, self.case, data(self.case), loaded, dtype)
-        return {"versions": self.versions}
+        module = self.module
+        if case in CURRENT:
+            module = importlib.import_module("benchmarks.zoo.current_" + MODULES[self.side])
+        self.job = module.make(self.side, self.case, data(self.case), loaded, dtype)
+        return {"versions": self.versions, "lines": lines_of(module.WRITTEN[case]) if case in CURRENT else 0}
 
     def save(self, path: str) -> Any:
         """Write the first weights; returns the bytes of those that are trained."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -70,11 +70,6 @@ class LossScaler:
         self.arrays = [new_handle(jax.device_put(v)) for v in (first, first, np.int32(0), np.int32(0))]
         self.replicas: dict[Any, list[Any]] = {}  # the same by device, where parameters are on several
         self.scaled = False  # whether gradients are still multiplied with the scale
-
-    @property
-    def settings(self) -> tuple[int, float]:
-        """Return the settings that the update depends on."""
-        return self.growth_interval, self.max_scale
 
     def replicate(self, devices: Sequence[Any]) -> None:
         """Keep the numbers on each of these devices; each moves its own, by the same gradients."""
@@ -177,7 +172,7 @@ def _moved(now: Any, after: Any, good: Any, skipped: Any, finite: Any, interval:
     return after, jnp.where(finite, grown, after / 2), jnp.where(full, 0, good), skipped + jnp.where(finite, 0, 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Scaled(Update):
     """An update on unscaled gradients that leaves all as it is where one of them is not finite.
 
@@ -186,6 +181,12 @@ class _Scaled(Update):
 
     interval: int = 0
     most: float = 0.0
+
+    name: ClassVar[str] = "scaled_update"
+
+    @property
+    def common(self) -> int:
+        return super().common + 1
 
     def apply(
         self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: Any, **extra: Any

@@ -5,8 +5,9 @@ it carries what an optimizer asks of pieces that it no longer sees: one number a
 against the joined array (:meth:`Layout.spread`), and the norm of each piece (:meth:`Layout.norm`).
 
 Three parts of gluonx keep arrays so: fused parameters (`gluonx.block.fusion`), the vectors in which small arrays travel
-between programs (`gluonx.deferred.vectors`), and the update of several weights by one formula
-(`gluonx.optimizer.units`). All functions work on NumPy arrays, on JAX arrays and on tracers.
+between programs (`gluonx.deferred.vectors`), and the update of several weights by one formula with its states
+(`gluonx.optimizer.units`). :class:`Groups` says which of many arrays are kept together. All functions work on NumPy
+arrays, on JAX arrays and on tracers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-__all__ = ["Layout"]
+__all__ = ["Groups", "Layout"]
 
 Shape = tuple[int, ...]
 
@@ -128,6 +129,51 @@ class Layout:
     def _index(self, i: int) -> Any:
         start, size, _ = self.spans[i]
         return start if self.how == "stack" else slice(start, start + size)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which of several arrays are kept end to end as one, and which alone; equal ones are equal.
+
+    Parameters
+    ----------
+    members : tuple of tuple of int
+        For each group the numbers of its arrays.
+    layouts : tuple of (Layout or None)
+        Where they lie; None for an array alone, which keeps its shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = Groups.of([(0, 2), (1,)], [(2,), (3,), (1, 1)])
+    >>> kept = groups.join([np.zeros(2), np.ones(3), np.ones((1, 1))])
+    >>> [array.tolist() for array in kept], [array.shape for array in groups.split(kept)]
+    ([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0]], [(2,), (3,), (1, 1)])
+    """
+
+    members: tuple[tuple[int, ...], ...]
+    layouts: tuple[Layout | None, ...]
+
+    @classmethod
+    def of(cls, members: Iterable[Sequence[int]], shapes: Sequence[Any]) -> Groups:
+        """Return the groups of arrays of these shapes."""
+        own = tuple(map(tuple, members))
+        flat = [tuple([tuple(shapes[k]) for k in group]) for group in own]
+        return cls(own, tuple([Layout("flat", 0, False, each) if len(each) > 1 else None for each in flat]))
+
+    def join(self, arrays: Sequence[Any]) -> list[Any]:
+        """Return one array for each group."""
+        return [
+            arrays[own[0]] if layout is None else layout.join([arrays[k] for k in own])
+            for own, layout in zip(self.members, self.layouts, strict=True)
+        ]
+
+    def split(self, joined: Sequence[Any]) -> list[Any]:
+        """Return all arrays in their order."""
+        found: dict[int, Any] = {}
+        for array, own, layout in zip(joined, self.members, self.layouts, strict=True):
+            found.update(zip(own, [array] if layout is None else layout.split(array), strict=True))
+        return [found[k] for k in range(len(found))]
 
 
 def _put(array: Any, place: tuple[Any, ...], value: Any) -> Any:

@@ -172,7 +172,9 @@ THRESHOLDS = {
     "loops.known": Threshold(
         512, "loops", "that are found again by the text of their bodies", "tests/np/test_control_flow.py"
     ),
-    "updates.known": Threshold(256, "updates", "of Trainers that equal ones share", "tests/optimizer/test_trainer.py"),
+    "updates.known": Threshold(
+        1024, "rules and updates", "of optimizers that equal ones share", "tests/optimizer/test_trainer.py"
+    ),
     "closures.known": Threshold(64, "closures", "of steps that are found again", "tests/optimizer/test_trainer.py"),
 }
 

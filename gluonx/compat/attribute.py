@@ -15,7 +15,7 @@ class AttrScope:
     Parameters
     ----------
     **kwargs : str
-        Kept as ``__name__``, as MXNet does; ``list_attr`` shows both spellings.
+        Those that MXNet knows (``ctx_group``, ``lr_mult``) are shown by ``list_attr`` under ``__name__`` too.
 
     Raises
     ------
@@ -26,14 +26,14 @@ class AttrScope:
     --------
     >>> with AttrScope(group="4", data="great") as scope:
     ...     sorted(scope.get({"x": "1"}).items())
-    [('__data__', 'great'), ('__group__', '4'), ('x', '1')]
+    [('data', 'great'), ('group', '4'), ('x', '1')]
     """
 
     def __init__(self, **kwargs: str) -> None:
         bad = [name for name, value in kwargs.items() if not isinstance(value, str)]
         if bad:
             raise ValueError(f"AttrScope: attributes must be strings, but '{bad[0]}' is {kwargs[bad[0]]!r}")
-        self._attr = {name if name.startswith("__") else f"__{name}__": value for name, value in kwargs.items()}
+        self._attr = dict(kwargs)
         self._tokens: list[Any] = []
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:

@@ -390,6 +390,10 @@ class Prefixes(Names):
                 new.update({prefix + name: prefix + cell_name(name, owner._bidirectional) for name in own})
         return {new.get(name, name): value for name, value in arrays.items()}
 
+    def size(self, known: int) -> Any:
+        """Return None for an open size, as MXNet 1 says it unless ``set_np_shape()`` holds."""
+        return None if known < 0 and Naming.active and not Mode.shape else known
+
     def file_format(self) -> str:
         """Return MXNet 1's list for a program of MXNet 1, which reads nothing else."""
         return "mxnet" if Naming.active else "npz"

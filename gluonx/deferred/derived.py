@@ -179,14 +179,21 @@ class Pullback(DerivedOp):
     """The pull-back of a segment whose values lie on devices that share one JAX device.
 
     ``homes`` are the shardings of its outputs, equal to those of the inputs whose gradients they are; None if all
-    inputs have the same one.
+    inputs have the same one. ``replayed`` is the program whose forward it computes again; None if it takes residuals.
     """
 
-    __slots__ = ("crosses", "homes")
+    __slots__ = ("crosses", "homes", "replayed")
 
-    def __init__(self, name: str, fn: Callable[..., Any], wide: bool, homes: Sequence[Sharding | None] | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        wide: bool,
+        homes: Sequence[Sharding | None] | None,
+        replayed: Any = None,
+    ) -> None:
         super().__init__(name, fn, wide=wide, interpreted=homes is None)
-        self.homes, self.composed, self.crosses = homes, True, homes is not None
+        self.homes, self.composed, self.crosses, self.replayed = homes, True, homes is not None, replayed
 
     def output_shardings(self, inputs: tuple[Any, ...], count: int) -> list[Any]:
         """Return the sharding of each output; an empty list if all are those of the inputs."""

@@ -453,9 +453,13 @@ def commit_step(request: StepRequest) -> None:  # noqa: C901 - one section of th
 
 
 def _commit_now(request: StepRequest, state: State) -> None:
+    for target in request.targets:
+        settle(target)
+    before = [target.value for target in request.targets]  # a handle that has another one later was written meanwhile
     outs = run_now(request.op, request.args, state)
-    for target, out in zip(request.targets, outs, strict=True):
-        target.value, target.aval, target.tape = out.value, out.aval, None
+    for target, was, out in zip(request.targets, before, outs, strict=True):
+        if target.value is was:
+            target.value, target.aval, target.tape = out.value, out.aval, None
     if request.release is not None:
         request.release()
 

@@ -619,7 +619,10 @@ def _run_program(
     saved: list[Any] = []
     if program.tape_slots:
         graph.segment = _segment(graph, program)
-        saved = graph.segment.saved
+        if program.by_host is not None and not program.residuals:  # it was linked
+            graph.segment.replay_only()
+        else:
+            saved = graph.segment.saved
     if final is None:
         _call(graph, program, args, sinks + saved, [])
         return

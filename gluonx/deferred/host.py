@@ -57,7 +57,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, DerivedOp, jaxpr_of, needs_64_bits, numpy_is_first
+from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, numpy_is_first
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import kernels, layers
@@ -495,10 +495,9 @@ def _interpreted(op: Operator, values: list[Any]) -> Any:
     from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only if an operator has no NumPy kernel
 
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
-    if type(op) is DerivedOp and op.within is not None:
-        made = linking.linked_operator(op, structs)
-        if made is not None:
-            return made, False
+    made = linking.linked_operator(op, structs)
+    if made is not None:
+        return made, False
     try:
         with keeping_64_bits() if needs_64_bits(op, values) else without_64_bits():
             traced = jaxpr_of(op, structs)

@@ -7,8 +7,8 @@ program is a sequence of these traces (:mod:`gluonx.ops.host.linking`). Operator
 by one, too.
 
 Linking does what :meth:`gluonx.deferred.program.Plan.run` does, with the same operators and pull-backs in the same
-order, so the numbers are the same. A program with something that is not a single operator (a segment's residuals,
-several devices, 64-bit types, raw JAX code in a forward that a gradient passes) is not linked: JAX traces the whole.
+order, so the numbers are the same. A program with something that is not a single operator (several
+devices, 64-bit types, raw JAX code in a forward that a gradient passes) is not linked: JAX traces the whole.
 
 A value of the program is stored in a *register*, which has a number.
 """
@@ -27,7 +27,7 @@ from gluonx.common.process import one_blas_thread, uncollected
 from gluonx.deferred import lengths, program_cache
 from gluonx.deferred.contracts import BAD_CALLS, Equation, InputRef, Jaxpr, JaxprVar, Operator, Shaped
 from gluonx.deferred.core import Aval, Node, tracing
-from gluonx.deferred.derived import DerivedOp, Inner, has_any_length, needs_64_bits, strong
+from gluonx.deferred.derived import DerivedOp, Inner, Pullback, has_any_length, needs_64_bits, strong
 from gluonx.deferred.operators import is_one
 from gluonx.deferred.vectors import VectorLayout
 from gluonx.dtype import without_64_bits
@@ -38,7 +38,7 @@ from gluonx.ops.host.linking import Bound, Fragment, Linker
 from gluonx.ops.registry import BoundOp, Lifted
 
 if TYPE_CHECKING:
-    from gluonx.deferred.program import Program
+    from gluonx.deferred.program import Plan, Program
 
 __all__ = ["linked", "linked_operator"]
 
@@ -201,7 +201,7 @@ class _Linking:
         inner = op.within if type(op) is DerivedOp else None
         if inner is not None:
             self.entries[node.depth] = self.within(inner, names, outs, node.diff)
-        elif type(op) in (BoundOp, Lifted, DerivedOp) and getattr(op, "interpreted", True):
+        elif _is_replay(op) or (type(op) in (BoundOp, Lifted, DerivedOp) and getattr(op, "interpreted", True)):
             self.entries[node.depth] = [_Entry(op, names, outs, list(avals), node.diff)]
         else:
             raise _NotLinked(op.name)
@@ -275,6 +275,8 @@ class _Linking:
         op, registers = entry.op, [self.registers[name] for name in entry.ins if name is not None]
         if isinstance(op, Fragment):
             outs = self.linker.add(op.bound(()), registers)
+        elif type(op) is Pullback:
+            outs = self.replay(entry)
         elif needs_64_bits(op, entry.avals):
             raise _NotLinked("64-bit types")
         elif entry.passed is None:
@@ -288,11 +290,37 @@ class _Linking:
             entry.residuals = pair.back.bound(numbers), found[pair.results :]
         self.registers.update(zip(entry.outs, outs, strict=True))
 
+    def replay(self, entry: _Entry) -> list[int]:
+        """Link the way back through a program that has run: its forward once more, and the pull-backs.
+
+        `Program._replay_pull` does the same by JAX, on the same inputs: leaves, vectors of numbers, cotangents.
+        """
+        assert type(entry.op) is Pullback, "who calls looked"
+        program: Program = entry.op.replayed
+        plan, slots, last = program.replay, program.tape_slots, program.node
+        if entry.passed is not None or any(node.grad is not None for node in plan.needed):
+            raise _NotLinked("a gradient of a gradient")
+        registers = [None if name is None else self.registers[name] for name in entry.ins]
+        path = _Path(plan, self.linker, entry.avals[: last.n_leaves])
+        path.linking.registers.update({-1 - i: at for i, at in enumerate(registers[: last.n_leaves]) if at is not None})
+        numbers = registers[last.n_leaves : -len(slots)]
+        path.floats = numbers.pop(0) if last.n_floats else None
+        path.ints = numbers.pop(0) if last.n_ints else None
+        heads = [(slot, at) for slot, at in zip(slots, registers[-len(slots) :], strict=True) if at is not None]
+        region = frozenset[int]().union(*[program.reach[slot].nodes for slot, _ in heads])
+        path.link([slot for slot, _ in heads], region)
+        return path.gradients(heads, region, [(-1 - i, entry.avals[i]) for i in program.diff_leaves])
+
     def pull(self, entry: _Entry, given: list[int]) -> list[int]:
         """Link the pull-back of an operator; `given` are the registers of the cotangents."""
         assert entry.residuals is not None, "its forward was linked before"
         back, residuals = entry.residuals
         return self.linker.add(back, [*residuals, *given])
+
+
+def _is_replay(op: Operator) -> bool:
+    """Return whether an operator is the way back through a program, which NumPy runs once more for it."""
+    return type(op) is Pullback and op.replayed is not None and op.interpreted
 
 
 def _moves(var: JaxprVar) -> bool:
@@ -313,31 +341,23 @@ def _traced(
     return lengths.found(op, avals, what, make, None)
 
 
-class _Whole:
-    """The linked program of a :class:`gluonx.deferred.program.Program`."""
+class _Path:
+    """A :class:`gluonx.deferred.program.Plan` that is linked: what `Plan.run` does, in the same order.
 
-    def __init__(
-        self, program: Program, leaves: Sequence[Any], floats: Shaped | None, ints: Shaped | None, extra: int
-    ) -> None:
-        """Enter the inputs: structs of the leaves by number, of the vectors of numbers, and the bytes reused."""
-        self.program, self.plan = program, program.plan
-        self.linker = linker = Linker()
+    Attributes
+    ----------
+    avals : dict
+        Of the values and leaves, by input reference.
+    floats, ints : int or None
+        The registers of the vectors of numbers.
+    """
+
+    def __init__(self, plan: Plan, linker: Linker, leaves: Sequence[Any]) -> None:
+        self.plan, self.linker = plan, linker
         self.linking = _Linking(linker)
-        self.avals: dict[int, Any] = {-1 - i: struct for i, struct in enumerate(leaves)}
-        for i in program.single:
-            self.linking.registers[-1 - i] = linker.input(_nbytes(leaves[i]))
-        vectors = [linker.input(sum([a.nbytes for a in join.layout.avals])) for join in program.joins]
-        self.floats = None if floats is None else linker.input(_nbytes(floats))
-        self.ints = None if ints is None else linker.input(_nbytes(ints))
-        for _ in range(extra):
-            linker.input(0)
-        for join, vector in zip(program.joins, vectors, strict=True):
-            for leaf, number in zip(join.leaves, join.numbers, strict=True):
-                self.linking.registers[-1 - leaf] = self.cut(vector, join.layout, number)
-
-    def cut(self, vector: int, layout: VectorLayout, number: int) -> int:
-        """Return the register of one array of a vector."""
-        return self.linker.step(lambda v: layout.part(v, number), [vector], layout.avals[number].nbytes, 1)
+        self.avals: dict[int, Any] = {-1 - i: aval for i, aval in enumerate(leaves)}
+        self.floats: int | None = None
+        self.ints: int | None = None
 
     def name(self, part: InputRef) -> Any:
         """Return the name of an input reference's value; a number in a vector gets a name of its own."""
@@ -364,8 +384,12 @@ class _Whole:
             self.avals[part] = self.plan.aval(part)
         return self.avals[part]
 
-    def link(self) -> HostProgram:
-        """Return the program."""
+    def register_of(self, part: InputRef) -> int:
+        """Return the register of an input reference's value."""
+        return self.linking.registers[self.name(part)]
+
+    def link(self, heads: Iterable[int] = (), region: Iterable[int] = ()) -> None:
+        """Link the plan, so that a gradient may go from `heads` through the nodes at the depths in `region`."""
         plan, linking = self.plan, self.linking
         for node in plan.needed:
             first = plan.starts[node.depth - 1]
@@ -375,31 +399,39 @@ class _Whole:
         for node in reversed(plan.needed):
             if node.grad is not None:
                 linking.mark(node.grad.heads, node.grad.region)
+        linking.mark(heads, region)
         for node in plan.needed:
             if node.grad is None:
                 for entry in linking.entries[node.depth]:
                     linking.run(entry)
             else:
-                self.gradients(node)
-        return self.linker.program(self.results())
+                self.backward(node)
 
-    def register_of(self, part: InputRef) -> int:
-        """Return the register of an input reference's value."""
-        return self.linking.registers[self.name(part)]
-
-    def gradients(self, node: Node) -> None:
+    def backward(self, node: Node) -> None:
         """Link a backward node, as `Plan._gradients` runs it."""
-        info, linker, linking = node.grad, self.linker, self.linking
+        info = node.grad
+        heads = [(head, self.head(self.aval(head), g)) for head, g in zip(info.heads, info.head_grads, strict=True)]
+        first = self.plan.starts[node.depth - 1]
+        for i, register in enumerate(self.gradients(heads, info.region, zip(info.targets, node.outs, strict=True))):
+            self.linking.registers[first + i] = register
+
+    def gradients(
+        self, heads: Iterable[tuple[int, int]], region: Iterable[int], targets: Iterable[tuple[int, Any]]
+    ) -> list[int]:
+        """Link the way back from `heads`, pairs of a slot and the register of its cotangent.
+
+        ``targets`` are pairs of an input reference and its aval; the result has the register of each one's gradient.
+        """
+        linker, linking = self.linker, self.linking
         cotangents: dict[Any, int] = {}
 
         def add(name: Hashable, register: int, nbytes: int, size: int) -> None:
             known = cotangents.get(name)
             cotangents[name] = register if known is None else linker.step(np.add, [known, register], nbytes, size)
 
-        for head, given in zip(info.heads, info.head_grads, strict=True):
-            aval = self.aval(head)
-            add(self.name(head), self.head(aval, given), aval.nbytes, aval.size)
-        for depth in sorted(info.region, reverse=True):
+        for head, given in heads:
+            add(self.name(head), given, self.aval(head).nbytes, self.aval(head).size)
+        for depth in sorted(region, reverse=True):
             for entry in reversed(linking.entries[depth]):
                 given = [cotangents[out] for out in entry.outs if out in cotangents]
                 if not given or entry.residuals is None:
@@ -407,12 +439,8 @@ class _Whole:
                 for i, register in zip(entry.diff, linking.pull(entry, given), strict=True):
                     nbytes = linker.nbytes[register]
                     add(entry.ins[i], register, nbytes, nbytes // entry.avals[i].dtype.itemsize)
-        first = self.plan.starts[node.depth - 1]
-        for i, (target, aval) in enumerate(zip(info.targets, node.outs, strict=True)):
-            register = cotangents.get(self.name(target))
-            linking.registers[first + i] = (
-                linker.constant(np.zeros(aval.shape, aval.dtype)) if register is None else register
-            )
+        found = [(cotangents.get(self.name(target)), aval) for target, aval in targets]
+        return [linker.constant(np.zeros(a.shape, a.dtype)) if register is None else register for register, a in found]
 
     def head(self, aval: Aval, given: InputRef) -> int:
         """Return the register of the cotangent that a gradient begins with."""
@@ -422,14 +450,39 @@ class _Whole:
         fn = lambda g: np.broadcast_to(g, shape).astype(dtype)  # noqa: E731
         return self.linker.step(fn, [self.register_of(given)], aval.nbytes, aval.size)
 
-    def results(self) -> list[int]:
-        """Return the registers of the program's outputs: arrays, then vectors."""
-        outs = [self.register_of(slot) for slot in self.program.outputs]
-        for slots, layout in self.program.packs:
-            nbytes = sum([a.nbytes for a in layout.avals])
-            join = lambda *arrays, layout=layout: layout.join(list(map(np.asarray, arrays)))  # noqa: E731
-            outs.append(self.linker.step(join, list(map(self.register_of, slots)), nbytes, nbytes // 4))
-        return outs
+
+def _whole(
+    program: Program, leaves: Sequence[Any], floats: Shaped | None, ints: Shaped | None, extra: int
+) -> HostProgram:
+    """Link a program: structs of its leaves by number, those of the vectors of numbers, and how many buffers it reuses.
+
+    A program whose results keep a way back leaves no residuals: its :class:`gluonx.deferred.segments.Segment` replays.
+    """
+    linker = Linker()
+    path = _Path(program.plan, linker, leaves)
+    registers = path.linking.registers
+    for i in program.single:
+        registers[-1 - i] = linker.input(_nbytes(leaves[i]))
+    vectors = [linker.input(sum([a.nbytes for a in join.layout.avals])) for join in program.joins]
+    path.floats = None if floats is None else linker.input(_nbytes(floats))
+    path.ints = None if ints is None else linker.input(_nbytes(ints))
+    for _ in range(extra):
+        linker.input(0)
+    for join, vector in zip(program.joins, vectors, strict=True):
+        for leaf, number in zip(join.leaves, join.numbers, strict=True):
+            registers[-1 - leaf] = _cut(linker, vector, join.layout, number)
+    path.link()
+    outs = [path.register_of(slot) for slot in program.outputs]
+    for slots, layout in program.packs:
+        nbytes = sum([a.nbytes for a in layout.avals])
+        join = lambda *arrays, layout=layout: layout.join(list(map(np.asarray, arrays)))  # noqa: E731
+        outs.append(linker.step(join, list(map(path.register_of, slots)), nbytes, nbytes // 4))
+    return linker.program(outs)
+
+
+def _cut(linker: Linker, vector: int, layout: VectorLayout, number: int) -> int:
+    """Return the register of one array of a vector."""
+    return linker.step(lambda v: layout.part(v, number), [vector], layout.avals[number].nbytes, 1)
 
 
 def _nbytes(struct: Shaped) -> int:
@@ -448,7 +501,7 @@ def linked(program: Program, args: Sequence[Any]) -> HostProgram | None:
     args : sequence
         Its arguments, or their avals.
     """
-    if program.tape_slots or program.wide or program.plan.gathers:
+    if program.wide or program.plan.gathers:
         return None
     n = len(program.single) + len(program.joins)
     rest = list(args[n:])
@@ -462,22 +515,37 @@ def linked(program: Program, args: Sequence[Any]) -> HostProgram | None:
     ints = rest.pop(0) if program.node.n_ints else None
     try:
         with without_64_bits():
-            return _Whole(program, leaves, floats, ints, len(rest)).link()
+            return _whole(program, leaves, floats, ints, len(rest))
     except _GIVEN_UP:
         return None
 
 
-def linked_operator(op: DerivedOp, structs: Sequence[Any]) -> HostProgram | None:
-    """Return a linked program for NumPy of the trace of a block; None if it has to be traced as a whole."""
-    linker, inner = Linker(), op.within
+def linked_operator(op: Operator, structs: Sequence[Any]) -> HostProgram | None:
+    """Return a program for NumPy of an operator that is made of others, linked; None where JAX is to trace it.
+
+    Such are the trace of a block, and the way back through a program that replays it.
+
+    Parameters
+    ----------
+    op : Operator
+    structs : sequence of jax.ShapeDtypeStruct or None
+        Its inputs; None for those that are left out, which the program does not take.
+    """
+    inner = op.within if type(op) is DerivedOp else None
+    if inner is None and not _is_replay(op):
+        return None
+    linker = Linker()
     linking = _Linking(linker)
-    assert inner is not None, "the operator is a trace"
+    names = [None if struct is None else -1 - i for i, struct in enumerate(structs)]
     try:
-        for i, struct in enumerate(structs):
-            linking.registers[-1 - i] = linker.input(_nbytes(struct))
-        outs = list(range(len(inner.closed.jaxpr.outvars)))
+        for name, struct in zip(names, structs, strict=True):
+            if struct is not None:
+                linking.registers[name] = linker.input(_nbytes(struct))
         with without_64_bits():
-            for entry in linking.within(inner, [-1 - i for i in range(len(structs))], outs, ()):
+            if inner is None:
+                return linker.program(linking.replay(_Entry(op, names, [], list(structs), ())))
+            outs = list(range(len(inner.closed.jaxpr.outvars)))
+            for entry in linking.within(inner, names, outs, ()):
                 linking.run(entry)
             return linker.program([linking.registers[linking.same[out]] for out in outs])
     except _GIVEN_UP:

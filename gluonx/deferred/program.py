@@ -541,7 +541,8 @@ class Program:
         """Let NumPy run the program, if it can, as JAX traces it for these arguments.
 
         NumPy needs no CPU lowerings of operations, so these are traced only when the program is to be compiled.
-        Residuals are identified by the trace, so a program that returns some has one trace for both.
+        Residuals are identified by the trace, so a program that returns some has one trace for both. A linked program
+        returns none: a gradient through its results computes it again.
         """
         named = (node.op.name for node in self.plan.path)
         if not self.is_near or any(name.startswith("quantized_") for name in named):
@@ -625,7 +626,7 @@ class Program:
             inner = [self.plan.aval(s).sharding for s in self.tape_slots] if self.folded else None
             self._pullbacks = Pullbacks(
                 Pullback("segment_backward", self._pull, self.wide, homes),
-                Pullback("segment_replay_backward", self._replay_pull, self.wide, homes),
+                Pullback("segment_replay_backward", self._replay_pull, self.wide, homes, self),
                 Pullback("segment_inner_backward", self._tap, self.wide, inner),
             )
             for op in self._pullbacks:

@@ -235,7 +235,7 @@ def _of_torchvision(net: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
     arrays = {name.removeprefix("module."): value for name, value in arrays.items()}
     if not any(name.startswith(("fc.", "classifier.")) for name in arrays):
         return arrays
-    return naming.arranged(arrays, net.collect_params(), torchvision.names_of(net))
+    return naming.arranged(torchvision.renewed(arrays), net.collect_params(), torchvision.names_of(net))
 
 
 def _by_position(net: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -281,9 +281,11 @@ def getter(weights: Callable[..., str]) -> Callable[[Callable[..., Net]], Callab
     """
 
     def decorate(make: Callable[..., Net]) -> Callable[..., Net]:
-        own = [p for p in inspect.signature(make).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        makes = [p for p in inspect.signature(make).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        own = [p for p in makes if p.kind is not p.KEYWORD_ONLY]
         added = inspect.signature(_taken).parameters.values()
-        signature = inspect.Signature([*own, *added], return_annotation=make.__annotations__["return"])
+        everything = sorted([*own, *added, *makes[len(own) :]], key=lambda p: p.kind)
+        signature = inspect.Signature(everything, return_annotation=make.__annotations__["return"])
 
         @door
         @functools.wraps(make)

@@ -1,9 +1,10 @@
 """Torchvision's names for the parameters of the zoo's models.
 
-Of AlexNet, VGG, SqueezeNet, DenseNet and the ResNets of basic blocks (18 and 34, V1) torchvision has the same network.
-It has no such network for the others: its ResNet-50, 101 and 152 stride in the 3x3 convolution where MXNet's stride in
-the first 1x1, its MobileNetV2 has no expansion in the first block. Their weights would load and compute something else,
-so they are refused.
+Of AlexNet, VGG, SqueezeNet, DenseNet, Inception v3 and the ResNets of basic blocks (18 and 34, V1) torchvision has the
+same network. Its ResNet-50, 101 and 152 stride in the 3x3 convolution where MXNet's stride in the first 1x1, and its
+MobileNetV2 has no expansion in the first block: the zoo makes those networks when it is asked for them, as
+``resnet50_v1(torchvision=True)``. Into MXNet's their weights would load and compute something else, so they are
+refused.
 """
 
 from __future__ import annotations
@@ -14,6 +15,14 @@ from typing import Any
 
 _LEAVES = {"gamma": "weight", "beta": "bias"}
 _NORMS = {0: "norm1", 2: "conv1", 3: "norm2", 5: "conv2"}
+_STEM = ("Conv2d_1a_3x3", "Conv2d_2a_3x3", "Conv2d_2b_3x3", "Conv2d_3b_1x1", "Conv2d_4a_3x3")
+_MIXED = {
+    "5b 5c 5d": "1x1 5x5_1 5x5_2 3x3dbl_1 3x3dbl_2 3x3dbl_3 _pool",
+    "6a": "3x3 3x3dbl_1 3x3dbl_2 3x3dbl_3",
+    "6b 6c 6d 6e": "1x1 7x7_1 7x7_2 7x7_3 7x7dbl_1 7x7dbl_2 7x7dbl_3 7x7dbl_4 7x7dbl_5 _pool",
+    "7a": "3x3_1 3x3_2 7x7x3_1 7x7x3_2 7x7x3_3 7x7x3_4",
+    "7b 7c": "1x1 3x3_1 3x3_2a 3x3_2b 3x3dbl_1 3x3dbl_2 3x3dbl_3a 3x3dbl_3b _pool",
+}
 _ALEXNET = {0: 0, 2: 3, 4: 6, 5: 8, 6: 10}
 
 
@@ -30,6 +39,31 @@ def _squeezenet(stem: str) -> str:
     ends = {".0.0": ".squeeze", ".1.0.0": ".expand1x1", ".1.1.0": ".expand3x3"}
     hit = re.fullmatch(r"(features\.\d+)((?:\.\d+)*)", stem)
     return "classifier.1" if hit is None else hit[1] + (ends[hit[2]] if hit[2] else "")
+
+
+def _mobilenet(stem: str) -> str:
+    if stem.startswith("output"):
+        return "classifier.1"
+    place, *inner = [int(part) for part in stem.split(".") if part.isdigit()]
+    if not inner:
+        return f"features.{0 if place < 3 else 18}.{place % 3 if place < 3 else place - 20}"
+    # Units of a convolution, its normalization and an activation are one place there, the last unit's parts are two.
+    last = 3 if place == 3 else 6
+    unit = f"{inner[0] // 3}.{inner[0] % 3}" if inner[0] < last else str(last // 3 + inner[0] - last)
+    return f"features.{place - 2}.conv.{unit}"
+
+
+def _inception(params: Mapping[str, Any]) -> Callable[[str], str]:
+    """Return the names of Inception's convolutions and normalizations, which come in the same order there."""
+    mixed = [
+        f"Mixed_{name}.branch{part}"
+        for names, parts in _MIXED.items()
+        for name in names.split()
+        for part in parts.split()
+    ]
+    stems = dict.fromkeys(name.rpartition(".")[0] for name in params if not name.startswith("output"))
+    names = [f"{unit}.{part}" for unit in (*_STEM, *mixed) for part in ("conv", "bn")]
+    return {"output": "fc", **dict(zip(stems, names, strict=True))}.__getitem__
 
 
 def _densenet(stem: str) -> str:
@@ -69,9 +103,25 @@ def _names(net: Any, params: Mapping[str, Any]) -> Callable[[str], str] | None:
         return _squeezenet
     if "DenseNet" in kinds:
         return _densenet
-    # A bottleneck has a third convolution, a thumbnail no first normalization.
-    same = "features.1.gamma" in params and "features.4.0.body.6.weight" not in params
+    if "Inception3" in kinds:
+        return _inception(params)
+    if "MobileNetV2" in kinds:
+        return _mobilenet if any(name.startswith("output.1.") for name in params) else None
+    # A bottleneck of MXNet's has biases, a thumbnail no first normalization.
+    same = "features.1.gamma" in params and "features.4.0.body.0.bias" not in params
     return _resnet if "ResNetV1" in kinds and same else None
+
+
+def renewed(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays of a file of torchvision's under the names that it has today, without what only trains.
+
+    Examples
+    --------
+    >>> renewed({"features.denseblock1.denselayer1.norm.1.weight": 0, "AuxLogits.fc.bias": 0})
+    {'features.denseblock1.denselayer1.norm1.weight': 0}
+    """
+    kept = {name: value for name, value in arrays.items() if not name.startswith("AuxLogits.")}
+    return {re.sub(r"(denselayer\d+\.(?:norm|conv))\.(?=[12]\.)", r"\1", name): kept[name] for name in kept}
 
 
 def names_of(net: Any) -> dict[str, str]:
@@ -98,7 +148,9 @@ def names_of(net: Any) -> dict[str, str]:
     if name is None:
         raise ValueError(
             f"torchvision has no network that computes what this {type(net).__name__} does, so its weights are not "
-            "taken. There are names for AlexNet, VGG, SqueezeNet, DenseNet, and ResNet-18 and 34 of V1."
+            "taken. There are names for AlexNet, VGG, SqueezeNet, DenseNet, Inception v3, ResNet V1 and MobileNetV2; "
+            "the deep ResNets and MobileNetV2 are torchvision's networks if made so, as in "
+            "resnet50_v1(torchvision=True)."
         )
     result = {}
     for ours in params:

@@ -89,7 +89,8 @@ class Dense(HybridBlock):
     def __repr__(self) -> str:
         shape = self.weight.shape
         assert shape is not None, "Dense declares the rank of its weight"
-        return f"{type(self).__name__}({shape[1]} -> {shape[0]}, {self.act if self.act is not None else 'linear'})"
+        have = self._block_names.size(shape[1])
+        return f"{type(self).__name__}({have} -> {shape[0]}, {self.act if self.act is not None else 'linear'})"
 
 
 class Dropout(HybridBlock):

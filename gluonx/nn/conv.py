@@ -120,7 +120,11 @@ class _Conv(HybridBlock):
         assert shape is not None, "a convolution declares the rank of its weight"
         pair = shape[0], shape[1 if self._layout == self._layouts[0] else -1]
         have, make = pair if self._transposed else pair[::-1]
-        said = [f"{have} -> {make}", f"kernel_size={self._kernel_size}", f"stride={self._kwargs['stride']}"]
+        said = [
+            f"{self._block_names.size(have)} -> {make}",
+            f"kernel_size={self._kernel_size}",
+            f"stride={self._kwargs['stride']}",
+        ]
         said += [
             f"{name}={value}"
             for name, value, usual in (

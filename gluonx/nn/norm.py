@@ -69,7 +69,8 @@ class _Norm(HybridBlock):
     def __repr__(self) -> str:
         shape = self.gamma.shape
         said = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({said}, in_channels={shape[0] if shape else -1})"
+        channels = self._block_names.size(shape[0] if shape else -1)
+        return f"{type(self).__name__}({said}, in_channels={channels})"
 
 
 class BatchNorm(_Norm):

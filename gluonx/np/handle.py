@@ -129,7 +129,17 @@ _FILL = DerivedOp(
 )
 
 
-class ndarray(Arithmetic, Handle, Methods):
+class _Kind(type):
+    """The class of array classes, which says when it is printed that they are JAX's.
+
+    tensorboardX takes what has ``jax`` in ``str(type(x))``, and has no other door.
+    """
+
+    def __repr__(cls) -> str:
+        return f"{super().__repr__()[:-1]} on jax>"
+
+
+class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
     """An n-dimensional array on a device.
 
     Made by :func:`gluonx.np.array` and its like. Arithmetic, comparison and indexing follow NumPy; ``x += y`` and
@@ -1010,7 +1020,7 @@ class _Lent(ndarray):
 
 
 _Lent.__name__ = _Lent.__qualname__ = "ndarray"  # existing arrays change to this class, so it has the same name
-Lent = _Lent
+Kind, Lent = _Kind, _Lent
 
 
 def make_kinds(cls: type[ndarray]) -> tuple[type, ...]:

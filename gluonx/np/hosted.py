@@ -213,8 +213,12 @@ unique = _hosted("unique", "The sorted values of an array, each once.", _unique,
 
 
 def _bincount(x: onp.ndarray, weights: ArrayLike | None = None, minlength: int = 0) -> onp.ndarray:
-    counts = onp.bincount(onp.asarray(x).astype(onp.int64), weights, minlength)
-    return counts if weights is None else counts.astype(onp.asarray(weights).dtype)
+    numbers = onp.asarray(x)
+    counts = onp.bincount(numbers.astype(onp.int64), weights, minlength)
+    if weights is not None:
+        return counts.astype(onp.asarray(weights).dtype)
+    # The type of the numbers, as in MXNet, unless it is too narrow for counts.
+    return counts.astype(onp.promote_types(numbers.dtype, onp.int32)) if numbers.dtype.kind in "iu" else counts
 
 
 bincount = _hosted("bincount", "How often each whole number occurs.", _bincount)

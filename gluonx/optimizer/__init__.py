@@ -8,14 +8,13 @@ from gluonx.optimizer.momentum import *  # noqa: F403
 from gluonx.optimizer.optimizer import (
     OptaxOptimizer,
     Optimizer,
-    Updater,
     create,
     declared,
     from_optax,
-    get_updater,
     register,
 )
 from gluonx.optimizer.rules import FlatRule
+from gluonx.optimizer.updater import Updater, get_updater
 
 __all__ = [
     "FlatRule",

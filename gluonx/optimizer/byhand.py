@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from gluonx.common.frames import telling
+from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
 from gluonx.deferred.core import tracing
 from gluonx.deferred.growth import BAD_CALLS
@@ -26,7 +27,7 @@ from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.optimizer.rules import FlatRule
 
 _MOST = threshold("updates.known")
-_shared: dict[Any, Any] = memo()
+_programs: dict[Any, Any] = memo()
 
 
 class ByHand:
@@ -35,18 +36,14 @@ class ByHand:
     Parameters
     ----------
     rules : sequence of FlatRule
-        The rule of each weight alone; mostly the same one. Its formula is to look at the lengths of no array: symbols
-        compare as unequal to numbers.
-    meaning : hashable, optional
-        What the rules are made of, where all are the same one: equal updates, of other optimizers too, share what was
-        traced.
+        The rule of each weight alone; mostly the same one, which equal optimizers share. Its formula is to look at the
+        lengths of no array: symbols compare as unequal to numbers.
     """
 
-    __slots__ = ("meaning", "programs", "rules")
+    __slots__ = ("rules",)
 
-    def __init__(self, rules: Sequence[FlatRule], meaning: Any = None) -> None:
-        self.rules, self.meaning = list(rules), meaning
-        self.programs: dict[Any, Any] = {} if meaning is None else _shared
+    def __init__(self, rules: Sequence[FlatRule]) -> None:
+        self.rules = list(rules)
 
     def __call__(self, *values: Any) -> Any:
         """(weights, gradients, states, step vector) -> (weights, states), or ``NotImplemented``."""
@@ -57,7 +54,7 @@ class ByHand:
         for i, rule in enumerate(self.rules):
             own = (values[i], values[n + i], *states[i * each : (i + 1) * each])
             numbers = vector if len(vector) in (3, 4) else vector[[0, *range(1 + i, len(vector), n)]]
-            program = self._program(rule, own, len(numbers))
+            program = _program(rule, own, len(numbers))
             if program is None:
                 return NotImplemented
             weight, *after = program(*own, numbers)
@@ -65,18 +62,14 @@ class ByHand:
             leaves += after
         return (*weights, *leaves)
 
-    def _program(self, rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> Any:
-        shape = arrays[0].shape
-        if any(a.shape != shape and a.ndim for a in arrays) or arrays[0].size == 0:
-            return None
-        key = (self.meaning or rule, len(shape), numbers, *[(a.dtype, a.ndim) for a in arrays])
-        try:
-            return self.programs[key]
-        except KeyError:
-            if len(self.programs) >= _MOST:
-                self.programs.clear()
-            found = self.programs[key] = _any_shape(rule, arrays, numbers)
-            return found
+
+def _program(rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> Any:
+    """Return the program of a rule for arrays of these numbers of axes and dtypes, or None."""
+    shape = arrays[0].shape
+    if any(a.shape != shape and a.ndim for a in arrays) or arrays[0].size == 0:
+        return None
+    key = (rule, len(shape), numbers, *[(a.dtype, a.ndim) for a in arrays])
+    return recall(_programs, key, _MOST, lambda: _any_shape(rule, arrays, numbers))
 
 
 def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> Any:

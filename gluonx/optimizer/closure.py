@@ -17,7 +17,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
+from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, random_inputs
@@ -25,6 +27,7 @@ from gluonx.deferred.program_cache import memo
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import DeviceError, GraphError, TracedValueError
 from gluonx.ops import prng
+from gluonx.optimizer.rules import Update
 
 _IN_TRACE = "trainer.step(closure=...) was called inside a traced forward; call it from the training loop."
 _NO_LOSS = (
@@ -90,8 +93,16 @@ def check_writes(traced: Traced, params: Iterable[Any]) -> None:
     raise DeviceError(_WRITES.format(what=names.get(id(first), f"an array of shape {first.shape}")))
 
 
-class ClosedStep:
-    """One update by a closure: the operator, its arguments and where its results go.
+def closed_step(
+    traced: Traced,
+    closure: Callable[[], Any],
+    update: Update,
+    weights: Sequence[Any],
+    state: Sequence[Any],
+    numbers: Any,
+    device: Any = None,
+) -> tuple[StepRequest, Handle]:
+    """Return one update by a closure, and the array that holds the loss before it once the step is made.
 
     Parameters
     ----------
@@ -99,92 +110,55 @@ class ClosedStep:
         Of :func:`traced_closure`.
     closure : callable
         What was traced.
-    update : callable
-        ``update(arrays, gradients, states, step_vector, value=, value_fn=)``, which gives arrays and states.
-    key : hashable
-        Tells updates apart.
+    update : Update
     weights, state : sequence of Handle
         What is updated.
-    draws : bool
-        Whether the update takes a random key, ``key=``.
-
-    Attributes
-    ----------
-    loss : ndarray
-        Holds the loss before the update once the step is made.
+    numbers : array
+        The vector of the step.
+    device : Device, optional
+        Where to bring what the closure captured.
     """
+    number = {id(w): i for i, w in enumerate(weights)}
+    places = tuple([number.get(id(h), -1) for h in traced.handles])
+    others = [h for h, place in zip(traced.handles, places, strict=True) if place < 0]
+    if device is not None:
+        others = [other.to_device(device) for other in others]  # type: ignore[attr-defined]
+    step = _Step(update, traced.op.fn, traced.n_random, places, len(state))
+    draws = traced.n_random + update.rule.draws
+    head = random_inputs(current_state(), draws) if draws else ()
+    loss = new_handle(None)
+    targets = [*weights, *state, *traced.writes, loss]
+    args = [*weights, *state, numbers, *head, *others]
+    return StepRequest(_operator(step, traced, closure), args, targets, range(len(weights) + len(state))), loss
 
-    def __init__(
-        self,
-        traced: Traced,
-        closure: Any,
-        update: Any,
-        key: Any,
-        weights: Sequence[Any],
-        state: Sequence[Any],
-        draws: bool = False,
-    ) -> None:
-        position = {id(w): i for i, w in enumerate(weights)}
-        self.places = [position.get(id(h), -1) for h in traced.handles]
-        self.others = [h for h, place in zip(traced.handles, self.places, strict=True) if place < 0]
-        self.traced, self.weights, self.state = traced, list(weights), list(state)
-        self.draws = draws
-        self.loss = new_handle(None)
-        self.targets = [*self.weights, *self.state, *traced.writes, self.loss]
-        self.owned = range(len(self.weights) + len(self.state))
-        self.op = self._operator(update, key, closure)
 
-    def _operator(self, update: Any, key: Any, closure: Any) -> DerivedOp:
-        found = self._identity(key, closure)
-        op = None if found is None else _steps.get(found)
-        if op is None:
-            n, m, places = len(self.weights), len(self.state), tuple(self.places)
-            step = _Step(update, self.traced.op.fn, self.traced.n_random, self.draws, places, n, m)
-            op = DerivedOp("closed_step", step)
-            if found is not None:
-                if len(_steps) >= _MOST:
-                    _steps.pop(next(iter(_steps)))
-                _steps[found] = op
+def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> DerivedOp:
+    """Return a step as an operator, the same one for closures whose traces read alike."""
+    op = DerivedOp("closed_step", step)
+    if traced.text is None:
         return op
-
-    def _identity(self, key: Any, closure: Any) -> Any:
-        text = self.traced.text
-        if text is None:
-            return None
-        found = (key, text, tuple(self.places), self.traced.n_random, self.traced.hidden(closure))
-        try:
-            hash(found)
-        except TypeError:
-            return None
-        return found
-
-    def arguments(self, hyper: Any, device: Any = None) -> list[Any]:
-        """Return the operator's arguments: weights, states, numbers of the step, random words, and others.
-
-        What the closure captured is brought to `device`, where one is given.
-        """
-        count = self.traced.n_random + self.draws
-        head = random_inputs(current_state(), count) if count else ()
-        others = self.others if device is None else [other.to_device(device) for other in self.others]  # type: ignore[attr-defined]
-        return [*self.weights, *self.state, hyper, *head, *others]
+    key = (step.update, traced.text, step.places, step.n_random, traced.hidden(closure))
+    try:
+        hash(key)
+    except TypeError:
+        return op
+    return recall(_steps, key, _MOST, lambda: op)
 
 
 class _Step:
     """(arrays, states, step vector, key and index if random, captured arrays) -> (arrays, states, writes, loss)."""
 
-    def __init__(
-        self, update: Any, forward: Any, n_random: int, draws: bool, places: tuple[int, ...], n: int, m: int
-    ) -> None:
-        self.update, self.forward, self.n_random, self.draws = update, forward, n_random, draws
-        self.places, self.n, self.m = places, n, m
+    def __init__(self, update: Update, forward: Any, n_random: int, places: tuple[int, ...], m: int) -> None:
+        self.update, self.forward, self.n_random, self.places, self.m = update, forward, n_random, places, m
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        n, m = self.n, self.m
+        n, m = len(self.update.fresh), self.m
         weights, states, hyper, rest = arrays[:n], arrays[n : n + m], arrays[n + m], arrays[n + m + 1 :]
-        given: Any = rest[:2] if self.n_random or self.draws else ()
+        draws = self.update.rule.draws
+        given: Any = rest[:2] if self.n_random or draws else ()
         head, others = given if self.n_random else (), rest[len(given) :]
         # The forward's draws come first, then the update's.
-        extra = {"key": prng.wrap(given[0], given[1] + self.n_random)} if self.draws else {}
+        extra = {"key": prng.wrap(given[0], given[1] + self.n_random)} if draws else {}
 
         def loss(moving: Sequence[Any]) -> tuple[Any, Any]:
             given = iter(others)
@@ -194,7 +168,7 @@ class _Step:
 
         (value, written), grads = jax.value_and_grad(loss, has_aux=True)(tuple(weights))
         extra |= {"value": value, "value_fn": lambda moving: loss(moving)[0]}
-        new = self.update(weights, grads, states, hyper, **extra)
+        new = self.update.apply(weights, grads, states, hyper, **extra)
         return (*new, *written, value)
 
 

@@ -16,20 +16,17 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-import io
-import json
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from gluonx.common.arguments import refuse
 from gluonx.common.frames import warn
-from gluonx.dtype import canonical
-from gluonx.errors import ArgumentError, FormatError
+from gluonx.common.recent import recall
+from gluonx.common.thresholds import threshold
+from gluonx.deferred.program_cache import memo
 from gluonx.optimizer.byhand import ByHand
 from gluonx.optimizer.gradients import Gradients, altered
 from gluonx.optimizer.numbers import Rates, StepNumbers
@@ -42,6 +39,8 @@ from gluonx.optimizer.rules import (
     with_master_weights,
     zeros_like_weight,
 )
+from gluonx.optimizer.transformations import scaled
+from gluonx.optimizer.updater import make_state, run_rule
 
 if TYPE_CHECKING:
     import optax
@@ -50,6 +49,9 @@ if TYPE_CHECKING:
 
 
 Class = TypeVar("Class", bound="type[Optimizer]")
+
+_MOST = threshold("updates.known")
+_made: dict[Any, Any] = memo()  # of the settings of declared optimizers: rules, and the operators of steps
 
 _OVERWRITES = (
     "The scheduler's base_lr of {old} was replaced by the optimizer's learning_rate of {new}, as MXNet does. Give "
@@ -88,6 +90,7 @@ def declared(cls: Class) -> Class:
 
     Examples
     --------
+    >>> import jax.numpy as jnp
     >>> @declared
     ... class Sign(Optimizer):
     ...     learning_rate: float = 0.01
@@ -261,16 +264,17 @@ class Optimizer(_Keywords):
         self._current_device = 0
         self._uniform = True
         self._decays = False
-        self._rules: dict[Any, Any] = {}
-        self._in_step: tuple[dict[Any, int] | None, Any, int] = (
-            None,
-            None,
-            0,
-        )  # counts that are all equal: of whom, and what
-        self._ordered: tuple[Any, list[Any]] = (None, [])
-        self._steady: tuple[Any, Any] = (None, None)  # what the rates of the last step were made of, and these
+        self._begin()
         self.set_lr_mult({})
         self.set_wd_mult({})
+
+    def _begin(self) -> None:
+        """Set up what is found again, and goes into no copy."""
+        self._own_rules: dict[Any, Any] = {}
+        # Counts that are all equal: of whom, and what.
+        self._in_step: tuple[dict[Any, int] | None, Any, int] = (None, None, 0)
+        self._ordered: tuple[Any, list[Any]] = (None, [])
+        self._steady: tuple[Any, Any] = (None, None)  # what the rates of the last step were made of, and these
 
     def __post_init__(self) -> None:
         """Look at the settings when the constructor of a declared class has set them."""
@@ -472,11 +476,7 @@ class Optimizer(_Keywords):
         found = None if self._is_imperative() else self._make_rule(indices)
         if type(found) is not Rule:
             return found
-        key = ("optax", found)
-        known = self._rules.get(key)
-        if known is None:
-            known = self._rules[key] = found.as_optax()
-        return known
+        return self._once_made(("optax", found), found.as_optax)
 
     def own_rule(self, indices: Sequence[Any] | None = None) -> Any:
         """Give `rule` as steps take it, for which nobody needs optax, which takes a tenth of a second to import."""
@@ -487,13 +487,20 @@ class Optimizer(_Keywords):
     def _make_rule(self, indices: Sequence[Any] | None, by_hand: bool = False) -> Any:
         """Give the rule of a Trainer's step, or of an update by hand, which gets gradients and weights as they are."""
         order = tuple(indices) if indices is not None and self.by_index else None
-        key = (self._settings(), order, by_hand)
-        found = self._rules.get(key)
-        if found is None:
+
+        def make() -> Any:
             lazily = self._updates_lazily() and (by_hand or not self.alters_gradients)
             found = per_parameter(self._states(), self._formula(), order, self.by_index, self.draws, lazily)
-            self._rules[key] = found = found if by_hand else self._completed(found)
-        return found
+            return found if by_hand else self._completed(found)
+
+        return self._once_made((type(self), self._settings(), order, by_hand), make)
+
+    def _once_made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Give what was made for `key`, of the settings alone; equal optimizers of a declared class share it.
+
+        What a formula of a user's class depends on is not known: its objects keep to themselves.
+        """
+        return recall(_made if self.is_declared() else self._own_rules, key, _MOST, make)
 
     def _completed(self, rule: Any) -> Any:
         """Return a rule with what a Trainer's step does to gradients and weights around it."""
@@ -507,27 +514,25 @@ class Optimizer(_Keywords):
         return None if tx is None else self._fix(tx, weights)
 
     def _fix(self, tx: Any, weights: Sequence[Any]) -> FlatRule:
-        key = (tx, tuple((tuple(w.shape), np.dtype(w.dtype)) for w in weights))
-        found = self._rules.get(key)
-        if found is None:
-            found = self._rules[key] = FlatRule(tx, weights)
-        return found
+        shapes = tuple((tuple(w.shape), np.dtype(w.dtype)) for w in weights)
+        return self._once_made((tx, shapes), lambda: FlatRule(tx, weights))
 
     def _rule_by_hand(self, indices: Sequence[Any], weights: Sequence[Any]) -> FlatRule:
         """Give the rule for so many weights of any shapes: a formula for one weight asks for none."""
         tx = self._make_rule(indices, by_hand=True)
         if not self.is_declared() or not getattr(tx.init, "by_parameter", False):
             return self._fix(tx, weights)
-        key = ("by hand", tx, len(weights))
-        found = self._rules.get(key)
-        if found is None:
-            found = self._rules[key] = FlatRule(tx, weights)
-            if not self.draws:
-                single = [self._make_rule((i,), by_hand=True) if self.by_index else tx for i in indices]
-                alone = {one: FlatRule(one, weights[:1]) for one in single}
-                meaning = None if self.by_index else (type(self), self._settings())
-                found.form = ByHand([alone[one] for one in single], meaning)
-        return found
+
+        def alone(index: Any) -> FlatRule:
+            one = self._make_rule((index,), by_hand=True) if self.by_index else tx
+            return self._once_made(("alone", one), lambda: FlatRule(one, weights[:1]))
+
+        def make() -> FlatRule:
+            rule = FlatRule(tx, weights)
+            rule.form = None if self.draws else ByHand([alone(i) for i in indices])
+            return rule
+
+        return self._once_made(("by hand", tx, len(weights)), make)
 
     def hyper(self, indices: Sequence[Any]) -> np.ndarray:
         """Give the numbers of the present step for `FlatRule.apply` as one float32 vector.
@@ -686,11 +691,12 @@ class Optimizer(_Keywords):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the parameters, which are not the optimizer's, and the rules, which are made again."""
-        derived = {"_rules": {}, "_in_step": (None, None, 0), "_ordered": (None, []), "_steady": (None, None)}
-        return {**self.__dict__, "param_dict": {}, **derived}
+        found_again = ("_own_rules", "_in_step", "_ordered", "_steady")
+        return {**{k: v for k, v in self.__dict__.items() if k not in found_again}, "param_dict": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"_steady": (None, None), **state})
+        self._begin()
+        self.__dict__.update(state)
 
     def __repr__(self) -> str:
         rate = f"lr_scheduler={self.lr_scheduler!r}" if self.lr_scheduler is not None else f"learning_rate={self.lr}"
@@ -743,168 +749,6 @@ register = Optimizer.register
 create = Optimizer.create_optimizer
 
 
-# -------------------- one array at a time
-
-
-def make_state(optimizer: Optimizer, weight: Any) -> Any:
-    """Make the first state of one weight: None, an ndarray, or a tuple of ndarrays in the order of `state_names`."""
-    made = tuple(_handle(begin(weight)) for begin in optimizer._states().values())
-    return made[0] if len(made) == 1 else made or None
-
-
-def _handle(leaf: Any) -> Any:
-    from gluonx import np as gnp
-
-    return gnp.array(leaf, dtype=np.dtype(leaf.dtype))
-
-
-def run_rule(
-    optimizer: Optimizer, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
-) -> None:
-    """Count an update and apply the optimizer's rule in place, as one recorded operator over all the arrays."""
-    from gluonx import autograd
-    from gluonx.deferred import invoke
-    from gluonx.deferred.core import current_state
-    from gluonx.deferred.engine import random_inputs
-
-    numbers = optimizer.counted(list(indices), indices).vector()
-    rule = optimizer._rule_by_hand(indices, weights)
-    names = tuple(optimizer._states())
-    slots = [dict(zip(names, _as_tuple(state), strict=True)) for state in states]
-    # JAX flattens a dict by sorted keys, so this is the order of the rule's state leaves.
-    leaves = [slot[name] for slot in slots for name in sorted(slot)]
-    with autograd.pause():
-        head = random_inputs(current_state()) if rule.draws else ()
-        by_row = frozenset(k for k, grad in enumerate(grads) if grad.stype == "row_sparse")
-        op = rule.bound_by_row(by_row)
-        grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
-        own = [w if w.stype == "default" else w.tostype("default") for w in weights]
-        out = invoke(op, (*own, *grads, *leaves, numbers, *head))
-        for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
-            handle[...] = new
-
-
-def _as_tuple(state: Any) -> tuple[Any, ...]:
-    if state is None:
-        return ()
-    return tuple(state) if isinstance(state, (tuple, list)) else (state,)
-
-
-class Updater:
-    """An optimizer together with the states of the weights that it has met.
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Decides how a weight is updated.
-
-    Attributes
-    ----------
-    states : dict
-        State by index.
-    """
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.optimizer = optimizer
-        self.states: dict[Any, Any] = {}
-        self.aggregate_updates = optimizer.aggregate_num > 1
-
-    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
-        """Update one weight in place, or lists of them together; states are made at the first meeting."""
-        many = isinstance(index, (list, tuple))
-        indices, grads, weights = (index, grad, weight) if many else ([index], [grad], [weight])
-        states = self.states
-        for i, w in zip(indices, weights, strict=True):
-            if i not in states:
-                states[i] = self.optimizer.create_state_multi_precision(i, w)
-        if not self.optimizer._is_imperative():
-            self.optimizer.update_multi_precision(indices, weights, grads, [states[i] for i in indices])
-            return
-        for part in self._portions(weights):  # as large as MXNet's, since a class of the user's may look at it
-            numbers = [indices[k] for k in part]
-            self.optimizer.update_multi_precision(
-                numbers, [weights[k] for k in part], [grads[k] for k in part], [states[i] for i in numbers]
-            )
-
-    def _portions(self, weights: Sequence[Any]) -> list[list[int]]:
-        """Return places of weights to update together: one by one, or up to ``aggregate_num`` of a dtype."""
-        if not self.aggregate_updates:
-            return [[k] for k in range(len(weights))]
-        by_dtype: dict[Any, list[int]] = {}
-        for k, weight in enumerate(weights):
-            by_dtype.setdefault(np.dtype(weight.dtype), []).append(k)
-        most = int(min(self.optimizer.aggregate_num, len(weights)))
-        return [same[k : k + most] for same in by_dtype.values() for k in range(0, len(same), most)]
-
-    def sync_state_context(self, state: Any, context: Any) -> Any:
-        """Return a state on a device: the same arrays if they are there, else copies."""
-        if isinstance(state, (tuple, list)):
-            return type(state)([self.sync_state_context(part, context) for part in state])
-        return None if state is None else state.to_device(context)
-
-    def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """Give the states as bytes; with ``dump_optimizer`` its learning rate, weight decay and counts too.
-
-        The format is NumPy's npz with a JSON description, not a pickle, so reading it can run no code.
-        """
-        arrays: dict[str, np.ndarray] = {}
-        tree: dict[str, Any] = {"states": [[i, _describe(s, arrays)] for i, s in self.states.items()]}
-        if dump_optimizer:
-            opt = self.optimizer
-            counts = [[i, n] for i, n in opt._index_update_count.items()]
-            tree["optimizer"] = {"lr": opt.lr, "wd": opt.wd, "num_update": opt.num_update, "counts": counts}
-        buffer = io.BytesIO()
-        arrays["tree"] = np.frombuffer(json.dumps(tree).encode(), np.uint8)
-        np.savez(buffer, allow_pickle=False, **arrays)
-        return buffer.getvalue()
-
-    def set_states(self, states: bytes) -> None:
-        """Take the states that `get_states` gave.
-
-        Raises
-        ------
-        FormatError
-            If the bytes are not such states; nothing is changed then.
-        """
-        try:
-            with np.load(io.BytesIO(states), allow_pickle=False) as arrays:
-                tree = json.loads(arrays["tree"].tobytes())
-                found = {i: _restore(node, arrays) for i, node in tree["states"]}
-                kept = tree.get("optimizer")
-        except (ValueError, KeyError, OSError, EOFError) as error:
-            raise FormatError(f"These bytes are no optimizer states of gluonx ({error}).") from error
-        self.states = found
-        if kept is not None:
-            opt = self.optimizer
-            opt.lr, opt.wd, opt.num_update = kept["lr"], kept["wd"], kept["num_update"]
-            opt._index_update_count = dict(kept["counts"])
-
-
-def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Write a state as JSON in which an array is its key and dtype; the bits go to ``arrays``."""
-    if state is None:
-        return None
-    if isinstance(state, (tuple, list)):
-        return [_describe(part, arrays) for part in state]
-    value = state.asnumpy()
-    key = f"a{len(arrays)}"
-    arrays[key] = np.frombuffer(value.tobytes(), np.uint8)
-    return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape)}
-
-
-def _restore(node: Any, arrays: Any) -> Any:
-    if node is None:
-        return None
-    if isinstance(node, list):
-        return tuple(_restore(part, arrays) for part in node)
-    return _handle(np.frombuffer(arrays[node["key"]].tobytes(), canonical(node["dtype"])).reshape(node["shape"]))
-
-
-def get_updater(optimizer: Optimizer) -> Updater:
-    """Give an `Updater` of an optimizer."""
-    return Updater(optimizer)
-
-
 # -------------------- optax
 
 _NOT_OPTAX = (
@@ -914,15 +758,6 @@ _NOT_OPTAX = (
 _OWN_RATE = (
     "The learning rate of this optimizer is inside the optax transformation. To set it from outside, leave it out of "
     "the transformation and give it here: from_optax(optax.scale_by_adam(), learning_rate=1e-3)."
-)
-_NEEDS = (
-    "This optax transformation needs '{name}', which a step that knows gradients alone cannot give. With `value`, the "
-    "loss, it is trainer.step(batch_size, value=loss); with all else, which follows from the loss as a function, "
-    "trainer.step(batch_size, closure=lambda: loss_fn(net(x), y)), which takes the place of record() and backward()."
-)
-_LOOKAHEAD = (
-    "optax.lookahead takes pairs of parameters, fast and slow ones, and a Trainer has one of each. docs/optax.md has "
-    "the lines that keep the slow ones in the state."
 )
 _OWN_DECAY = "An optax transformation decays weights itself: put optax.add_decayed_weights into it instead of wd={wd}."
 
@@ -999,89 +834,11 @@ class OptaxOptimizer(Optimizer):
         return (self.tx, self._outer_rate, self.multi_precision, self._gradients)
 
     def _make_rule(self, indices: Any, by_hand: bool = False) -> Any:
-        key = (self._settings(), by_hand)
-        found = self._rules.get(key)
-        if found is None:
-            found = _scaled(self.tx, -1.0 if self._outer_rate else 1.0)
-            self._rules[key] = found = found if by_hand else self._completed(found)
-        return found
+        def make() -> Any:
+            found = scaled(self.tx, -1.0 if self._outer_rate else 1.0)
+            return found if by_hand else self._completed(found)
+
+        return self._once_made((type(self), self._settings(), by_hand), make)
 
     def __repr__(self) -> str:
         return f"OptaxOptimizer(learning_rate={self.lr if self._outer_rate else 'inside the transformation'})"
-
-
-_EXTRAS = ("value", "grad", "value_fn", "obj_fn", "grad_fn")  # what a transformation may ask for, in this order
-
-
-class _NotGiven:
-    """Stands where a step cannot give what a transformation may ask for, and says so as soon as it is used."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def _used(self, *_: Any, **__: Any) -> Any:
-        raise ArgumentError(_NEEDS.format(name=self.name))
-
-    __call__ = __jax_array__ = __array__ = __float__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _used
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
-
-
-def _asking(
-    update: Callable[..., Any], known: Any, extra: dict[str, Any], more: dict[str, Any], *args: Any
-) -> tuple[Any, Any]:
-    """Call a transformation with what it asks for: if it does not do with `extra`, with one more at a time of `more`.
-
-    Not with all at once: a line search takes nothing that its function does not take. `known` are the names that it
-    takes, or True. What goes wrong whatever it is given is raised as it was.
-    """
-    import optax
-
-    def taken(given: dict[str, Any]) -> dict[str, Any]:
-        return given if known is True else {name: value for name, value in given.items() if name in known}
-
-    given = taken(extra)
-    try:
-        return update(*args, **given)
-    except AttributeError as error:
-        if error.name in optax.LookaheadParams._fields and error.obj is args[-1]:
-            raise ArgumentError(_LOOKAHEAD) from error
-        raise
-    except (TypeError, ValueError) as error:
-        for name, value in taken({name: value for name, value in more.items() if name not in extra}).items():
-            given[name] = value
-            try:
-                return update(*args, **given)
-            except ArgumentError as missing:
-                raise missing from error
-            except (TypeError, ValueError):
-                continue
-        raise
-
-
-def _scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTransformationExtraArgs:
-    """Rescale gradients on the way in and multiply changes with the (signed) learning rates on the way out."""
-    import optax
-
-    inner = optax.with_extra_args_support(tx)
-    taken = inspect.signature(inner.update).parameters.values()
-    known = any(p.kind is p.VAR_KEYWORD for p in taken) or {p.name for p in taken}
-
-    def update(
-        updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any, **extra: Any
-    ) -> tuple[Any, Any]:
-        grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
-        more: dict[str, Any] = {name: _NotGiven(name) for name in _EXTRAS} | {"grad": grads}
-        if "value" in extra:  # the loss is scaled as its gradient is
-            extra.update(value=extra["value"] * rescale, grad=grads)
-        if "value_fn" in extra:  # a step with a closure
-            loss = extra["value_fn"]
-            scaled = extra["value_fn"] = more["obj_fn"] = lambda moving: loss(moving) * rescale
-            more["grad_fn"] = lambda moving, _=0: jax.grad(scaled)(moving)
-        updates, state = _asking(inner.update, known, extra, more, grads, state, params)
-        leaves, treedef = jax.tree.flatten(updates)
-        rates = [lr if jnp.ndim(lr) == 0 else lr[i] for i in range(len(leaves))]
-        leaves = [(sign * rate * u).astype(u.dtype) for rate, u in zip(rates, leaves, strict=True)]
-        return jax.tree.unflatten(treedef, leaves), state
-
-    # One program for the whole state, since optax makes it array by array.
-    return optax.GradientTransformationExtraArgs(jax.jit(inner.init), update)  # pyright: ignore[reportArgumentType]

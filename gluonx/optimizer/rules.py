@@ -27,20 +27,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from gluonx.common.packing import Groups
 from gluonx.deferred import DerivedOp
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops import prng
 from gluonx.ops.cpu.convolution import lowering_in_force
 from gluonx.optimizer.lazily import RowGradient, gathered, paired, put_back, widened
 from gluonx.optimizer.numbers import Hyper, advanced, unpack
-from gluonx.optimizer.units import Packing, Units
+from gluonx.optimizer.units import Units
 
 if TYPE_CHECKING:
     import optax
@@ -426,7 +427,7 @@ class FlatRule:
         """Return `bound` for weights of which some have a gradient by rows: two arrays, not one."""
         found = self._operators.get(by_row)
         if found is None:
-            update = Update(self, Units.plain(self.count), (True,) * self.count, by_row, draws=self.draws)
+            update = Update(self, Units.plain(self.count), (True,) * self.count, by_row)
             form = None if by_row else self.form
             found = self._operators[by_row] = DerivedOp("optimizer_update", update, numpy_kernel=form, work=_total)
         return found
@@ -508,11 +509,13 @@ def _total(*arrays: Any) -> int:
     return sum([a.size for a in arrays])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Update:
-    """A rule at the border of a program, which flat arrays cross.
+    """A rule at the border of a program, which flat arrays cross; equal updates are one operator.
 
-    ``(weights, gradients of the fresh ones, packed states, step vector) -> (weights, packed states)``
+    ``(weights, gradients of the fresh ones, states, step vector) -> (weights, states)``
+
+    Behind the step vector a rule that draws takes a root key's words and the number of the draw.
 
     Parameters
     ----------
@@ -524,12 +527,10 @@ class Update:
         Which arrays have a new gradient; the others, and their states, come out as they went in.
     by_row : frozenset of int
         Arrays whose gradient comes by rows: two arrays, see `gluonx.optimizer.lazily`.
-    packing : Packing, optional
-        How states travel, if it is not each by itself.
+    together : Groups, optional
+        Which states travel as one, if it is not each by itself.
     advances : bool
         Whether the next step's vector comes out behind the results.
-    draws : bool
-        Whether a root key's words and the number of the draw come in behind the step vector.
     told : bool
         Whether the loss comes in behind all of these; the rule is told its sum.
     """
@@ -538,10 +539,16 @@ class Update:
     units: Units
     fresh: tuple[bool, ...]
     by_row: frozenset[int] = frozenset()
-    packing: Packing | None = None
+    together: Groups | None = None
     advances: bool = False
-    draws: bool = False
     told: bool = False
+
+    name: ClassVar[str] = "update"
+
+    @property
+    def common(self) -> int:
+        """The number of inputs behind the states, which replicas on several devices have in common."""
+        return 1 + 2 * self.rule.draws
 
     @property
     def given(self) -> int:
@@ -554,7 +561,7 @@ class Update:
         if self.told:
             *arrays, loss = arrays  # type: ignore[assignment]
             extra["value"] = jnp.sum(loss.astype(jnp.promote_types(loss.dtype, jnp.float32)))
-        if self.draws:
+        if self.rule.draws:
             *arrays, words, number = arrays  # type: ignore[assignment]
             extra["key"] = prng.wrap(words, number)
         n, m, vector = len(self.fresh), self.given, arrays[-1]
@@ -565,19 +572,19 @@ class Update:
         self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: Any, **extra: Any
     ) -> tuple[Any, ...]:
         """Return the new arrays and packed states; `extra` as of :meth:`FlatRule.apply`."""
-        units, rule, packing = self.units, self.rule, self.packing
+        units, rule, together = self.units, self.rule, self.together
         found = paired(iter(given), self.fresh, self.by_row, weights)
         grads = [jnp.zeros_like(w) if g is None else g for g, w in zip(found, weights, strict=True)]
         if "value_fn" in extra:
             loss = extra["value_fn"]
             extra["value_fn"] = lambda moving: loss(units.scatter(moving, weights))
-        old, leaves = units.gather(weights), packed if packing is None else packing.unpack(packed)
+        old, leaves = units.gather(weights), packed if together is None else together.split(packed)
         numbers = units.numbers(unpack(vector, units.count))
         new, after = rule.apply(old, units.gather(grads), leaves, numbers, **extra)
         masks = units.masks(self.fresh)
         new = list(map(_where, masks, new, old))
         after = [_where(k is None or masks[k], a, b) for k, a, b in zip(rule.owners, after, leaves, strict=True)]
-        return (*units.scatter(new, weights), *(after if packing is None else packing.pack(after)))
+        return (*units.scatter(new, weights), *(after if together is None else together.join(after)))
 
 
 def _where(mask: bool | jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:

@@ -10,7 +10,7 @@ A step updates *arrays*, of which one may hold many pieces (`gluonx.block.fusion
 - For the same reason such a formula takes the small arrays of a dtype end to end as one: it is traced once and not once
   a weight, the program has one loop where it would have hundreds, and their states are one array each.
 - Any other rule, of optax or of a user, sees the pieces themselves: arrays are cut apart before it and joined after it.
-  Its small states travel together all the same (:class:`Packing`).
+  Its small states travel together all the same (:func:`states_together`).
 
 States are named by the pieces each way, so that a state file does not depend on what is fused or joined.
 """
@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from gluonx.common.packing import Layout
+from gluonx.common.packing import Groups
 from gluonx.common.thresholds import threshold
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.optimizer.numbers import Hyper
@@ -51,10 +51,8 @@ class Units:
         For each array the `gluonx.common.packing.Layout` of its pieces; None for one that is a single piece.
     cuts : bool
         Whether units are pieces.
-    groups : tuple of tuple of int, optional
+    groups : Groups, optional
         For each unit its arrays, where several are joined.
-    joins : tuple, optional
-        For each unit the layout of its arrays; None for a single one.
 
     Examples
     --------
@@ -66,8 +64,7 @@ class Units:
     pieces: tuple[tuple[int | None, ...], ...]
     places: tuple[Any, ...]
     cuts: bool = False
-    groups: tuple[tuple[int, ...], ...] = ()
-    joins: tuple[Any, ...] = ()
+    groups: Groups | None = None
 
     @classmethod
     def plain(cls, count: int) -> Units:
@@ -76,8 +73,7 @@ class Units:
 
     def joining(self, groups: Sequence[tuple[int, ...]], shapes: Sequence[Any]) -> Units:
         """Return these with arrays of single pieces, of `shapes`, joined as `groups` says."""
-        joins = [Layout("flat", 0, False, tuple([tuple(shapes[k]) for k in g])) if len(g) > 1 else None for g in groups]
-        return replace(self, groups=tuple(groups), joins=tuple(joins))
+        return replace(self, groups=Groups.of(groups, shapes))
 
     @cached_property
     def count(self) -> int:
@@ -94,16 +90,22 @@ class Units:
         """For each unit the numbers of its pieces, None for one that is not trained."""
         if self.cuts:
             return tuple([(k,) for k in range(self.count)])
-        return tuple([tuple([self.pieces[i][0] for i in g]) for g in self.groups]) if self.groups else self.pieces
+        if self.groups is not None:
+            return tuple([tuple([self.pieces[i][0] for i in own]) for own in self.groups.members])
+        return self.pieces
 
     @cached_property
     def layouts(self) -> tuple[Any, ...]:
         """For each unit where its pieces lie in it; None for one of a single piece."""
-        return (None,) * self.count if self.cuts else self.joins or self.places
+        if self.cuts:
+            return (None,) * self.count
+        return self.places if self.groups is None else self.groups.layouts
 
     def arrays_of(self, unit: int) -> tuple[int, ...]:
         """Return the arrays that a unit is made of, or the one that it is in."""
-        return (self.array_of[unit],) if self.cuts else self.groups[unit] if self.groups else (unit,)
+        if self.cuts:
+            return (self.array_of[unit],)
+        return (unit,) if self.groups is None else self.groups.members[unit]
 
     def of_fresh(self, fresh: Sequence[bool]) -> list[int]:
         """Return the numbers of the pieces in the arrays that are fresh."""
@@ -120,10 +122,7 @@ class Units:
                     if k is not None:
                         found[k] = array if layout is None else layout.part(array, i)
             return found
-        return [
-            arrays[own[0]] if layout is None else layout.join([arrays[k] for k in own])
-            for own, layout in zip(self.groups, self.joins, strict=True)
-        ] or list(arrays)
+        return list(arrays) if self.groups is None else self.groups.join(arrays)
 
     def scatter(self, units: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
         """Undo `gather`; pieces that are not trained are as in `arrays`."""
@@ -134,11 +133,7 @@ class Units:
                 else layout.join([old if k is None else units[k] for k, old in zip(numbers, layout.split(array))])
                 for array, numbers, layout in zip(arrays, self.pieces, self.places, strict=True)
             ]
-        found: list[Any] = list(units) if not self.groups else [None] * len(arrays)
-        for unit, own, layout in zip(units, self.groups, self.joins, strict=bool(self.groups)):
-            for k, part in zip(own, [unit] if layout is None else layout.split(unit), strict=True):
-                found[k] = part
-        return found
+        return list(units) if self.groups is None else self.groups.split(units)
 
     def numbers(self, numbers: Hyper) -> dict[str, Any]:
         """Return the numbers of a step for the units, as `gluonx.optimizer.rules.per_parameter` takes them."""
@@ -168,7 +163,7 @@ class Units:
 
     def init(self, rule: FlatRule, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Make the first states of the units of arrays, on the host where arrays are joined."""
-        joined = {k for group in self.groups if len(group) > 1 for k in group}
+        joined = {k for own in self.groups.members if len(own) > 1 for k in own} if self.groups is not None else ()
         arrays = [np.asarray(a) if k in joined and not isinstance(a, Tracer) else a for k, a in enumerate(arrays)]
         with keeping_64_bits(any(a.dtype in WIDE for a in arrays)):
             return rule.init(self.gather(arrays))
@@ -217,17 +212,6 @@ class Units:
             found.append(leaf)
         return found, rest
 
-    def shapes_by_name(self, rule: FlatRule, keys: Sequence[Any], shapes: Sequence[Any]) -> dict[str, Any]:
-        """Return the shapes of the states of single pieces by name."""
-        found: dict[str, Any] = {}
-        for key, owner, shape in zip(keys, rule.owners, shapes, strict=True):
-            if type(key) is tuple:
-                each = self.layouts[owner].shapes  # type: ignore[index]
-                found.update((k, s) for k, s in zip(key, each, strict=True) if k is not None)
-            else:
-                found[key] = shape
-        return found
-
 
 def kind_of(name: str, owner: int) -> str:
     """Return the name of a state leaf without the position of its weight, which is the last such number in it.
@@ -242,8 +226,8 @@ def kind_of(name: str, owner: int) -> str:
     return "/".join(parts)
 
 
-class Packing:
-    """The states of a rule in few arrays.
+def states_together(rule: FlatRule, leaves: Sequence[Any], alone: frozenset[int] | None) -> Groups:
+    """Return which states of a rule travel as one array.
 
     An array that crosses the border of a program costs a microsecond or two whatever it holds, and a net of small
     layers has hundreds of states. So the small ones of one kind (all first moments, say) lie end to end in one vector;
@@ -254,46 +238,16 @@ class Packing:
     rule : FlatRule
     leaves : sequence
         Its states, for their shapes and dtypes.
-    alone : collection of int, optional
-        Units whose states are not to be packed, because they are spread over several devices; None for all units.
-
-    Attributes
-    ----------
-    groups : tuple of tuple of int
-        The numbers of the leaves that each packed array holds; a leaf alone keeps its shape.
+    alone : frozenset of int, optional
+        Units whose states are not to be joined, because they are spread over several devices; None for all units.
     """
-
-    __slots__ = ("dtypes", "groups", "layouts", "shapes")
-
-    def __init__(self, rule: FlatRule, leaves: Sequence[Any], alone: frozenset[int] | None) -> None:
-        self.shapes = [tuple(leaf.shape) for leaf in leaves]
-        self.dtypes = [np.dtype(leaf.dtype) for leaf in leaves]
-        found: dict[Any, list[int]] = {}
-        for i, (name, owner) in enumerate(zip(rule.leaf_names, rule.owners, strict=True)):
-            size = np.prod(self.shapes[i], dtype=np.int64)
-            if owner is None or alone is None or owner in alone or size > LIMIT:
-                found[i] = [i]
-            else:
-                found.setdefault((kind_of(name, owner), self.dtypes[i].name), []).append(i)
-        self.groups = tuple([tuple(group) for group in found.values()])
-        self.layouts = [
-            Layout("flat", 0, False, tuple([self.shapes[i] for i in g])) if len(g) > 1 else None for g in self.groups
-        ]
-
-    def pack(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return the packed arrays of single states; NumPy in, NumPy out, and tracers in, tracers out."""
-        return [
-            leaves[group[0]] if layout is None else layout.join([leaves[i] for i in group])
-            for group, layout in zip(self.groups, self.layouts, strict=True)
-        ]
-
-    def unpack(self, packed: Sequence[Any]) -> list[Any]:
-        """Return the single states of packed arrays, in the rule's order."""
-        leaves: list[Any] = [None] * len(self.shapes)
-        for group, layout, array in zip(self.groups, self.layouts, packed, strict=True):
-            for i, leaf in zip(group, [array] if layout is None else layout.split(array), strict=True):
-                leaves[i] = leaf
-        return leaves
+    found: dict[Any, list[int]] = {}
+    for i, (name, owner, leaf) in enumerate(zip(rule.leaf_names, rule.owners, leaves, strict=True)):
+        if owner is None or alone is None or owner in alone or np.prod(leaf.shape, dtype=np.int64) > LIMIT:
+            found[i] = [i]
+        else:
+            found.setdefault((kind_of(name, owner), np.dtype(leaf.dtype)), []).append(i)
+    return Groups.of(found.values(), [leaf.shape for leaf in leaves])
 
 
 def arranged(

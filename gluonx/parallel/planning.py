@@ -32,6 +32,7 @@ from gluonx.parallel import hlo
 from gluonx.parallel.gpus import Chip
 from gluonx.parallel.topologies import abstract_mesh, quietly
 from gluonx.trainer import Trainer
+from gluonx.trainer.held import Held
 
 
 class Absent(jax.ShapeDtypeStruct):
@@ -72,23 +73,15 @@ class _NumbersOfStep(StepVector):
         return self.handle
 
 
-class _PlannedTrainer(Trainer):
-    """A Trainer whose states have shapes only."""
+class _AbsentStates(Held):
+    """States that have shapes only."""
 
-    def _begin(self, states: dict[str, Any]) -> None:
-        super()._begin(states)
-        self._vector = _NumbersOfStep()
-
-    def _state_leaves(
-        self, rule: Any, weights: list[Any], units: Any, keys: list[Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
+    def _found(self, units: Any, rule: Any, keys: list[Any], weights: list[Any]) -> tuple[list[Any], dict[str, Any]]:
         structs = [jax.ShapeDtypeStruct(w.shape, w.dtype) for w in weights]
         return list(jax.eval_shape(lambda *given: tuple(units.init(rule, list(given))), *structs)), {}
 
-    def _state_arrays(
-        self, kept: bool, packing: Any, leaves: list[Any], homes: list[Any], replicas: list[Any], param: Any
-    ) -> tuple[list[Any], list[list[Any]]]:
-        found = jax.eval_shape(lambda *given: tuple(packing.pack(given)), *leaves)
+    def _laid(self, together: Any, leaves: list[Any], homes: list[Any]) -> list[Any]:
+        found = jax.eval_shape(lambda *given: tuple(together.join(given)), *leaves)
         return [
             new_handle(
                 _absent(
@@ -96,7 +89,15 @@ class _PlannedTrainer(Trainer):
                 )
             )
             for a, h in zip(found, homes, strict=True)
-        ], []
+        ]
+
+
+class _PlannedTrainer(Trainer):
+    """A Trainer whose states have shapes only."""
+
+    def _begin(self, states: dict[str, Any]) -> None:
+        super()._begin(states)
+        self._held, self._vector = _AbsentStates(), _NumbersOfStep()
 
 
 class _Lowered(BaseException):

@@ -102,7 +102,7 @@ class _Cell(HybridRecurrentCell):
     @unfailing
     def __repr__(self) -> str:
         rows, inputs = self._reg_params["i2h_weight"].shape
-        return f"{type(self).__name__}({inputs} -> {rows}{self._more()})"
+        return f"{type(self).__name__}({self._block_names.size(inputs)} -> {rows}{self._more()})"
 
     def _more(self) -> str:
         return ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 from operator import methodcaller
 from typing import Any
 
@@ -11,12 +13,14 @@ import numpy as np
 from jax.sharding import Sharding
 
 from gluonx.block.parameter import Parameter
+from gluonx.common.packing import Groups
 from gluonx.deferred.core import aval_of, new_handle
 from gluonx.deferred.graph import at_one_moment
 from gluonx.dtype import on_device
 from gluonx.optimizer.rules import FlatRule
-from gluonx.optimizer.units import Packing, Units
+from gluonx.optimizer.units import Units, states_together
 from gluonx.sharding import is_spread, replicated
+from gluonx.trainer.replicas import devices_of
 
 READ, ON_HOST = methodcaller("_read"), methodcaller("asnumpy")
 
@@ -29,7 +33,7 @@ class Held:
     params: list[Parameter] = field(default_factory=list)  # the arrays of these: fused ones in place of their pieces
     units: Units = field(default_factory=lambda: Units.plain(0))  # what of the arrays the rule works on
     rule: FlatRule | None = None
-    packing: Packing | None = None
+    together: Groups | None = None  # which of the single states are one array
     keys: list[Any] = field(default_factory=list)  # the names of the single states
     arrays: list[Any] = field(default_factory=list)  # of the first device
     copies: list[list[Any]] = field(default_factory=list)  # of further devices, where parameters have several
@@ -41,8 +45,17 @@ class Held:
 
     def leaves(self, read: Callable[[Any], Any]) -> list[Any]:
         """Return the single states, of what `read` makes of an array."""
-        assert self.packing is not None, "made by the plan"
-        return self.packing.unpack([read(s) for s in at_one_moment(self.arrays)])  # between two steps of any thread
+        assert self.together is not None, "made by the plan"
+        return self.together.split([read(s) for s in at_one_moment(self.arrays)])  # between two steps of any thread
+
+    def put(self, leaves: Sequence[Any]) -> None:
+        """Give the single states other values, on all devices: all of them, or none where somebody interrupts."""
+        assert self.together is not None, "made by the plan"
+        joined = self.together.join(leaves)
+        values = [on_device(a, place_of(h, a.shape)) for h, a in zip(self.arrays, joined, strict=True)]
+        for own in self.copies:  # no buffer is shared
+            values += [on_device(np.asarray(a), place_of(h, a.shape)) for h, a in zip(own, joined, strict=True)]
+        deque(map(setattr, self.every(), repeat("value"), values), maxlen=0)
 
     def by_name(self, read: Callable[[Any], Any]) -> dict[str, Any]:
         """Return the single states by name, those of frozen parameters too."""
@@ -50,9 +63,61 @@ class Held:
             return dict(self.resting)
         return {**self.resting, **self.units.by_name(self.rule, self.keys, self.leaves(read))}
 
-    def is_of(self, rule: FlatRule, units: Units) -> bool:
-        """Return whether the states are those of this rule for these units."""
-        return self.rule is rule and self.units == units
+    def adapted(
+        self,
+        active: list[int],
+        params: list[Parameter],
+        units: Units,
+        rule: FlatRule,
+        names: list[str],
+        spread: frozenset[int],
+    ) -> Held:
+        """Return the states for a rule: those that there are under the same names, and fresh ones.
+
+        Parameters
+        ----------
+        active, params, units, rule
+            As the attributes.
+        names : list of str
+            Of the pieces.
+        spread : frozenset of int
+            Arrays whose states stay alone.
+        """
+        weights, devices = [p._handle for p in params], devices_of(params)
+        keys, kept = units.leaf_keys(rule, names), self.rule is rule and self.units == units
+        leaves, resting = (self.leaves(READ), self.resting) if kept else self._found(units, rule, keys, weights)
+        alone = frozenset(k for k in range(rule.count) if units.arrays_of(k)[0] in spread)
+        together = states_together(rule, leaves, alone if units.groups is None else None)
+        homes = [weights[units.arrays_of(rule.owners[own[0]] or 0)[0]] for own in together.members]
+        if kept and self.together == together:
+            arrays, copies = self.arrays, self.copies
+            bring(arrays, homes)
+        else:
+            arrays, copies = self._laid(together, leaves, homes), []
+        if len(copies) != len(devices) - 1:
+            now = [s.asnumpy() for s in arrays]
+            copies = [[new_handle(on_device(a, d.place)) for a in now] for d in devices[1:]]
+        for own, device in zip(copies, devices[1:], strict=True):
+            bring(own, [params[0]._replicas[device]] * len(own))  # type: ignore[index]
+        return replace(
+            self, active=active, params=params, units=units, rule=rule, together=together, keys=keys, arrays=arrays,
+            copies=copies, resting=resting,
+        )  # fmt: skip
+
+    def _found(
+        self, units: Units, rule: FlatRule, keys: list[Any], weights: list[Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the single states of another rule, and those that rest."""
+        fresh = units.init(rule, [w._read() for w in weights])
+        return units.from_names(rule, keys, self.by_name(ON_HOST), fresh)
+
+    def _laid(self, together: Groups, leaves: list[Any], homes: list[Any]) -> list[Any]:
+        """Return new arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
+        on_mesh = {i for own, h in zip(together.members, homes, strict=True) if lies_on_mesh(h._read()) for i in own}
+        # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
+        leaves = [np.array(a) if i not in on_mesh and lies_on_mesh(a) else a for i, a in enumerate(leaves)]
+        states = together.join(leaves)
+        return [new_handle(on_device(a, place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
 
 
 def place_of(handle: Any, shape: tuple[int, ...]) -> Sharding | None:
@@ -75,16 +140,7 @@ def bring(states: list[Any], weights: list[Any]) -> None:
             state.value, state.aval = on_device(array if target.spread else state.asnumpy(), place), None
 
 
-def states_of(packing: Packing, leaves: list[Any], homes: list[Any]) -> list[Any]:
-    """Return new arrays that hold the states `leaves`; each lies as the weight in `homes` does."""
-    on_mesh = {i for group, h in zip(packing.groups, homes, strict=True) if lies_on_mesh(h._read()) for i in group}
-    # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
-    leaves = [np.array(a) if i not in on_mesh and lies_on_mesh(a) else a for i, a in enumerate(leaves)]
-    states = packing.pack(leaves)
-    return [new_handle(on_device(a, place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
-
-
-def lies_on_mesh(array: Any) -> bool:
+def lies_on_mesh(array: object) -> bool:
     """Return whether an array is spread over devices."""
     return is_spread(getattr(array, "sharding", None))
 

@@ -10,92 +10,81 @@ import functools
 from collections import deque
 from dataclasses import replace
 from itertools import repeat
-from typing import Any, cast
-from weakref import WeakKeyDictionary, ref
+from typing import Any
+from weakref import ref
 
 from gluonx.block.parameter import Parameter
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.contracts import StepRequest
-from gluonx.deferred.core import Attached, Packed, Pending, new_handle
+from gluonx.deferred.core import Attached, Packed, Pending
 from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.program_cache import memo
 from gluonx.deferred.replicas import joining
 from gluonx.deferred.rows import RowVariable
 from gluonx.deferred.shapes import Gone
 from gluonx.dtype import on_device
 from gluonx.optimizer import Optimizer
-from gluonx.optimizer.numbers import StepVector
-from gluonx.optimizer.rules import FlatRule, Update
-from gluonx.optimizer.units import Packing, Units, arranged
+from gluonx.optimizer.rules import Update
+from gluonx.optimizer.units import Units, arranged
 from gluonx.sharding import replicated
-from gluonx.trainer.held import MIXED, ON_HOST, READ, Held, bring, common_place, states_of
+from gluonx.trainer.held import MIXED, Held, common_place
 from gluonx.trainer.replicas import devices_of, gradients_of, leaves_of, new_gradients, row_counts, variable_of
 from gluonx.trainer.states import Stateful
 
-UPDATES: dict[Any, DerivedOp] = memo()
 _GONE = "this gradient was given up when the step ended, because the Trainer was made with keep_grads=False"
-_MOST_UPDATES = threshold("updates.known")
-_VALUED: WeakKeyDictionary[DerivedOp, DerivedOp] = WeakKeyDictionary()  # updates that are told the loss
 
 
 class Plan:
     """The work of a step, found once: operator, handles, and which parameters take part."""
 
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        op: DerivedOp,
-        update: Update,
-        params: list[Parameter],
-        held: Held,
-        state: list[Any],
-        vector: StepVector,
-        place: Any,
-        waiting: list[Parameter],
-        copies: list[list[Any]],
-        keeps_grads: bool,
-    ) -> None:
-        self.held = held
+    def __init__(self, trainer: Stateful, held: Held, update: Update, waiting: list[Parameter]) -> None:
+        optimizer, scaler, vector = trainer._optimizer, trainer._scaler, trainer._vector.handle
+        self.held, self.update = held, update
         self.waiting = waiting  # parameters that have no value, since no forward has reached them
         self.optimizer = optimizer
         own_rule = type(optimizer).rule is not Optimizer.rule  # of a user's class, which knows when it is another
         self.settings = functools.partial(optimizer.rule, held.active) if own_rule else optimizer._settings
         self.settings_then = self.settings()
-        self.op, self.update = op, update
-        self.params = list(dict.fromkeys(p._whole for p in params))
+        self.params = list(dict.fromkeys(p._whole for p in trainer._params))
         self.latest = Attached.latest  # before the marks: what changes beside them is then looked at again
         self.marks = marks_of(self.params)
         self.fresh_indices = [held.active[k] for k in held.units.of_fresh(update.fresh)]
         self.weights = [p._handle for p in held.params]
-        self.variables = variables_of(held)
+        devices = devices_of(held.params)
+        self.op = operator_of(optimizer, update, len(devices))
         # A table whose gradient is kept by rows is a constant of the look-ups, and the same leaf of the program here.
         self.leaves = leaves_of(self.weights)
         self.grads = [g for w, f in zip(self.weights, update.fresh, strict=True) if f for g in gradients_of(w.variable)]
-        self.state = state
-        self.vector, self.place = vector if update.advances else None, place
-        self.targets = [*self.weights, *state, *([vector.handle] if update.advances else [])]
-        # What further devices have: weights and states.
-        self.copies = [([p._every()[k] for p in held.params], states) for k, states in enumerate(copies, 1)]
+        self.state = [*held.arrays, *(() if scaler is None else scaler.arrays)]
+        self.takes_more = scaler is not None or update.rule.draws  # than what stays the same from step to step
+        # What each device has: weights and states.
+        self.replicas = [(self.weights, self.state)] + [
+            ([p._every()[k] for p in held.params], [*states, *(() if scaler is None else scaler.replicas[device])])
+            for k, (device, states) in enumerate(zip(devices[1:], held.copies, strict=True), 1)
+        ]
+        self.several = len(self.replicas) > 1
+        self.targets = [t for weights, state in self.replicas for t in (*weights, *state)]
+        self.targets += [vector] if update.advances else []
         self.counts = row_counts(w for w, f in zip(self.weights, update.fresh, strict=True) if f)
-        if copies:
-            self.variables = [variable_of(p) for p in held.params]
-            self.targets = [t for each in [(self.weights, state), *self.copies] for half in each for t in half]
+        self.variables = [variable_of(p) for p in held.params] if self.several else variables_of(held)
         n, m = len(self.weights), len(self.grads)
-        self.owned = (*range(n), *range(n + m, n + m + len(state)))
+        self.owned = (*range(n), *range(n + m, n + m + len(self.state)))
         # The same handles at each step, of a plan without copies.
-        args, release = [*self.leaves, *self.grads, *state, vector.handle], functools.partial(give_up, self.grads)
-        self.request = StepRequest(op, args, self.targets, self.owned, None if keeps_grads else release, n)
+        args = [*self.leaves, *self.grads, *self.state, vector]
+        release = None if trainer._keep_grads else functools.partial(give_up, self.grads)
+        self.request = StepRequest(self.op, args, self.targets, self.owned, release, n)
+
+    @functools.cached_property
+    def told_op(self) -> DerivedOp:
+        """The operator that is told the loss."""
+        return operator_of(self.optimizer, replace(self.update, told=True), 1)
 
     def every_weight(self) -> list[Any]:
         """Return the weights of all devices, device by device."""
-        return [*self.weights, *[w for weights, _ in self.copies for w in weights]]
+        return [w for weights, _ in self.replicas for w in weights]
 
     def fresh_weights(self) -> list[list[Any]]:
         """Return the weights of each device, of the parameters of which any device has a new gradient."""
-        return [
-            [w for w, f in zip(weights, self.update.fresh, strict=True) if f]
-            for weights in [self.weights, *[weights for weights, _ in self.copies]]
-        ]
+        fresh = self.update.fresh
+        return [[w for w, f in zip(weights, fresh, strict=True) if f] for weights, _ in self.replicas]
 
     def replica_grads(self) -> list[list[Any]]:
         """Return the gradients of these, device by device, zeros where there is no new one."""
@@ -103,8 +92,8 @@ class Plan:
 
     def spread(self) -> None:
         """Give the weights and states of the first device to the others, by way of the host: no buffer is shared."""
-        values = [h.asnumpy() for h in (*self.weights, *self.state)] if self.copies else []
-        for weights, states in self.copies:
+        values = [h.asnumpy() for h in (*self.weights, *self.state)] if self.several else []
+        for weights, states in self.replicas[1:]:
             for handle, value in zip((*weights, *states), values, strict=True):
                 handle.value, handle.aval, handle.tape = on_device(value, handle._read().sharding), None, None
 
@@ -138,15 +127,6 @@ def give_up(grads: list[Any]) -> None:
         g.value, g.aval, g.tape = Gone(g.shape, g.dtype, _GONE), None, None
 
 
-def told_value(op: DerivedOp) -> DerivedOp:
-    """Return the update `op` with the loss as one more input, the same one for the same update."""
-    found = _VALUED.get(op)
-    if found is None:
-        found = _VALUED[op] = DerivedOp("update", replace(cast(Update, op.fn), told=True))
-        found.steady = op.steady
-    return found
-
-
 def marks_of(params: list[Parameter]) -> list[Any]:
     """Return the variables that the parameters' gradients go to; of one that has none, whether it is to have one."""
     return [p.grad_req if (h := p._handle) is None or h.variable is None else h.variable for p in params] + [
@@ -172,10 +152,11 @@ def variables_of(held: Held) -> list[Any]:
     ]
 
 
-def _others_train(param: Any, numbers: tuple[int | None, ...]) -> bool:
+def _others_train(param: Parameter, numbers: tuple[int | None, ...]) -> bool:
     """Return whether pieces that are trained belong to another Trainer."""
     return None in numbers and any(
-        k is None and p.grad_req != "null" for k, p in zip(numbers, param.pieces, strict=True)
+        k is None and p.grad_req != "null"
+        for k, p in zip(numbers, param.pieces, strict=True)  # type: ignore[attr-defined]
     )
 
 
@@ -207,104 +188,46 @@ class Share:
         return self.variable.grad
 
 
-class Planned(Stateful):
-    """The part of a Trainer that makes plans."""
-
-    def _make_plan(self, active: list[int], waiting: list[Parameter], fresh: tuple[bool, ...] | None = None) -> Plan:
-        """Return what a step does to the parameters at these positions, of which some are `fresh`."""
-        optimizer = self._optimizer
-        params, arrays = arrays_of([self._params[i] for i in active])
-        weights, replicas = [p._handle for p in params], devices_of(params)
-        by_row = frozenset(k for k, w in enumerate(weights) if type(w.variable) is RowVariable)
-        devices = [w._read().devices() for w in weights]
-        spread = {k for k, own in enumerate(devices) if len(own) > 1}
-        # XLA makes few kernels of many small updates for a GPU by itself, and fewer than of one that is cut apart.
-        on_gpu = any(device.platform not in ("cpu", "tpu") for own in devices for device in own)
-        single = frozenset(range(len(weights))) if on_gpu else by_row | spread
-        units, rule = arranged(optimizer, arrays, weights, active, single)
-        keys = units.leaf_keys(rule, [self._names[i] for i in active])
-        leaves, resting = self._state_leaves(rule, weights, units, keys)
-        alone = frozenset(k for k in range(rule.count) if units.arrays_of(k)[0] in by_row | spread)
-        packing = Packing(rule, leaves, None if units.groups else alone)
-        homes = [weights[units.arrays_of(rule.owners[group[0]] or 0)[0]] for group in packing.groups]
-        arrays, copies = self._state_arrays(self._held.is_of(rule, units), packing, leaves, homes, replicas, params[0])
-        held = Held(active, params, units, rule, packing, keys, arrays, copies, resting)
-        # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
-        place = common_place(weights)
-        advances = self._scaler is None and place is not MIXED and len(replicas) == 1
-        update = Update(rule, units, fresh or (True,) * len(weights), by_row, packing, advances, optimizer.draws)
-        op = self._update_op(update, weights, len(replicas))
-        if self._scaler is not None:
-            if len(replicas) > 1:
-                self._scaler.replicate(replicas)
-                copies = [[*own, *self._scaler.replicas[d]] for own, d in zip(copies, replicas[1:], strict=True)]
-            else:
-                self._scaler.lay_out(replicated(weights[0]._placed()) if place is MIXED else place)
-            arrays = [*arrays, *self._scaler.arrays]
-        return Plan(
-            optimizer, op, update, self._params, held, arrays, self._vector, place, waiting, copies, self._keep_grads
-        )
-
-    def _update_op(self, update: Update, weights: list[Any], replicas: int) -> DerivedOp:
-        """Give the update as an operator, on so many devices.
-
-        The same update gives the same operator, also in another Trainer: nothing recompiles.
-        """
-        optimizer, scaler = self._optimizer, self._scaler
-        key: Any = (
-            type(optimizer),
-            optimizer._settings(),
-            tuple([(w.shape, w.dtype) for w in weights]),
-            update.fresh,
-            update.by_row,
-            update.packing and update.packing.groups,
-            update.units,
-            update.advances,
-            replicas,
-            None if scaler is None else scaler.settings,
-        )
-        if optimizer.by_index or not optimizer.is_declared():
-            key = (id(self), *key)  # what a user's class depends on is not known
-            home = self._ops
+def plan_of(
+    trainer: Stateful, active: list[int], waiting: list[Parameter], fresh: tuple[bool, ...] | None = None
+) -> Plan:
+    """Return what a step of a Trainer does to the parameters at these positions, of whose arrays some are `fresh`."""
+    optimizer, scaler = trainer._optimizer, trainer._scaler
+    params, arrays = arrays_of([trainer._params[i] for i in active])
+    weights, devices = [p._handle for p in params], devices_of(params)
+    by_row = frozenset(k for k, w in enumerate(weights) if type(w.variable) is RowVariable)
+    places = [w._read().devices() for w in weights]
+    alone = by_row | {k for k, own in enumerate(places) if len(own) > 1}
+    # XLA makes few kernels of many small updates for a GPU by itself, and fewer than of one that is cut apart.
+    on_gpu = any(device.platform not in ("cpu", "tpu") for own in places for device in own)
+    single = frozenset(range(len(weights))) if on_gpu else alone
+    units, rule = arranged(optimizer, arrays, weights, active, single)
+    held = trainer._held.adapted(active, params, units, rule, [trainer._names[i] for i in active], alone)
+    # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
+    place = common_place(weights)
+    advances = scaler is None and place is not MIXED and len(devices) == 1
+    update = Update(rule, units, fresh or (True,) * len(weights), by_row, held.together, advances)
+    if scaler is not None:
+        update = scaler.around(update)
+        if len(devices) > 1:
+            scaler.replicate(devices)
         else:
-            home = UPDATES
-        op = home.get(key)
-        if op is None:
-            if len(home) >= _MOST_UPDATES:
-                home.pop(next(iter(home)))
-            op = DerivedOp("update", update) if scaler is None else DerivedOp("scaled_update", scaler.around(update))
-            op.steady = home is UPDATES and scaler is None
-            home[key] = op
-            if replicas > 1:
-                shared = 1 + (scaler is not None) + 2 * optimizer.draws
-                op = home[key] = joining.joint(replicas, op, shared)
-                op.random = False
+            scaler.lay_out(replicated(weights[0]._placed()) if place is MIXED else place)
+    return Plan(trainer, held, update, waiting)
+
+
+def operator_of(optimizer: Optimizer, update: Update, devices: int) -> DerivedOp:
+    """Return an update as an operator, on so many devices.
+
+    The same update gives the same operator, also in another Trainer: nothing recompiles.
+    """
+
+    def make() -> DerivedOp:
+        op = DerivedOp(update.name, update)
+        op.steady = optimizer.is_declared() and type(update) is Update
+        if devices > 1:
+            op = joining.joint(devices, op, update.common)
+            op.random = False
         return op
 
-    def _state_leaves(
-        self, rule: FlatRule, weights: list[Any], units: Units, keys: list[Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
-        """Return the states for `rule`, and those that rest: what there is under the same names, and fresh ones."""
-        if self._held.is_of(rule, units):
-            return self._held.leaves(READ), self._held.resting
-        return units.from_names(rule, keys, self._held.by_name(ON_HOST), units.init(rule, [w._read() for w in weights]))
-
-    def _state_arrays(
-        self, kept: bool, packing: Packing, leaves: list[Any], homes: list[Any], replicas: list[Any], param: Parameter
-    ) -> tuple[list[Any], list[list[Any]]]:
-        """Return the arrays that hold the states `leaves`, and their copies; each lies as its weight does.
-
-        The arrays that there are, if the rule is `kept` and they are grouped alike.
-        """
-        held = self._held
-        if kept and held.packing is not None and held.packing.groups == packing.groups:
-            arrays, copies = held.arrays, held.copies
-            bring(arrays, homes)
-        else:
-            arrays, copies = states_of(packing, leaves, homes), []
-        if len(copies) != len(replicas) - 1:
-            now = [s.asnumpy() for s in arrays]
-            copies = [[new_handle(on_device(a, d.place)) for a in now] for d in replicas[1:]]
-        for own, device in zip(copies, replicas[1:], strict=True):
-            bring(own, [cast(Any, param)._replicas[device]] * len(own))
-        return arrays, copies
+    return optimizer._once_made((update, devices), make)

@@ -63,10 +63,10 @@ class Replicated:
         for v in self.variables:
             v.fresh = fresh
 
-    @property
-    def any_fresh(self) -> bool:
-        """True if there is a new gradient on any device."""
-        return any(v.fresh for v in self.variables)
+
+def any_fresh(variable: Any) -> bool:
+    """Return whether there is a new gradient, on any device where there are several."""
+    return any(v.fresh for v in variable.variables) if type(variable) is Replicated else variable.fresh
 
 
 def variable_of(param: Parameter) -> Any:

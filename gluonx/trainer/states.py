@@ -10,10 +10,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-from collections import deque
 from collections.abc import Generator, Iterable
 from dataclasses import replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
 
@@ -27,8 +25,6 @@ from gluonx.common.arguments import Checked
 from gluonx.common.frames import door
 from gluonx.common.host import to_jax
 from gluonx.deferred.core import new_handle
-from gluonx.deferred.derived import DerivedOp
-from gluonx.dtype import on_device
 from gluonx.errors import (
     ArgumentError,
     FormatError,
@@ -38,10 +34,10 @@ from gluonx.errors import (
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.numbers import StepVector
-from gluonx.optimizer.optimizer import OptaxOptimizer, Updater
+from gluonx.optimizer.optimizer import OptaxOptimizer
 from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
+from gluonx.optimizer.updater import Updater
 from gluonx.trainer.held import ON_HOST, READ, Held, place_of
-from gluonx.trainer.replicas import devices_of
 
 if TYPE_CHECKING:
     from gluonx.trainer.plan import Plan
@@ -53,7 +49,6 @@ _FOUND_AGAIN = frozenset(
         "_plans",
         "_vector",
         "_by_hand",
-        "_ops",
         "_apart",
     }
 )
@@ -93,7 +88,6 @@ class Stateful(Checked):
     _held: Held
     _vector: StepVector
     _seen: list[Any]  # the weights of the last step on several devices
-    _ops: dict[Any, DerivedOp]
     _by_hand: bool
     _keep_grads: bool
     _scaler: Any  # gluonx.amp's loss scale
@@ -106,7 +100,6 @@ class Stateful(Checked):
         self._vector = StepVector()
         self._seen = []
         self._by_hand = self._optimizer._is_imperative()
-        self._ops = {}
 
     def _prepare(self) -> None:
         raise NotImplementedError
@@ -130,6 +123,23 @@ class Stateful(Checked):
         """Return the single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
         self._keep_together()
         return self._held.by_name(READ if lying else ON_HOST)
+
+    def _states_to_write(self, lying: bool = False) -> dict[str, Any]:
+        """Return `_states` for a file; from now on the optimizer's counts are without the steps that were skipped.
+
+        Raises
+        ------
+        ValueError
+            For an optimizer with hand-written steps, whose states are unknown.
+        """
+        if self._optimizer._is_imperative():
+            raise ValueError(
+                f"{type(self._optimizer).__name__} keeps states of its own making, which cannot be saved safely"
+            )
+        self._plan_for_states(all_there=False)
+        if self._scaler is not None:
+            self._scaler.settle(self._optimizer)
+        return self._states(lying)
 
     # -- updaters --------------------------------------------------------------------------------------------------
 
@@ -332,14 +342,10 @@ class Stateful(Checked):
                 f"the optimizer has no injected hyperparameters {unknown}, but {sorted(found)}; they are made by "
                 "optax.inject_hyperparams(optax.adam)(learning_rate=...)"
             )
-        held = self._held
-        assert held.packing is not None, "made for the leaves"
         for name, value in values.items():
             for place in found[name]:
                 leaves[place] = np.asarray(value, leaves[place].dtype)
-        states, packed = held.every(), [*held.packing.pack(leaves)] * (1 + len(held.copies))
-        new = [on_device(array, place_of(h, array.shape)) for h, array in zip(states, packed, strict=True)]
-        deque(map(setattr, states, repeat("value"), new), maxlen=0)
+        self._held.put(leaves)
 
     def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:
         """Return the leaves of the state on the host, and where hyperparameters are among them."""
@@ -363,15 +369,8 @@ class Stateful(Checked):
         ValueError
             For an optimizer with hand-written steps, whose states are unknown.
         """
-        if self._optimizer._is_imperative():
-            raise ValueError(
-                f"{type(self._optimizer).__name__} keeps states of its own making, which cannot be saved safely"
-            )
         self._prepare()
-        self._plan_for_states(all_there=False)
-        if self._scaler is not None:
-            self._scaler.settle(self._optimizer)
-        arrays = self._states()
+        arrays = self._states_to_write()
         arrays["__meta__"] = description(self._optimizer, self._names)
         serialize.save_arrays(fname, arrays)
 
@@ -415,25 +414,19 @@ class Stateful(Checked):
             self._held = Held(resting=dict(arrays))
             return self._take_counts(meta)
         held = self._held
-        rule, units, packing = held.rule, held.units, held.packing
-        assert rule is not None and packing is not None, "made by the plan"
-        shapes = units.shapes_by_name(rule, held.keys, packing.shapes)
+        rule, units, now = held.rule, held.units, held.leaves(READ)
+        assert rule is not None, "made by the plan"
+        absent = [np.broadcast_to(np.False_, leaf.shape) for leaf in now]
+        shapes = {name: part.shape for name, part in units.by_name(rule, held.keys, absent).items()}
         wrong = [k for k, shape in shapes.items() if k not in arrays or arrays[k].shape != shape]
-        rest = {k: arrays[k] for k in sorted(set(arrays) - set(shapes))}
-        extra = [k for k in rest if not k.startswith(tuple(f"{name}/" for name in self._names))]
+        leaves, rest = units.from_names(rule, held.keys, arrays, now)
+        extra = [k for k in sorted(rest) if not k.startswith(tuple(f"{name}/" for name in self._names))]
         if wrong or extra:
             raise FormatError(
                 f"{fname}: the states do not fit this Trainer; missing or of another shape: {wrong[:5]}, "
                 f"unexpected: {extra[:5]}"
             )
-        leaves, _ = units.from_names(rule, held.keys, arrays, held.leaves(READ))
-        leaves = [leaf.astype(d, copy=False) for leaf, d in zip(leaves, packing.dtypes, strict=True)]
-        packed = packing.pack(leaves)
-        values = [on_device(array, place_of(h, array.shape)) for h, array in zip(held.arrays, packed, strict=True)]
-        copies = [[on_device(np.asarray(a), d.place) for a in packed] for d in devices_of(held.params)[1:]]
-        states = held.every()
-        values += [a for each in copies for a in each]
-        deque(map(setattr, states, repeat("value"), values), maxlen=0)  # all or none, whatever interrupts
+        held.put([new.astype(old.dtype, copy=False) for new, old in zip(leaves, now, strict=True)])
         self._held = replace(held, resting=rest)
         self._take_counts(meta)
 
@@ -441,18 +434,14 @@ class Stateful(Checked):
 
     def _kept_for_checkpoint(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the states by name, as they lie, and all else that the next step depends on, in types of JSON."""
-        if self._by_hand:
-            raise ValueError(f"{type(self._optimizer).__name__} keeps states of its own making, which nobody can write")
-        self._plan_for_states(all_there=False)
-        if self._scaler is not None:
-            self._scaler.settle(self._optimizer)
+        states = self._states_to_write(lying=True)
         schedule = self._optimizer.lr_scheduler
         rest = {
             **described(description(self._optimizer, self._names), "a checkpoint"),
             "schedule": None if schedule is None else [type(schedule).__name__, simple_of(schedule)],
             "loss_scale": None if self._scaler is None else self._scaler.state_dict(),
         }
-        return self._states(lying=True), rest
+        return states, rest
 
     def _fits_checkpoint(self, rest: Any, source: str) -> None:
         """Raise MismatchError if what :meth:`_kept_for_checkpoint` gave is not of a Trainer like this one."""

@@ -4,19 +4,26 @@
 states and one small vector of rates) and then runs the whole pending graph: forward, backward and update are one XLA
 program, and the buffers of weights and states are donated to it. What changes from step to step (learning rate,
 weight decay, counts, ``1 / batch_size``) travels in that vector, so it never recompiles.
+
+The ways of a step; all but the last leave weights, states and counts as they were where they fail::
+
+    step(n)                        sets the scale of gradients, finds the store
+      a closure                    _close: forward, gradients and update are computed on the first device
+      a plan                       _make_step, _plan: what the last step found out, while nothing was exchanged
+        of one device, or a mesh   _step_in_one
+        of a list of devices       _step_on_several: gradients are summed, each device updates its arrays
+      an optimizer by hand         _make_step, _step_imperatively: array by array, by the updater of each device
+      a store, or halves that a    _allreduce_grads, then _update
+        subclass has overridden
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 from weakref import ref
 
-from gluonx import lr_scheduler
-from gluonx.block.fusion.files import apart, pieces_of
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.common.extensions import NAMES
@@ -25,6 +32,7 @@ from gluonx.deferred import engine
 from gluonx.deferred.contracts import StepRequest
 from gluonx.deferred.core import Handle, current_state
 from gluonx.deferred.replicas import joining
+from gluonx.deferred.tracing import Traced
 from gluonx.engine import plain_steps
 from gluonx.errors import (
     ArgumentError,
@@ -34,12 +42,14 @@ from gluonx.errors import (
     UninitializedError,
 )
 from gluonx.optimizer import Optimizer, create
-from gluonx.optimizer.closure import ClosedStep, check_writes, traced_closure
+from gluonx.optimizer.closure import check_writes, closed_step, traced_closure
 from gluonx.optimizer.gradients import Gradients
 from gluonx.optimizer.optimizer import OptaxOptimizer
-from gluonx.trainer.plan import Plan, Planned, give_up, told_value
+from gluonx.trainer.arguments import alteration, listed, positive, scheduled, store_of
+from gluonx.trainer.held import common_place
+from gluonx.trainer.plan import Plan, give_up, plan_of
 from gluonx.trainer.replicas import (
-    Replicated,
+    any_fresh,
     check_same,
     leaves_of,
     new_gradients,
@@ -48,7 +58,7 @@ from gluonx.trainer.replicas import (
     summed,
     variable_of,
 )
-from gluonx.trainer.states import DeviceUpdater
+from gluonx.trainer.states import DeviceUpdater, Stateful
 
 __all__ = ["Trainer"]
 
@@ -83,7 +93,9 @@ _NO_TELLING = (
     "scale of gluonx.amp, or a store that updates the weights"
 )
 
-_OWN_STORES = ("local", "device", "nccl")
+_NO_TELLING_ON_SEVERAL = (
+    "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
+)
 
 _RESCALED = (
     "The batch size is not that of the steps before, and a store over processes that updates the weights goes on with "
@@ -96,7 +108,7 @@ _ON_STORE = (
 )
 
 
-class Trainer(Planned):
+class Trainer(Stateful):
     """Applies an optimizer to a set of parameters.
 
     Parameters
@@ -168,17 +180,17 @@ class Trainer(Planned):
         clip_norm: float | None = None,
         loss_scale: float | None = None,
     ) -> None:
-        self._names, self._params = _listed(params)
+        self._names, self._params = listed(params)
         self._contexts = self._check_contexts()
         self._compression_params = compression_params
         self._init_optimizer(optimizer, dict(optimizer_params or {}))
         if schedule is not None or total_steps is not None or warmup_steps is not None:
-            self._optimizer.lr_scheduler = _scheduled(self._optimizer, schedule, total_steps, warmup_steps)
-        self._gradients = self._optimizer._gradients = _alteration(self._optimizer, accumulate, clip_norm)
+            self._optimizer.lr_scheduler = scheduled(self._optimizer, schedule, total_steps, warmup_steps)
+        self._gradients = self._optimizer._gradients = alteration(self._optimizer, accumulate, clip_norm)
         self._scale = float(self._optimizer.rescale_grad)
         self._keep_grads = keep_grads
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
-        self._found_store = (kvstore, _store_of(kvstore))  # raises for what is no store
+        self._found_store = (kvstore, store_of(kvstore))  # raises for what is no store
         self._kvstore: Any = None
         self._reset_kvstore()
         # gluonx.amp's loss scale
@@ -227,69 +239,67 @@ class Trainer(Planned):
             if value is not None:
                 raise ArgumentError("step() takes a closure or a value; the closure gives the value itself")
             return self._close(batch_size, closure)
-        before = self._optimizer.rescale_grad
-        try:
-            self._check_and_rescale_grad(self._scale / _positive(batch_size))
-            if self._params_to_init or not self._kv_initialized:
-                self._prepare()
-            if value is not None and (self._by_hand or self._scaler is not None or self._kvstore is not None):
-                raise ArgumentError(_NO_TELLING)
-            if value is not None:
-                self._check_one_loss()
-            if not self._steps_as_written():
-                self._step_apart(ignore_stale_grad, value)
-            elif self._kvstore is None:
-                self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
-            else:
-                self._renewed(ignore_stale_grad)  # raises before anything is sent
-                self._allreduce_grads()
-                self._update(ignore_stale_grad)
-        except BaseException:
-            self._optimizer.rescale_grad = before
-            raise
+        self._check_and_rescale_grad(self._scale / positive(batch_size))
+        if self._params_to_init or not self._kv_initialized:
+            self._prepare()
+        if value is not None:
+            self._check_telling()
+        if not self._steps_as_written():
+            plain_steps[self._why_apart()] += 1
+        elif self._kvstore is None:
+            return self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
+        else:
+            self._renewed(ignore_stale_grad)  # raises before anything is sent
+        self._allreduce_grads()
+        self._update(ignore_stale_grad)
 
     def _make_step(self, ignore_stale: bool, value: Any = None, sums: bool = False) -> None:
         """Update, by one program or by hand; where that fails, the counts are as before."""
         if self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params):
             return
+        if self._by_hand:
+            if sums:
+                self._sum_in_place(ignore_stale)
+            return self._step_imperatively(ignore_stale)
+        plan = self._plan(ignore_stale)
+        if plan is None:
+            return
+        if plan.several:
+            self._counted(self._step_on_several, plan, sums)
+        else:
+            self._counted(self._step_in_one, plan, value)
+
+    def _counted(self, do: Callable[..., Any], plan: Plan, *args: Any) -> Any:
+        """Do a step by a plan, which the optimizer counts; where it fails, the counts are as before."""
         optimizer = self._optimizer
         before = optimizer._index_update_count, optimizer.num_update
-        plan = None if self._by_hand else self._plan(ignore_stale)
-        last = None if plan is None else ref(plan.last_value())  # weak: who holds a buffer keeps it from being donated
+        last = ref(plan.last_value())  # weak: who holds a buffer keeps it from being donated
         try:
-            if self._by_hand:
-                if sums:
-                    self._sum_in_place(ignore_stale)
-                self._step_imperatively(ignore_stale)
-            elif plan is not None and plan.copies:
-                self._step_on_several(plan, value, sums)
-            elif plan is not None:
-                self._step_in_one(plan, value)
+            return do(plan, *args)
         except BaseException:
-            if plan is not None and last is not None and plan.last_value() is not last():
-                # An interrupt that came after the program: the step is made.
-                plan.spend()
-            else:
+            if plan.last_value() is last():
                 optimizer._index_update_count, optimizer.num_update = before
+            else:  # an interrupt that came after the program: the step is made
+                plan.spend()
             raise
 
-    def _step_in_one(self, plan: Plan, value: Any = None) -> None:
+    def _step_in_one(self, plan: Plan, value: Any) -> None:
         """Have the update recorded behind all that is pending, and run it all as one program."""
-        optimizer, request = self._optimizer, plan.request
-        self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
+        request = plan.request
+        self._vector.renewed(self._optimizer.counted(plan.fresh_indices, plan.held.active))
+        if plan.takes_more:
+            request = request._replace(args=self._with_more(plan, request.args))
         if value is not None:
-            request = request._replace(op=told_value(plan.op), args=[*self._with_more(request.args), value])
-        elif self._scaler is not None or optimizer.draws:
-            request = request._replace(args=self._with_more(request.args))
+            request = request._replace(op=plan.told_op, args=[*request.args, value])
         engine.commit_step(request)
-        if plan.vector is not None:
+        if plan.update.advances:
             self._vector.stepped()
         plan.spend()
 
-    def _with_more(self, args: list[Any]) -> list[Any]:
+    def _with_more(self, plan: Plan, args: list[Any]) -> list[Any]:
         """Return the arguments of an update with those behind the step vector."""
         scale = [] if self._scaler is None else [self._scaler.operand()]
-        return [*args, *scale, *(engine.random_inputs(current_state()) if self._optimizer.draws else ())]
+        return [*args, *scale, *(engine.random_inputs(current_state()) if plan.update.rule.draws else ())]
 
     # -- its plan ----------------------------------------------------------------------------------------------------
 
@@ -308,14 +318,14 @@ class Trainer(Planned):
         if not ignore_stale:
             stale = plan.held.params[fresh.index(False)]
             raise StaleGradientError(_STALE.format(path=stale._path))
-        fresh = tuple([v.fresh if type(v) is not Replicated else v.any_fresh for v in plan.variables])
+        fresh = tuple(map(any_fresh, plan.variables))
         if not any(fresh):
             return None
         if self._gradients.accumulate > 1 and not all(fresh):
             raise StaleGradientError(_NOT_IN_SUM.format(path=plan.held.params[fresh.index(False)]._path))
         found = self._plans.get(fresh)
         if found is None:
-            found = self._taken(fresh, self._make_plan(plan.held.active, plan.waiting, None if all(fresh) else fresh))
+            found = self._taken(fresh, plan_of(self, plan.held.active, plan.waiting, fresh))
             found.variables = plan.variables
         return found
 
@@ -329,14 +339,14 @@ class Trainer(Planned):
             active, waiting = self._trained(ignore_waiting)
             if not active:
                 return None
-            plan = self._taken(None, self._make_plan(active, waiting))
+            plan = self._taken(None, plan_of(self, active, waiting))
         if plan.waiting and not ignore_waiting:
             raise _unreached(plan.waiting[0])
         return plan
 
-    def _taken(self, key: Any, plan: Plan) -> Plan:
+    def _taken(self, key: tuple[bool, ...] | None, plan: Plan) -> Plan:
         """Go by a new plan: its states are those that there are from now on."""
-        self._vector.move(plan.place)
+        self._vector.move(common_place(plan.weights))
         self._plans[key], self._held = plan, plan.held
         return plan
 
@@ -360,27 +370,19 @@ class Trainer(Planned):
             raise _unreached(waiting[0])
         return ready, waiting
 
-    def _is_fresh(self, i: int, ignore_stale: bool) -> bool:
-        """Return whether a parameter has a new gradient, on any device where devices may be left out."""
-        p = self._params[i]
-        variable = variable_of(p)
-        if not variable.fresh and not ignore_stale:
-            raise StaleGradientError(_STALE.format(path=p._path))
-        return variable.any_fresh if type(variable) is Replicated else variable.fresh
-
     def _renewed(self, ignore_stale: bool) -> list[int]:
-        """Return the positions of parameters with a new gradient."""
-        return [i for i in self._trained(ignore_stale)[0] if self._is_fresh(i, ignore_stale)]
+        """Return the positions of parameters with a new gradient, on any device where devices may be left out."""
+        variables = {i: variable_of(self._params[i]) for i in self._trained(ignore_stale)[0]}
+        stale = [i for i, variable in variables.items() if not variable.fresh]
+        if stale and not ignore_stale:
+            raise StaleGradientError(_STALE.format(path=self._params[stale[0]]._path))
+        return [i for i, variable in variables.items() if any_fresh(variable)]
 
     # -- a step on several devices -----------------------------------------------------------------------------------
 
-    def _step_on_several(self, plan: Plan, value: Any, sums: bool) -> None:
+    def _step_on_several(self, plan: Plan, sums: bool) -> None:
         """Step parameters on several devices: gradients are summed over them, and each updates its replicas."""
         optimizer = self._optimizer
-        if value is not None:
-            raise ArgumentError(
-                "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
-            )
         if self._kvstore_params["kvstore"] is not None and self._steps_as_written():
             self._check_replicas(plan)
         if sums and self._keeps_sums():
@@ -394,11 +396,11 @@ class Trainer(Planned):
             joining.even_out(plan.every_weight())
         vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
         each, args, owned = len(plan.grads), [], []
-        for k, (weights, state) in enumerate([(plan.weights, plan.state), *plan.copies]):
+        for k, (weights, state) in enumerate(plan.replicas):
             first = len(args)
             args += [*leaves_of(weights), *grads[k * each : (k + 1) * each], *state]
             owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
-        args = self._with_more([*args, vector])
+        args = self._with_more(plan, [*args, vector])
         release = None if self._keep_grads else lambda: give_up([g for replica in replicas for g in replica])
         del grads
         engine.commit_step(StepRequest(plan.op, args, plan.targets, owned, release))
@@ -430,9 +432,9 @@ class Trainer(Planned):
 
     # -- steps by other ways: a closure, code of the user's, the two halves apart ------------------------------------
 
-    def _close(self, batch_size: float, closure: Any) -> Any:
+    def _close(self, batch_size: float, closure: Callable[[], Any]) -> Handle:
         """Return a step by a function that gives the loss."""
-        size, optimizer = _positive(batch_size), self._optimizer
+        size, optimizer = positive(batch_size), self._optimizer
         if self._by_hand or self._scaler is not None:
             why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
             raise ValueError(f"this Trainer takes no closure, because {why}")
@@ -445,31 +447,32 @@ class Trainer(Planned):
                 "a step with a closure takes gradients in the parameters' shapes: grad_stype must be 'default'"
             )
         traced = traced_closure(closure, plan.weights)
-        if plan.copies:
+        if plan.several:
             self._check_replicas(plan)
             check_writes(traced, self._params)
-        step = ClosedStep(
-            traced,
-            closure,
-            plan.update.apply,
-            plan.op,
-            plan.weights,
-            plan.state,
-            optimizer.draws,
-        )
-        before = optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update
-        try:
-            optimizer.rescale_grad = self._scale / size
-            numbers = optimizer.counted(plan.fresh_indices, plan.held.active).vector()
-            args = step.arguments(numbers, self._replica_devices()[0] if plan.copies else None)
-            engine.commit_step(StepRequest(step.op, args, step.targets, step.owned))
-            plan.spread()
-        except BaseException:
-            optimizer.rescale_grad, optimizer._index_update_count, optimizer.num_update = before
-            raise
-        if plan.copies:
+        optimizer.rescale_grad = self._scale / size
+        return self._counted(self._step_closed, plan, traced, closure)
+
+    def _step_closed(self, plan: Plan, traced: Traced, closure: Callable[[], Any]) -> Handle:
+        """Step by the loss as a function; the first device computes it."""
+        numbers = self._optimizer.counted(plan.fresh_indices, plan.held.active).vector()
+        device = self._replica_devices()[0] if plan.several else None
+        request, loss = closed_step(traced, closure, plan.update, plan.weights, plan.state, numbers, device)
+        engine.commit_step(request)
+        plan.spread()
+        if plan.several:
             self._seen = [ref(w.value) for w in plan.every_weight()]
-        return step.loss
+        return loss
+
+    def _check_telling(self) -> None:
+        """Raise where a step cannot be told the loss."""
+        if self._by_hand or self._scaler is not None or self._kvstore is not None:
+            raise ArgumentError(_NO_TELLING)
+        if not self._steps_as_written():
+            raise ArgumentError(f"step(value=...) is not possible, because {self._why_apart()}")
+        if len(self._replica_devices()) > 1:
+            raise ArgumentError(_NO_TELLING_ON_SEVERAL)
+        self._check_one_loss()
 
     def _check_one_loss(self) -> None:
         if self._gradients.accumulate > 1 and isinstance(self._optimizer, OptaxOptimizer):
@@ -488,6 +491,8 @@ class Trainer(Planned):
         params = [self._params[i]._whole for i in todo]
         touched = [h for p in params for h in p._every()] + list(handles_in(known))
         values = [(handle, handle.value, handle.aval, handle.tape) for handle in touched]
+        every = dict(optimizer._all_index_update_counts)
+        counts = optimizer._index_update_count, optimizer.num_update
         try:
             for k, updater in enumerate(updaters):
                 arrays = [(i, self._params[i]._every()[k]) for i in todo]
@@ -501,6 +506,9 @@ class Trainer(Planned):
                 handle.value, handle.aval, handle.tape = value
             for updater, states in zip(updaters, known, strict=True):
                 updater.states = states
+            optimizer._set_current_device(0)
+            optimizer._index_update_count, optimizer.num_update = counts
+            optimizer._all_index_update_counts = every
             raise
         finally:
             optimizer._set_current_device(0)
@@ -513,16 +521,10 @@ class Trainer(Planned):
             return f"{type(self._optimizer).__name__} overrides {' and '.join(self._optimizer._own_updates)}"
         return "states of trainer._updaters are in somebody's hands"
 
-    def _step_apart(self, ignore_stale: bool, value: Any) -> None:
-        """Do a step whose two halves a subclass has written anew: what these compute is all that is known of it."""
+    def _why_apart(self) -> str:
         cls, own = type(self), self.__dict__
         names = [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
-        why = f"{cls.__name__} overrides {' and '.join(names)}"
-        if value is not None:
-            raise ArgumentError(f"step(value=...) is not possible, because {why}")
-        plain_steps[why] += 1
-        self._allreduce_grads()
-        self._update(ignore_stale)
+        return f"{cls.__name__} overrides {' and '.join(names)}"
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -534,15 +536,10 @@ class Trainer(Planned):
             Where parameters are on several devices, or a store of the user's is capable of updating them, and
             ``update_on_kvstore=False`` was not given: gradients and update are one there.
         """
-        before = self._optimizer.rescale_grad
-        try:
-            self._check_and_rescale_grad(self._scale / _positive(batch_size))
-            self._prepare()
-            self._refuse_on_store("update")
-            self._update(ignore_stale_grad)
-        except BaseException:
-            self._optimizer.rescale_grad = before
-            raise
+        self._check_and_rescale_grad(self._scale / positive(batch_size))
+        self._prepare()
+        self._refuse_on_store("update")
+        self._update(ignore_stale_grad)
 
     @door
     def allreduce_grads(self) -> None:
@@ -591,7 +588,7 @@ class Trainer(Planned):
         """Find the store that gradients go to, before the first step: None where the program of a step sums them."""
         given, wanted = self._kvstore_params["kvstore"], self._kvstore_params["update_on_kvstore"]
         if self._found_store[0] is not given:
-            self._found_store = (given, _store_of(given))
+            self._found_store = (given, store_of(given))
         store = self._found_store[1]
         if store is not None:
             if wanted and not store.is_capable("optimizer"):
@@ -730,89 +727,13 @@ def _unreached(param: Parameter) -> DeferredInitializationError:
     )
 
 
-def _scheduled(
-    optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None
-) -> lr_scheduler.LRScheduler:
-    """Return the schedule of a name, for an optimizer that has a rate and none yet."""
-    if name is None or total_steps is None:
-        raise ArgumentError(
-            f"A schedule has a name and a length: schedule='cosine', total_steps=1000; got schedule={name!r}, "
-            f"total_steps={total_steps!r}, warmup_steps={warmup_steps!r}."
-        )
-    if optimizer.lr_scheduler is not None or optimizer.lr is None:
-        raise ArgumentError(
-            "schedule needs the optimizer's learning rate as a number from outside, but it has "
-            + ("an lr_scheduler already." if optimizer.lr_scheduler is not None else "its own inside.")
-        )
-    return lr_scheduler.create(name, optimizer.lr, total_steps, warmup_steps)
-
-
-def _alteration(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> Gradients:
-    """Return what is done to gradients before the optimizer gets them, if it is one to which that can be done."""
-    found = Gradients.checked(accumulate, clip_norm)
-    if found != Gradients() and (optimizer._is_imperative() or type(optimizer).rule is not Optimizer.rule):
-        raise ArgumentError(
-            f"accumulate and clip_norm are for optimizers with a formula; {type(optimizer).__name__} has an update "
-            "written by hand, which can do it itself."
-        )
-    return found
-
-
-def _store_of(kvstore: Any) -> Any:
-    """Return the store of a user's class that is meant; None for MXNet's own."""
-    if kvstore is None or (isinstance(kvstore, str) and kvstore.lower() in _OWN_STORES):
-        return None
-    found = NAMES["gluonx.kvstore"](kvstore)
-    if found is not None and not (
-        callable(getattr(found, "broadcast", None)) and callable(getattr(found, "pushpull", None))
-    ):
-        raise ValueError(f"kvstore must be a name, or an object with broadcast and pushpull, got {found!r}")
-    return found
-
-
-def _positive(batch_size: Any) -> float:
-    """Return the batch size as a number; ValueError if it is none that gradients can be divided by."""
-    try:
-        size = float(batch_size)
-    except (TypeError, ValueError):
-        size = math.nan
-    if not 0 < size < math.inf:
-        raise ValueError(f"batch_size must be a positive number, got {batch_size!r}")
-    return size
-
-
-def handles_in(states: Any) -> Iterator[Any]:
+def handles_in(states: object) -> Iterator[Handle]:
     """Yield the arrays in nested lists, tuples and dicts of states."""
     if isinstance(states, Handle):
         yield states
     elif isinstance(states, (list, tuple, dict)):
         for item in states.values() if isinstance(states, dict) else states:
             yield from handles_in(item)
-
-
-def _listed(params: Any) -> tuple[list[str], list[Parameter]]:
-    if isinstance(params, Mapping):
-        params = apart(params) if all(isinstance(p, Parameter) for p in params.values()) else params
-        pairs = [(name, params[name]) for name in sorted(params)]
-    elif isinstance(params, (list, tuple)):
-        single = [piece for p in params for piece in pieces_of(p)]
-        pairs = [(getattr(p, "_path", "") or f"{i}", p) for i, p in enumerate(single)]
-    else:
-        raise ValueError(
-            f"params must be a dict or list of Parameter, such as net.collect_params(), got {type(params).__name__}"
-        )
-    names: list[str] = []
-    unique: list[Parameter] = []
-    seen: set[int] = set()
-    for name, p in pairs:
-        if not isinstance(p, Parameter):
-            raise ValueError(f"params must hold Parameters, but {name!r} is a {type(p).__name__}")
-        if id(p) not in seen:
-            seen.add(id(p))
-            names.append(name)
-            unique.append(p)
-    often = Counter(names)
-    return [f"{name}#{i}" if often[name] > 1 else name for i, name in enumerate(names)], unique
 
 
 _UPDATE, _ALLREDUCE = Trainer._update, Trainer._allreduce_grads

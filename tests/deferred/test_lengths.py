@@ -168,17 +168,21 @@ CASES = {
 }
 
 
-def computed(fn, shapes, n):
+def computed(fn, shapes, n, dtype="float32"):
     """The result of `fn`, and the gradients of its weighted sum, by NumPy."""
     numbers = onp.random.RandomState(n)
-    handles = [np.array(numbers.uniform(-1, 1, shape).astype("f")) for shape in shapes(n)]
-    for h in handles:
-        h.attach_grad()
+    scale = 5 if "int" in dtype else 1
+    handles = [np.array(numbers.uniform(-scale, scale, shape).astype("f")).astype(dtype) for shape in shapes(n)]
+    if "int" not in dtype:
+        for h in handles:
+            h.attach_grad()
+    one = np.ones((1,))
+    one.attach_grad()
     np.random.seed(5)
     with autograd.record():
         y = fn(*handles)
         weights = np.array((onp.arange(y.size).reshape(y.shape) % 7 + 1).astype("f"))
-        (y * weights).sum().backward()
+        (y.astype("float32") * weights * one).sum().backward()
     return [y.asnumpy(), *[h.grad.asnumpy() for h in handles if h.grad is not None]]
 
 
@@ -227,6 +231,33 @@ def test_what_is_linked_is_what_jax_traces_as_a_whole(name, by_numpy, counts, mo
     for n, one in zip(LENGTHS, ours, strict=True):
         for a, b in zip(one, computed(fn, shapes, n), strict=True):
             onp.testing.assert_allclose(a, b, 2e-5, 2e-5, err_msg=f"{name}, {n}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32"])
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_linked_of_other_types_and_empty_lengths(name, dtype, by_numpy, monkeypatch):
+    fn, shapes = CASES[name]
+
+    def results():
+        gluonx.engine.clear()
+        for n in (6, 9, 0, 7, 12, 0, 8, 3, 16):
+            try:
+                yield computed(fn, shapes, n, dtype)
+            except (ValueError, TypeError, IndexError) as error:  # nothing to reduce, or no such dtype
+                yield type(error)
+
+    ours = list(results())
+    monkeypatch.setattr(linking, "linked", lambda program, args: None)
+    error = {"float16": 4e-3, "bfloat16": 3e-2, "int32": 2e-5}[dtype]
+    for one, two in zip(ours, results(), strict=True):
+        if isinstance(two, type):
+            assert one is two
+            continue
+        for a, b in zip(one, two, strict=True):
+            assert a.dtype == b.dtype
+            a, b = a.astype("f8"), b.astype("f8")
+            onp.testing.assert_allclose(a, b, error, error * max(1, onp.abs(b).max(initial=0)), err_msg=name)
 
 
 TRACED_ONCE = [
@@ -278,6 +309,95 @@ def trained(net, lengths, hybridize, loss=lambda out: (out**2).mean(), make=lamb
         trainer.step(1)
         losses.append(value.item())
     return [*losses, *[p.data().asnumpy() for p in net.collect_params().values()]]
+
+
+class Several(nn.HybridBlock):
+    """Two results, dropout, moving averages, a weight that is used twice and one that only one result needs."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.norm, self.own = nn.Dense(3, flatten=False, in_units=3), nn.BatchNorm(axis=-1), nn.Dense(2)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        y = self.drop(self.norm(self.up(self.up(x))))
+        return (y**2).mean(), (self.own(y[:, 0]) ** 3).mean()
+
+
+def read_before(net, lengths, hybridize, way):
+    """Train with losses that are read before the gradient, and give all that can be seen."""
+    gluonx.random.seed(3)
+    net.initialize(force_reinit=True)
+    net.hybridize(hybridize)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+    seen = []
+    for i, n in enumerate(lengths):
+        x = np.array(onp.random.RandomState(i).uniform(-1, 1, (2, n, 3)).astype("f"))
+        x.attach_grad()
+        with autograd.record():
+            one, two = net(x)
+            seen += [one.item(), two.item()]
+            if way == "inside":
+                (one + two).backward()
+        if way == "one":
+            one.backward()
+        elif way == "twice":
+            one.backward(retain_graph=True)
+            two.backward()
+        elif way == "weighted":
+            autograd.backward([one, two], [np.array(2.0), np.array(-0.5)])
+        elif way == "both":
+            with autograd.record():
+                both = one * 3 + two
+            both.backward()
+        seen.append(x.grad.asnumpy())
+        trainer.step(1, ignore_stale_grad=True)
+    return [*seen, *[p.data().asnumpy() for p in net.collect_params().values()]]
+
+
+READ = [(True, "twice"), (False, "both"), (True, "inside")]
+REST = [(h, way) for way in ("one", "twice", "weighted", "both", "inside") for h in (False, True)]
+READ += [pytest.param(*each, marks=pytest.mark.slow) for each in REST if each not in READ]
+
+
+@pytest.mark.parametrize(("hybridize", "way"), READ)
+def test_a_loss_that_is_read_before_the_gradient(hybridize, way, by_numpy, counts, monkeypatch):
+    """The forward is linked, and the way back replays it, linked too; no length is traced as a whole."""
+    net, steps = Several(), [6, 9, 7, 12, 5, 9]
+    ours = read_before(net, steps, hybridize, way)
+    assert counts["linked"] and not counts["whole"]
+    gluonx.engine.clear()
+    monkeypatch.setattr(linking, "linked", lambda program, args: None)
+    monkeypatch.setattr(linking, "linked_operator", lambda op, structs: None)
+    same(ours, read_before(net, steps, hybridize, way))
+    gluonx.engine.clear()
+    with gluonx.engine.host(False):
+        same(ours, read_before(net, steps, hybridize, way), 1e-4)
+
+
+def test_a_new_length_of_a_loss_that_is_read_traces_no_operator_again(by_numpy, counts):
+    net = Several()
+    read_before(net, [13, 9, 15], True, "one")
+    before = dict(counts)
+    read_before(net, [14, 11, 21, 18], True, "one")
+    assert (counts["numbers"], counts["symbols"]) == (before["numbers"], before["symbols"])
+
+
+def test_the_gradient_of_a_gradient_through_what_was_read(by_numpy):
+    def second(n):
+        x = np.array(onp.linspace(-1, 1, n).astype("f"))
+        x.attach_grad()
+        with autograd.record():
+            y = (np.tanh(x) * x.mean()).sum()
+            y.item()
+            slope = autograd.grad(y, [x], create_graph=True)[0]
+            (slope**2).sum().backward()
+        return x.grad.asnumpy()
+
+    ours = [second(n) for n in (6, 9, 7)]
+    gluonx.engine.clear()
+    with gluonx.engine.host(False):
+        same(ours, [second(n) for n in (6, 9, 7)])
 
 
 def same(one, two, error=2e-5):

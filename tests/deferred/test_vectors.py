@@ -15,6 +15,7 @@ from gluonx import autograd, engine, gluon, np
 from gluonx.deferred import flushing, vectors
 from gluonx.deferred.core import Packed, intern_aval
 from gluonx.gluon import nn
+from gluonx.optimizer import optimizer as optimizers
 from gluonx.optimizer.units import arranged
 from gluonx.trainer import plan as plans
 
@@ -472,7 +473,7 @@ NAMES = sorted(n for n, c in mx.optimizer.Optimizer.opt_registry.items() if c.__
 def trained(name, mults, monkeypatch, one_by_one, dtype="float32"):
     """Parameters and states after three steps; `one_by_one`: each weight is updated by itself."""
     mx.random.seed(3)
-    monkeypatch.setattr(plans, "UPDATES", {})
+    monkeypatch.setattr(optimizers, "_made", {})
     if one_by_one:
         apart = lambda *given: arranged(*given[:-1], frozenset(range(len(given[2]))))  # noqa: E731
         monkeypatch.setattr(plans, "arranged", apart)

@@ -4,11 +4,14 @@ import csv
 import importlib
 import math
 import pathlib
+import struct
 
+import numpy as onp
 import pytest
 from test_estimator import fitter, loader  # noqa: F401 - the fixture
 
-from gluonx import estimator
+from gluonx import autograd, estimator, nn, np, sparse
+from gluonx.compat import nd
 from gluonx.errors import FormatError
 
 COMMON = {"epoch", "learning rate", "samples per second", "memory in MB"}
@@ -64,6 +67,42 @@ def test_tensorboard_files_are_written(loader, tmp_path):  # noqa: F811
     (file,) = pathlib.Path(tmp_path / "runs").iterdir()
     content = file.read_bytes()
     assert b"training accuracy" in content or b"training_accuracy" in content
+
+
+def _arrays():
+    with autograd.record():
+        weight = np.arange(6.0).reshape(2, 3)
+    net = nn.MultiHeadAttention(4, 2)
+    net.initialize()
+    net(np.ones((1, 2, 4)))
+    piece = net.collect_params(fused=False)["query.weight"].data()
+    rows = sparse.row_sparse_array((np.ones((1, 3)), [1]), shape=(2, 3))
+    return [weight, weight[1:], weight.detach(), weight.astype("bfloat16"), piece, rows, nd.ones((2, 3))]
+
+
+@pytest.mark.parametrize("array", _arrays(), ids=lambda array: type(array).__name__)
+def test_writers_that_look_for_the_library_in_the_class_find_it(array):
+    assert "jax" in str(type(array))  # all that tensorboardX looks at, and then it takes numpy.array(x)
+    assert onp.array_equal(onp.array(array), array.asnumpy())
+
+
+def test_tensorboards_writer_takes_arrays(tmp_path):
+    tensorboard = pytest.importorskip("tensorboardX")
+    with tensorboard.SummaryWriter(str(tmp_path)) as writer:
+        x = np.array([1.0, 3.0])
+        x.attach_grad()
+        with autograd.record():
+            loss = (x * x).mean()
+            writer.add_scalar("loss while it is recorded", loss, 1)
+        loss.backward()
+        for array in _arrays():
+            writer.add_histogram(type(array).__name__, array, 1)
+        writer.add_scalar("a place", x[1], 1)
+        writer.add_scalars("several", {"loss": loss, "gradient": x.grad[0]}, 1)
+        writer.add_image("a picture", np.random.uniform(size=(3, 8, 8)), 1)
+    content = b"".join(file.read_bytes() for file in tmp_path.rglob("events*"))
+    assert b"a_picture" in content or b"a picture" in content
+    assert struct.pack("<f", 5.0) in content and x.grad.tolist() == [1.0, 3.0]
 
 
 class Run:

@@ -14,7 +14,7 @@ from test_interrupts import LARGE, SMALL, Loop, Sums
 
 import gluonx as mx
 from gluonx import gluon, init, np, npx
-from gluonx.deferred import flushing
+from gluonx.deferred import engine, flushing
 from gluonx.gluon import nn
 
 
@@ -200,6 +200,27 @@ def test_a_write_during_a_step_that_runs_operator_by_operator_is_kept(monkeypatc
     assert flushing.LAST["how"] == "interpreted"
     assert loop.params[0].data().asnumpy().flat[0] > 5e5, "the write was lost"
     onp.testing.assert_array_equal(loop.params[1].data().asnumpy(), -float(loop.made))
+
+
+def test_a_write_during_a_step_of_the_naive_mode_is_kept(monkeypatch):
+    with mx.engine.mode("naive"):
+        loop = Loop(shapes=(LARGE, LARGE))
+        loop.step()
+        run_now, written = engine.run_now, []
+
+        def beside(op, args, state):
+            outs = run_now(op, args, state)
+            if op.name == "update" and not written:  # which has read its weights
+                written.append(True)
+                loop.params[0].set_data(np.full(LARGE, 1e6))
+            return outs
+
+        with monkeypatch.context() as patch:
+            patch.setattr(engine, "run_now", beside)
+            loop.step()
+        assert written
+        assert loop.params[0].data().asnumpy().flat[0] > 5e5, "the write was lost"
+        onp.testing.assert_array_equal(loop.params[1].data().asnumpy(), -float(loop.made))
 
 
 @pytest.mark.parametrize("hybridize", [False, True])

@@ -239,7 +239,7 @@ OLD_NAMES = {  # of functions that NumPy has dropped, or drops
 }
 NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 PLACES = {
-    *("argmax", "argmin", "argsort", "argwhere", "bincount", "count_nonzero", "digitize", "flatnonzero", "histogram"),
+    *("argmax", "argmin", "argsort", "argwhere", "count_nonzero", "digitize", "flatnonzero", "histogram"),
     *("lexsort", "nanargmax", "nanargmin", "nonzero", "ravel_multi_index", "searchsorted", "unique", "unravel_index"),
     *("argpartition", "matrix_rank", "indices", "tril_indices", "triu_indices", "mask_indices"),
 }  # what gives positions or counts gives int64, as in MXNet

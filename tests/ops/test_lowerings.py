@@ -13,6 +13,7 @@ from jax.test_util import check_grads
 import gluonx as mx
 from gluonx import autograd, nn
 from gluonx.ops import elementwise, get
+from gluonx.ops.cpu import cells
 from gluonx.ops.cpu import convolution as lowering
 from gluonx.ops.cpu import weight_gradient as products
 from gluonx.ops.cpu.convolution import algorithm_of, native_operations
@@ -609,6 +610,124 @@ def test_where_products_pay():
     assert not pay((16, 64, 56, 56), (64, 32, 3, 3), groups=2)
     assert not pay((0, 64, 56, 56), (64, 64, 3, 3))
     assert not pay((16, 64, 56, 56), (64, 64, 3, 3), dtype=np.int32)
+
+
+# Data, weight, attributes, places of a step, the arguments whose gradients are by cells.
+CELLS = {
+    "a stem": ((2, 3, 15, 16), (4, 3, 7, 7), {"stride": (2, 2), "pad": (3, 3)}, 1, [0]),
+    "images together": ((4, 1, 10, 9), (2, 1, 4, 4), {"stride": (2, 2), "pad": (1, 2)}, 40, [0]),
+    "three cells": ((3, 2, 29, 31), (3, 2, 8, 8), {"stride": (3, 3)}, 1, [0]),
+    "stem, channels last": ((2, 14, 17, 3), (4, 7, 7, 3), {"stride": (2, 2), "pad": (3, 2), "layout": "NHWC"}, 1, [0]),
+    "two strides": ((2, 2, 12, 24), (3, 2, 4, 6), {"stride": (2, 3)}, 1, [0]),
+    "patches": ((2, 3, 16, 20), (5, 3, 4, 4), {"stride": (4, 4)}, 1, [0, 1]),
+    "patches, more image": ((2, 3, 18, 21), (5, 3, 4, 4), {"stride": (4, 4)}, 1, [0, 1]),
+    "patches, padded": ((2, 3, 9, 11), (5, 3, 3, 2), {"stride": (3, 2), "pad": (1, 1)}, 1, [0, 1]),
+    "patches, last": ((2, 6, 9, 3), (5, 2, 3, 3), {"stride": (2, 3), "layout": "NHWC"}, 1, [0, 1]),
+    "patches of a line": ((2, 3, 40), (5, 3, 4), {"stride": (4,)}, 1, [0, 1]),
+    "patches of a volume": ((2, 1, 4, 9, 9), (2, 1, 2, 3, 3), {"stride": (2, 3, 3)}, 1, [0, 1]),
+}
+every_cells = pytest.mark.parametrize("name", CELLS)
+
+
+@pytest.fixture
+def by_cells(monkeypatch):
+    """Cells make every gradient that they can, however little work it is."""
+
+    def set_step(name):
+        x, w, attrs, places, at = CELLS[name]
+        monkeypatch.setattr(cells, "_LEAST", 0)
+        monkeypatch.setattr(cells, "_STEP", places)
+        monkeypatch.setattr(lowering, "FEW_PLACES", 0)
+        return ("convolution", x, w, attrs), at
+
+    return set_step
+
+
+@every_cells
+def test_gradients_by_cells(by_cells, name):
+    case, at = by_cells(name)
+    args = arrays(case)
+    grads = [jax.jit(jax.value_and_grad(wave(fn), (0, 1))) for fn in (chosen(case), native(case))]
+    close(*[grad(*args) for grad in grads])
+    texts = [grad.lower(*args).as_text() for grad in grads]
+    assert [text.count("stablehlo.convolution") for text in texts] == [3 - len(at), 3]
+    assert ["dot_general" in text for text in texts] == [True, False]
+    assert texts[0].count("stablehlo.while") == (at == [0]), "windows that lie apart need no loop"
+
+
+@pytest.mark.parametrize("name", ["a stem", "images together", "patches, padded", "patches, last"])
+def test_cells_in_forward_mode_second_derivatives_and_vmap(by_cells, name):
+    case, _ = by_cells(name)
+    x, w = arrays(case)
+    fns = chosen(case), native(case)
+    close(*[jax.jvp(fn, (x, w), (jnp.cos(x), jnp.sin(w))) for fn in fns])
+    for axes, args in (((0, None), (jnp.stack([x, -x]), w)), ((None, 0), (x, jnp.stack([w, 2 * w])))):
+        close(*[jax.jit(jax.vmap(jax.grad(wave(fn), (0, 1)), axes))(*args) for fn in fns])
+    for at in (0, 1):  # as of a penalty of the image's gradient
+        seconds = [jax.grad(lambda x, w, fn=fn: jnp.sum(jax.grad(wave(fn))(x, w) ** 2), at) for fn in fns]
+        close(*[jax.jit(second)(x, w) for second in seconds], 1e-3)
+
+
+@pytest.mark.parametrize("name", ["a stem", "patches, more image"])
+def test_cells_by_differences(by_cells, name):
+    case, _ = by_cells(name)
+    with jax.enable_x64():
+        check_grads(chosen(case), arrays(case, np.float64), order=2, modes=["fwd", "rev"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_cells_in_half_precision_are_summed_in_float32(by_cells, dtype):
+    """A sum of as many equal numbers as half precision cannot count to."""
+    by_cells("patches")
+    case = ("convolution", (6000, 1, 2, 2), (1, 1, 2, 2), {"stride": (2, 2)})
+    x, w = (jnp.ones(shape, dtype) for shape in case[1:3])
+    found = jax.jit(jax.grad(lambda x, w: jnp.sum(chosen(case)(x, w)), (0, 1)))(x, w)
+    assert {g.dtype for g in found} == {jnp.dtype(dtype)}
+    np.testing.assert_allclose(np.asarray(found[1], np.float32), 6000, rtol=4e-3)
+
+
+def test_cells_keep_only_the_inputs(by_cells):
+    case, _ = by_cells("a stem")
+    x, w = arrays(case)
+    _, pull = jax.vjp(chosen(case), x, w)
+    assert sorted(leaf.size for leaf in jax.tree.leaves(pull) if leaf.ndim) == sorted([x.size, w.size])
+
+
+@pytest.mark.parametrize("name", ["a stem", "patches"])
+def test_cells_are_for_cpus_alone(by_cells, name):
+    case, _ = by_cells(name)
+    args = arrays(case)
+    for platform in ("cuda", "tpu"):
+        exported = jax.export.export(jax.jit(jax.grad(wave(chosen(case)), (0, 1))), platforms=[platform])(*args)
+        text = exported.mlir_module()
+        assert text.count("stablehlo.convolution") == 3
+        assert "stablehlo.while" not in text and "dot_general" not in text
+
+
+def test_where_cells_pay():
+    def tell(x, w, stride, groups=1, dilate=1, dtype=np.float32):
+        geometry = Geometry("NCHW", (stride,) * 2, (dilate,) * 2, (0, 0), groups)
+        given = [jax.ShapeDtypeStruct(s, dtype) for s in (x, w)]
+        return cells.cells_pay(*given, geometry), cells.of_patches(*given, geometry)
+
+    assert tell((4, 3, 230, 230), (64, 3, 7, 7), 2) == (True, False)
+    assert tell((4, 3, 224, 224), (64, 3, 11, 11), 4) == (True, False)
+    assert tell((2, 3, 224, 224), (768, 3, 16, 16), 16) == (True, True)
+    assert tell((8, 192, 28, 28), (384, 192, 2, 2), 2) == (True, True)
+    for shapes in (
+        ((4, 3, 224, 224), (32, 3, 3, 3), 2),  # a kernel of whole cells is nearly twice as large
+        ((4, 3, 230, 230), (128, 3, 7, 7), 2),
+        ((4, 16, 230, 230), (64, 16, 7, 7), 2),
+        ((1, 3, 64, 64), (64, 3, 7, 7), 2),  # little work
+        ((1, 3, 64, 64), (64, 3, 4, 4), 4),
+        ((16, 512, 56, 56), (512, 512, 1, 1), 1),
+        ((16, 64, 56, 56), (64, 64, 3, 3), 1),
+        ((0, 3, 224, 224), (768, 3, 16, 16), 16),
+    ):
+        assert tell(*shapes) == (False, False), shapes
+    assert tell((8, 192, 28, 28), (384, 96, 2, 2), 2, groups=2) == (False, False)
+    assert tell((8, 192, 28, 28), (384, 192, 2, 2), 2, dilate=2) == (False, False)
+    assert tell((8, 192, 28, 28), (384, 192, 2, 2), 2, dtype=np.int32) == (False, False)
 
 
 @pytest.mark.parametrize(

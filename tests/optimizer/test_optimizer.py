@@ -454,7 +454,26 @@ def test_copies_and_counts_from_a_start():
     opt._update_count([0])
     other = copy.deepcopy(opt)
     assert other.num_update == 11 and other.hyper([0]).tolist() == opt.hyper([0]).tolist()
+    assert other.rule() is opt.rule()  # which is of the settings alone
+    other.beta1 = 0.5
     assert other.rule() is not opt.rule()
+
+
+def test_a_rule_of_a_users_class_is_the_objects_own():
+    class Own(optimizer.Optimizer):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = factor
+
+        def _formula(self):
+            return lambda weight, grad, leaves, at: (-self.factor * grad, leaves)
+
+    one, two = Own(1.0), Own(2.0)
+    changes = [
+        rule.update([jnp.ones(1)], rule.init([jnp.ones(1)]), [jnp.ones(1)], lr=1.0, wd=0.0, t=1)[0]
+        for rule in (one.rule(), two.rule())
+    ]
+    assert [change[0].tolist() for change in changes] == [[-1.0], [-2.0]]
 
 
 def test_an_imperative_optimizer_has_no_rule():

@@ -243,3 +243,21 @@ def test_a_rule_of_the_users_own_is_asked_at_each_step():
         before = len(asked)
         trainer.step(1)
         assert len(asked) > before
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "lars", "muon"])
+def test_equal_trainers_have_one_operator(name):
+    """And one of other settings has its own; states and counts are each Trainer's."""
+    found = []
+    for momentum in (0.9, 0.9, 0.8):
+        net = made()
+        settings = {"beta1": momentum} if name == "adam" else {"momentum": momentum}
+        trainer = Trainer(net.collect_params(), name, {"learning_rate": 0.1, **settings})
+        train(net, trainer)
+        found.append(trainer)
+    first, same, other = [trainer._plans[None] for trainer in found]
+    assert first.op is same.op and first.held.rule is same.held.rule
+    assert other.op is not first.op
+    assert not {id(s) for s in first.held.arrays} & {id(s) for s in same.held.arrays}
+    train(net, found[2])
+    assert [trainer.optimizer.num_update for trainer in found] == [1, 1, 2]

@@ -71,7 +71,7 @@ def test_a_layer_that_a_step_did_not_use_stays_beside_those_it_is_joined_with():
         trainer.step(1, **how)
 
     train(net)
-    assert [len(group) for group in trainer._held.units.groups] == [6]
+    assert [len(group) for group in trainer._held.units.groups.members] == [6]
     before = {name: p.data().asnumpy() for name, p in net.collect_params().items()}
     states = trainer._states()
     train(list(net)[:2], ignore_stale_grad=True)

@@ -256,6 +256,34 @@ def test_a_device_that_pauses_counts_as_nothing(how):
     close(found[3], found[1])
 
 
+def test_a_step_by_hand_that_fails_on_one_device_is_counted_on_none():
+    class Failing(ByHand):
+        fails = False
+
+        def step(self, indices, weights, grads, states):
+            self._update_count(indices)
+            if self.fails and self._current_device == 1:
+                raise RuntimeError("no more")
+            super().step(indices, weights, grads, states)
+
+    net, optimizer = mlp(TWO), Failing(learning_rate=0.3)
+    trainer = Trainer(net.collect_params(), optimizer)
+    train(net, trainer, TWO, points(1))
+
+    def counts():
+        return optimizer.num_update, optimizer._index_update_count, dict(optimizer._all_index_update_counts)
+
+    before, kept = values(net), counts()
+    optimizer.fails = True
+    with pytest.raises(RuntimeError, match="no more"):
+        train(net, trainer, TWO, points(1, first=1))
+    close(values(net), before)
+    assert counts() == kept and set(kept[2][1].values()) == {1}
+    optimizer.fails = False
+    trainer.step(6)
+    assert set(optimizer._all_index_update_counts[1].values()) == {2}
+
+
 # -- synchronized statistics by hand -----------------------------------------------------------------------------------
 
 

@@ -110,3 +110,30 @@ for epoch in range(3):
         mod.update_metric(metric, batch.label)
     print(metric.get()[0], np.round(metric.get()[1], 5))
 show("trained", *[mod.get_params()[0][k] for k in ("weight", "bias")])
+# 11: tables of embeddings in a Module: the rows of a batch are what moves
+for stype in ("row_sparse", "default"):
+    for name, more in (("sgd", {"momentum": 0.9}), ("adam", {})):
+        users = mx.sym.Embedding(
+            mx.sym.Variable("user"),
+            weight=mx.sym.Variable("user_weight", stype=stype),
+            sparse_grad=True,
+            input_dim=6,
+            output_dim=2,
+            name="users",
+        )
+        items = mx.sym.Embedding(mx.sym.Variable("item"), input_dim=5, output_dim=2, name="items")
+        out = mx.sym.LinearRegressionOutput(mx.sym.sum(users * items, axis=1), mx.sym.Variable("score"))
+        mod = mx.mod.Module(out, data_names=["user", "item"], label_names=["score"])
+        mod.bind([("user", (2,)), ("item", (2,))], [("score", (2,))])
+        mod.init_params(mx.init.One())
+        mod.init_optimizer(optimizer=name, optimizer_params={"learning_rate": 0.1, **more})
+        for x in ([0, 1], [1, 2], [3, 3]):
+            batch = mx.io.DataBatch([nd.array(x), nd.array(x)], [nd.array([0, 1])])
+            mod.prepare(batch, sparse_row_id_fn=lambda b: {"user_weight": b.data[0].astype("int64")})
+            mod.forward(batch, is_train=True)
+            mod.backward()
+            mod.update()
+        args = mod.get_params()[0]
+        mod.set_params(*mod.get_params())
+        print(name, args["user_weight"].stype, args["items_weight"].stype)
+        show("moved", args["user_weight"], args["user_weight"].asnumpy()[3:], args["items_weight"])

@@ -4,6 +4,7 @@ needed; where it is installed, its own files are read too."""
 import io
 import json
 import pickle
+import re
 import zipfile
 
 import numpy
@@ -260,23 +261,60 @@ LISTED = {
     "squeezenet1_1": (52, ["features.3.squeeze.weight", "features.12.expand3x3.weight", "classifier.1.bias"]),
     "densenet121": (606, ["features.conv0.weight", "features.denseblock4.denselayer16.norm2.running_var",
                           "features.transition3.conv.weight", "features.norm5.weight", "classifier.bias"]),
+    "inception_v3": (472, ["Conv2d_1a_3x3.conv.weight", "Mixed_5b.branch5x5_2.bn.bias",
+                           "Mixed_6e.branch7x7dbl_5.conv.weight", "Mixed_7c.branch3x3dbl_3b.bn.running_var",
+                           "Mixed_7c.branch_pool.conv.weight", "fc.bias"]),
+    "resnet50_v1": (267, ["conv1.weight", "layer1.0.downsample.0.weight", "layer4.2.conv3.weight", "fc.bias"]),
+    "mobilenet_v2_1_0": (262, ["features.0.0.weight", "features.1.conv.0.0.weight", "features.1.conv.2.bias",
+                               "features.2.conv.1.1.running_mean", "features.17.conv.3.bias", "features.18.1.weight",
+                               "classifier.1.bias"]),
 }  # fmt: skip
+THEIRS = {"torchvision": True}  # where MXNet has another network of the name
+
+
+def _as_torchvision_has_it(name, **options):
+    return getattr(vision, name)(**options, **(THEIRS if name in ("resnet50_v1", "mobilenet_v2_1_0") else {}))
 
 
 @pytest.mark.parametrize("name", LISTED)
 def test_torchvisions_names_are_known(name):
     count, some = LISTED[name]
-    net = getattr(vision, name)()
+    net = _as_torchvision_has_it(name)
     found = weights.torchvision(net)
     assert len(found) == count == len(set(found.values()))
     assert set(some) <= set(found)
     assert set(found.values()) == set(net.collect_params())
 
 
-@pytest.mark.parametrize("name", ["resnet50_v1", "resnet18_v2", "mobilenet_v2_1_0", "inception_v3"])
+@pytest.mark.parametrize("name", ["resnet50_v1", "resnet18_v2", "mobilenet_v2_1_0", "mobilenet1_0"])
 def test_a_network_that_computes_something_else_is_refused(name):
     with pytest.raises(ValueError, match="torchvision has no network that computes what"):
         weights.torchvision(getattr(vision, name)())
+
+
+def test_mxnets_files_are_not_taken_for_the_networks_of_torchvision():
+    with pytest.raises(ValueError, match="no pretrained weights for resnet50_v1 as torchvision has it"):
+        vision.resnet50_v1(torchvision=True, pretrained=True)
+    with pytest.raises(ValueError, match=r"no pretrained weights for mobilenetv2_1\.0 as torchvision has it"):
+        vision.mobilenet_v2_1_0(torchvision=True, pretrained=True)
+    with pytest.raises(ValueError, match="ResNets of version 1 alone"):
+        vision.resnet50_v2(torchvision=True)
+
+
+def test_files_that_torchvision_published_long_ago_are_read(tmp_path):
+    """The DenseNets' have a dot where there is none today; Inception's has a part that only training uses."""
+    for name, old in (("densenet121", r"norm\1.\2"), ("inception_v3", r"norm\1\2")):
+        net = getattr(vision, name)(classes=2)
+        net.initialize()
+        net(mx.np.zeros((1, 3, 299, 299) if name == "inception_v3" else (1, 3, 224, 224)))
+        arrays = {
+            re.sub(r"norm()([12])", old, theirs): net.collect_params()[ours].data().asnumpy()
+            for theirs, ours in weights.torchvision(net).items()
+        }
+        files.save_arrays(tmp_path / "net.safetensors", arrays | {"AuxLogits.fc.bias": numpy.zeros(2, "float32")})
+        again = getattr(vision, name)(classes=2, pretrained=tmp_path / "net.safetensors")
+        for ours, param in again.collect_params().items():
+            numpy.testing.assert_array_equal(param.data().asnumpy(), net.collect_params()[ours].data().asnumpy())
 
 
 def test_pretrained_takes_a_file_of_torchvisions(tmp_path):
@@ -302,15 +340,17 @@ def _with_fc(folder):
 def test_the_zoo_computes_what_torchvision_does(name, tmp_path):
     torch, theirs = pytest.importorskip("torch"), pytest.importorskip("torchvision.models")
     torch.manual_seed(0)
-    model = getattr(theirs, name.removesuffix("_v1"))(weights=None).eval()
+    options = {"init_weights": False} if name == "inception_v3" else {}
+    model = getattr(theirs, re.sub("_v1|_1_0$", "", name))(weights=None, **options).eval()
     for key, value in model.state_dict().items():
         if key.endswith("running_mean"):
             value.normal_(0, 0.1)
         elif key.endswith("running_var"):
             value.uniform_(0.5, 1.5)
     torch.save(model.state_dict(), tmp_path / "net.pth")
-    net = getattr(vision, name)(pretrained=tmp_path / "net.pth")
-    x = numpy.random.default_rng(0).standard_normal((1, 3, 224, 224)).astype("float32")
+    net = _as_torchvision_has_it(name, pretrained=tmp_path / "net.pth")
+    size = 299 if name == "inception_v3" else 224
+    x = numpy.random.default_rng(0).standard_normal((1, 3, size, size)).astype("float32")
     with torch.no_grad():
         expected = model(torch.from_numpy(x)).numpy()
     numpy.testing.assert_allclose(net(mx.np.array(x)).asnumpy(), expected, rtol=1e-5, atol=1e-5 * abs(expected).max())

@@ -185,6 +185,13 @@ def _around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
     return np.subtract(x, np.fmod(x, 10**-decimals) if fits else x, out=out)
 
 
+def _pooling(data: Any, kernel: Any = None, stride: Any = None, pad: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """``npx.pooling``, which in MXNet reads as many numbers as there are spatial axes; ports of Caffe write four."""
+    axes = len(data.shape) - 2
+    stride, pad = (item[:axes] if isinstance(item, (list, tuple)) else item for item in (stride, pad))
+    return _real("gluonx.npx").pooling(data, kernel, stride, pad, *args, **kwargs)
+
+
 def _optional(package: str) -> Callable[[], Any]:
     """Return what gives a package where it is installed, else None."""
 
@@ -334,8 +341,10 @@ OWN: dict[str, Callable[[], Any]] = {
     "mxnet.gluon.model_zoo.model_store._model_sha1": _name("gluonx.model_zoo.model_store", "_SHA1"),
     **{f"mxnet.numpy.{name}": _value(kind) for name, kind in NUMBER_TYPES.items()},
     **{f"mxnet.numpy.{name}": _value(_around) for name in ("around", "round", "round_")},
+    "mxnet.numpy_extension.pooling": _value(_pooling),
     "mxnet.numpy_extension.load": _value(_npx_load),
     "mxnet.numpy_extension.save": _value(_npx_save),
+    "mxnet.autograd.get_symbol": _name("gluonx.compat.symbol.exporting", "get_symbol"),
     "mxnet.libinfo.__version__": Version.number,
     "mxnet.gluon.block.SymbolBlock": _name("gluonx.compat.symbol_block", "SymbolBlock"),
     "mxnet.gluon.parameter.tensor_types": _value((NDArray,)),

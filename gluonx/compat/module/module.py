@@ -18,13 +18,14 @@ from gluonx.compat.model import load_checkpoint
 from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, names_of, shown
 from gluonx.compat.module.group import ExecutorGroup
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
-from gluonx.compat.symbol.executor import Executor
+from gluonx.compat.symbol.executor import Executor, whole
 from gluonx.device import current_device
 from gluonx.dtype import on_device
 from gluonx.errors import FormatError, ShapeError
 from gluonx.files import atomic_write, is_pickle, load_trainer_states
 from gluonx.initializer import InitDesc
 from gluonx.sharding import make_mesh
+from gluonx.sparse import cast_storage
 from gluonx.utils import split_and_load
 
 
@@ -213,7 +214,7 @@ class Module(BaseModule):
         if self._executor is not None and values is not None:
             for name, array in self._bound_arrays(kind).items():
                 if name in values and values[name] is not array:
-                    array[...] = values[name]
+                    array[...] = whole(values[name])
 
     def _sync_params_from_devices(self) -> None:
         """Do nothing: there is one set of parameters, and it is what the devices have."""
@@ -375,16 +376,19 @@ class Module(BaseModule):
             if tuple(value.shape) != tuple(array.shape):
                 raise ShapeError(f"init_params: '{name}' has shape {value.shape}, but {array.shape} is needed")
             if value is not array:
-                array[...] = value
+                array[...] = whole(value)
         elif given is not None and not allow_missing:
             raise ValueError(f"init_params: there is no value for '{name}'; allow_missing=True initializes it")
         elif initializer is not None:
             initializer(InitDesc(name, attrs), array)
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return copies of the parameters and auxiliary states, by name."""
+        """Return copies of the parameters and auxiliary states, by name; row_sparse where the symbol says so."""
         self._needs("get_params", self.params_initialized, "bind() and init_params()")
         args, aux = [{name: array.copy() for name, array in (self._values(kind) or {}).items()} for kind in (0, 1)]
+        for node in self._symbol._variables():
+            if node.attrs.get("__storage_type__") == "1" and node.name in args:
+                args[node.name] = cast_storage(args[node.name], "row_sparse")
         return args, aux
 
     def _shown(self, array: Any) -> Any:

@@ -28,11 +28,11 @@ from gluonx.deferred import core as engine
 from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
 from gluonx.dtype import on_device
 from gluonx.errors import ShapeError
-from gluonx.np.handle import Detached, View, is_readable, make_kinds, ndarray
+from gluonx.np.handle import Detached, Kind, View, is_readable, make_kinds, ndarray
 from gluonx.sparse import BaseSparseNDArray
 
 
-class _Kind(type):
+class _Kind(Kind):
     """Makes every array an instance of NDArray, as every ``mx.np.ndarray`` was one of MXNet's."""
 
     def __instancecheck__(cls, instance: Any) -> bool:

@@ -63,6 +63,51 @@ _KEEPS_SHAPE = frozenset(
 """Operators whose arrays all have the shape of the result, and have it from there in MXNet 1.9.1 (measured)."""
 
 
+def agreed(shapes: list[Shape]) -> Shape | None:
+    """Return what shapes that are one shape say of it; the first of them where they are of other lengths."""
+    if not shapes or any(len(shape) != len(shapes[0]) for shape in shapes):
+        return shapes[0] if shapes else None
+    return tuple([next((n for n in sizes if n > 0), 0) for sizes in zip(*shapes, strict=True)])
+
+
+def _of_dense(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+    leading = 1 if attrs.flatten else len(out) - 1
+    shapes[0] = (*out[:leading], *shapes[0][leading:])
+    return shapes
+
+
+def _of_convolution(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+    if attrs.layout not in (None, "None", "NCW", "NCHW", "NCDHW") or len(shapes[0]) != len(out):
+        return shapes
+    axes = len(out) - 2
+    stride, dilate, pad = (
+        tuple(attrs[name]) or (usual,) * axes for name, usual in (("stride", 1), ("dilate", 1), ("pad", 0))
+    )
+    sizes = [
+        size if n <= 0 or step != 1 else n + gap * (k - 1) - 2 * edge  # other strides leave several sizes
+        for size, n, k, step, gap, edge in zip(shapes[0][2:], out[2:], attrs.kernel, stride, dilate, pad, strict=True)
+    ]
+    shapes[0] = (out[0], shapes[0][1], *sizes)
+    return shapes
+
+
+def _of_parts(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+    axis, parts = attrs.axis % len(shapes[0]), attrs.num_outputs
+    part = 1 if attrs.squeeze_axis else out[axis]
+    rest = list(out) if attrs.squeeze_axis else [*out[:axis], *out[axis + 1 :]]
+    shapes[0] = (*rest[:axis], part * parts, *rest[axis:])
+    return shapes
+
+
+def _of_joined(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+    axis = attrs.dim % len(out)
+    return [None if s is None else (*out[:axis], s[axis], *out[axis + 1 :]) for s in shapes]
+
+
+_TOLD = {"FullyConnected": _of_dense, "Convolution": _of_convolution, "SliceChannel": _of_parts, "Concat": _of_joined}
+"""What the result of an operator tells of its inputs, of which the first is known in part."""
+
+
 def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | None, attrs: Any) -> list[Shape | None]:
     """Return the input shapes of the legacy operator `op` as far as the shape of its result tells them, or one another.
 
@@ -76,9 +121,12 @@ def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | Non
     attrs : Attrs
     """
     if op.name in _KEEPS_SHAPE:
-        return [next((shape for shape in (out, *shapes) if shape is not None), None)] * len(shapes)
+        return [agreed([shape for shape in (out, *shapes) if shape is not None])] * len(shapes)
     if out is None:
         return list(shapes)
+    told = _TOLD.get(op.name)
+    if told is not None and shapes[0] is not None:
+        return told(list(shapes), out, attrs)
     if op.name == "transpose" and len(attrs.axes or out) == len(out):
         axes = attrs.axes or tuple(reversed(range(len(out))))
         return [tuple([out[axes.index(axis)] for axis in range(len(out))])]

@@ -13,7 +13,7 @@ from gluonx.compat import attribute
 from gluonx.compat import name as names
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.compat.symbol import table
-from gluonx.compat.symbol.graph import Entry, Node, Outputs
+from gluonx.compat.symbol.graph import Entry, Node, Outputs, is_hidden
 from gluonx.errors import FormatError
 
 if TYPE_CHECKING:
@@ -49,8 +49,10 @@ def init_text(init: Any) -> str:
     return json.dumps([type(init).__name__.lower(), getattr(init, "_kwargs", {})])
 
 
-def marks_of(attr: Mapping[str, Any] | None) -> dict[str, str]:
+def marks_of(attr: Mapping[str, Any] | None, operator: bool = True) -> dict[str, str]:
     """Return the attributes that a user gave a node, with those of the scope around.
+
+    Those of the scope are called ``__name__`` on an operator, which may have an attribute of that name itself.
 
     Raises
     ------
@@ -62,7 +64,9 @@ def marks_of(attr: Mapping[str, Any] | None) -> dict[str, str]:
         if not isinstance(value, str) and not (key == "__init__" and callable(value)):
             raise TypeError(f"attr: the attribute '{key}' must be a string, got {value!r}")
         found[key] = value if isinstance(value, str) else init_text(value)
-    return attribute.current().get(found)
+    around = attribute.current().get(None)
+    hidden = {key for key in around if not key.startswith("__") and (operator or is_hidden(key))}
+    return {**{f"__{key}__" if key in hidden else key: value for key, value in around.items()}, **found}
 
 
 def _single(value: Outputs, op: LegacyOp, what: str) -> Entry:

@@ -14,7 +14,7 @@ from gluonx.compat.symbol.graph import Entry, Node
 from gluonx.compat.symbol.run import LABELS, GraphBlock
 from gluonx.errors import GraphError, ShapeError
 from gluonx.np.handle import ndarray
-from gluonx.sparse import CSRNDArray, cast_storage, zeros
+from gluonx.sparse import BaseSparseNDArray, CSRNDArray, cast_storage, zeros
 
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _LOSSES = frozenset(["IdentityAttachKLSparseReg", "MakeLoss", "make_loss"])
 _REQS = ("write", "add", "null")
 _RANDOM = re.compile(r"^_?(npi_)?(random|sample|shuffle|multinomial|uniform|normal|bernoulli|choice|image_random)")
+
+
+def whole(value: Any) -> Any:
+    """Return a value for a parameter with all of its rows: files and ``get_params`` may have it as row_sparse."""
+    return value.tostype("default") if isinstance(value, BaseSparseNDArray) else value
 
 
 class Executor:
@@ -79,13 +84,22 @@ class Executor:
         self._monitor: Any = None
 
     def _looked_up(self) -> set[str]:
-        """Return the row_sparse arguments that only csr matrices are multiplied with: of them a batch has some rows."""
-        found = {n.name for n in self._symbol._variables() if n.attrs.get("__storage_type__") == "1"}
+        """Return the arguments of which a batch has some rows.
+
+        They are tables of embeddings with ``sparse_grad=True``, and row_sparse matrices that csr matrices are
+        multiplied with, as far as they are used for nothing else.
+        """
+        found, whole = set[str](), set[str]()
         for node in self._symbol._walk():
             first = node.inputs[0][0].name if node.inputs else ""
-            picks = node.op is not None and node.op.name == "dot" and isinstance(self.arg_dict.get(first), CSRNDArray)
-            found -= {source.name for source, _ in node.inputs if not picks or node.parsed.transpose_a}
-        return found
+            name = node.op.name if node.op is not None else ""
+            of_csr = name == "dot" and isinstance(self.arg_dict.get(first), CSRNDArray) and not node.parsed.transpose_a
+            table = name.endswith("SparseEmbedding") or (name.endswith("Embedding") and node.parsed.sparse_grad)
+            for place, (source, _) in enumerate(node.inputs):
+                marked = source.attrs.get("__storage_type__") == "1"
+                rows = (table and place == 1) or (of_csr and marked)
+                (found if rows else whole).add(source.name)
+        return found - whole
 
     arg_arrays = property(lambda self: [self.arg_dict[n] for n in self._symbol.list_arguments()])
     grad_arrays = property(lambda self: [self.grad_dict.get(n) for n in self._symbol.list_arguments()])
@@ -272,7 +286,7 @@ class Executor:
         ):
             for name, value in values.items():
                 if name in bound:
-                    bound[name][...] = value
+                    bound[name][...] = whole(value)
                 elif not allow_extra_params:
                     raise ValueError(f"copy_params_from: the symbol has no {what} '{name}'")
 

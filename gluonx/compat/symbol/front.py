@@ -69,11 +69,10 @@ def var(
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"a variable's name must be a non-empty string, got {name!r}")
-    marks = marks_of(attr)
+    marks = marks_of({**(attr or {}), **kwargs}, operator=False)
     bad = [key for key in kwargs if not (key.startswith("__") and key.endswith("__"))]
     if bad:
         raise ValueError(f"var: further attributes must be called __name__, got '{bad[0]}'")
-    marks.update(marks_of(kwargs))
     if shape is not None:
         marks["__shape__"] = str(tuple(int(n) for n in shape))
     if lr_mult is not None:

@@ -16,7 +16,7 @@ import jax
 import jax.export
 import numpy as np
 
-from gluonx.compat.operators.shapes import shapes_from_output
+from gluonx.compat.operators.shapes import agreed, shapes_from_output
 from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.compat.symbol.run import run
 from gluonx.deferred.tracing import infer
@@ -131,7 +131,7 @@ class _Search:
                     completed = node.op.infer(inputs, node.parsed)
                 except DeferredInitializationError:
                     completed = inputs
-                except ShapeError:
+                except Exception:
                     if not any(shape and not complete(shape) for shape in inputs):
                         raise
                     completed = inputs  # a size that is open may be what it stumbled upon
@@ -175,7 +175,8 @@ class _Search:
         inputs = self.inputs(node)
         if all(map(complete, inputs)):
             return
-        out = self.found.get((id(node), 0))
+        parts = range(node.nout if node.op.name == "SliceChannel" else 1)  # type: ignore[union-attr]
+        out = agreed([shape for i in parts if (shape := self.found.get((id(node), i))) is not None])
         where = f"an input of node '{node.name}' ({node.op.name})"  # type: ignore[union-attr]
         for entry, shape in zip(node.inputs, shapes_from_output(node.op, inputs, out, node.parsed), strict=True):
             self.learn(entry, shape, where)

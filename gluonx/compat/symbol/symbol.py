@@ -12,6 +12,7 @@ from gluonx import np as gnp
 from gluonx.common import html
 from gluonx.common.extensions import NAMES
 from gluonx.common.frames import warn
+from gluonx.compat.mode import Mode
 from gluonx.compat.symbol import files, infer
 from gluonx.compat.symbol.compose import function
 from gluonx.compat.symbol.executor import Executor
@@ -150,6 +151,9 @@ class Symbol(Methods, Outputs):
 
     def __copy__(self) -> Symbol:
         return Symbol(self._entries, self._modern)
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self.tojson(), self._modern)
 
     def __deepcopy__(self, memo: Any) -> Symbol:
         return Symbol(_copied(self._entries, {}), self._modern)
@@ -322,10 +326,16 @@ class Symbol(Methods, Outputs):
         return found[0], found[1], found[2]
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """As :meth:`infer_shape`, with ``()`` for what is unknown, and 0 for single unknown dimensions."""
+        """As :meth:`infer_shape`, with what is unknown in it.
+
+        A shape is ``()`` and a single dimension 0 then; after ``set_np_shape()``, where these are shapes that there
+        are, None and -1.
+        """
         arguments, outputs, aux, _ = self._shapes(args, kwargs)
 
         def plain(shapes: list[Any]) -> list[Any]:
+            if Mode.shape:
+                return [shape and tuple([n or -1 for n in shape]) for shape in shapes]
             return [() if shape is None else shape for shape in shapes]
 
         return plain(arguments), plain(outputs), plain(aux)
@@ -519,10 +529,15 @@ class Symbol(Methods, Outputs):
 Outputs.kind = Symbol
 
 
+def _unpickled(text: str, modern: bool) -> Symbol:
+    return Symbol(files.parse(text)[0], modern)
+
+
 def _both(attrs: Mapping[str, str]) -> dict[str, str]:
     """MXNet lists what is hidden under both of its names."""
     plain = {k.strip("_"): v for k, v in attrs.items() if k.startswith("__") and is_hidden(k.strip("_"))}
-    return {**attrs, **plain}
+    marked = {f"__{k}__": v for k, v in attrs.items() if not k.startswith("__") and is_hidden(k)}
+    return {**marked, **attrs, **plain}
 
 
 def _copied(entries: Sequence[Entry], replaced: Mapping[int, Entry]) -> list[Entry]:

@@ -63,14 +63,26 @@ class LinearBottleneck(HybridBlock):
     stride : int
         Of the depthwise convolution.
     layout : {'NCHW', 'NHWC'}
+    torchvision : bool
+        Whether the first convolution is left out where it does not expand.
     """
 
-    def __init__(self, in_channels: int, channels: int, t: int, stride: int, *, layout: str = "NCHW") -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        channels: int,
+        t: int,
+        stride: int,
+        *,
+        layout: str = "NCHW",
+        torchvision: bool = False,
+    ) -> None:
         super().__init__()
         parts, wide = Parts(layout), t * in_channels
         self.use_shortcut = stride == 1 and in_channels == channels
+        expansion = [] if torchvision and t == 1 else parts.unit(wide, 1, act=RELU6())
         self.out = chain(
-            *parts.unit(wide, 1, act=RELU6()),
+            *expansion,
             *parts.unit(wide, 3, stride, 1, act=RELU6(), groups=wide),
             *parts.unit(channels, 1)[:2],
         )
@@ -117,6 +129,10 @@ class MobileNetV2(Classifier):
         All numbers of channels are multiplied by it; the last one, 1280, only if it is above 1.
     classes : int
     layout : {'NCHW', 'NHWC'}
+    torchvision : bool
+        Whether it is the network of torchvision, whose weights it takes then: the first bottleneck has no expansion,
+        and the last layer is a dense one behind a dropout of 0.2. MXNet's has an expansion there, and a last
+        convolution without bias.
 
     Examples
     --------
@@ -124,18 +140,24 @@ class MobileNetV2(Classifier):
     266
     """
 
-    def __init__(self, multiplier: float = 1.0, classes: int = 1000, *, layout: str = "NCHW") -> None:
+    def __init__(
+        self, multiplier: float = 1.0, classes: int = 1000, *, layout: str = "NCHW", torchvision: bool = False
+    ) -> None:
         parts = Parts(layout)
         width = int(32 * multiplier)
         body: list[Any] = parts.unit(width, 3, 2, 1, act=RELU6())
         for expansion, channels, count, stride in _V2:
             made = int(channels * multiplier)
             for i in range(count):
-                body.append(LinearBottleneck(width, made, expansion, 1 if i else stride, layout=layout))
+                step = 1 if i else stride
+                body.append(LinearBottleneck(width, made, expansion, step, layout=layout, torchvision=torchvision))
                 width = made
         last = int(1280 * multiplier) if multiplier > 1 else 1280
         body += [*parts.unit(last, 1, act=RELU6()), parts.global_pool()]
-        output = chain(parts.conv(classes, 1, use_bias=False), parts.flatten())
+        if torchvision:
+            output = chain(nn.Dropout(0.2), parts.dense(classes))
+        else:
+            output = chain(parts.conv(classes, 1, use_bias=False), parts.flatten())
         super().__init__(chain(*body), output, layout)
 
 
@@ -158,7 +180,11 @@ def get_mobilenet(multiplier: float, **kwargs: Any) -> MobileNet:
     return MobileNet(multiplier, **kwargs)
 
 
-@getter(lambda multiplier, **_: f"mobilenetv2_{_shown(multiplier)}")
+def _weights(multiplier: float, torchvision: bool = False, **_: Any) -> str:
+    return f"mobilenetv2_{_shown(multiplier)}" + (" as torchvision has it" if torchvision else "")
+
+
+@getter(_weights)
 def get_mobilenet_v2(multiplier: float, **kwargs: Any) -> MobileNetV2:
     """MobileNetV2 of a width.
 
@@ -167,7 +193,7 @@ def get_mobilenet_v2(multiplier: float, **kwargs: Any) -> MobileNetV2:
     multiplier : float
         Weights are published for 1, 0.75, 0.5 and 0.25.
     **kwargs
-        Of `MobileNetV2`: `classes`, `layout`.
+        Of `MobileNetV2`: `classes`, `layout`, `torchvision`.
     """
     return MobileNetV2(multiplier, **kwargs)
 

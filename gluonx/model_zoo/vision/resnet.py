@@ -12,6 +12,7 @@ from typing import Any
 from gluonx import nn
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
+from gluonx.errors import ArgumentError
 from gluonx.model_zoo.model_store import getter, named, one_of
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 from gluonx.ops import get
@@ -119,6 +120,14 @@ class BottleneckV1(_BlockV1):
     def _convolutions(self, channels: int, stride: int) -> Sequence[tuple[int, int, int, bool]]:
         inner = channels // 4
         return (inner, 1, stride, True), (inner, 3, 1, False), (channels, 1, 1, True)
+
+
+class _BottleneckOfTorchvision(BottleneckV1):
+    """A bottleneck as torchvision has it: the stride is in the 3x3 convolution, and nothing has a bias."""
+
+    def _convolutions(self, channels: int, stride: int) -> Sequence[tuple[int, int, int, bool]]:
+        inner = channels // 4
+        return (inner, 1, 1, False), (inner, 3, stride, False), (channels, 1, 1, False)
 
 
 class _BlockV2(HybridBlock):
@@ -261,21 +270,28 @@ _VERSIONS = {
 }
 
 
-@getter(lambda version, num_layers, **_: f"resnet{num_layers}_v{version}")
-def get_resnet(version: int, num_layers: int, **kwargs: Any) -> ResNetV1 | ResNetV2:
+def _weights(version: int, num_layers: int, torchvision: bool = False, **_: Any) -> str:
+    return f"resnet{num_layers}_v{version}" + (" as torchvision has it" if torchvision else "")
+
+
+@getter(_weights)
+def get_resnet(version: int, num_layers: int, *, torchvision: bool = False, **kwargs: Any) -> ResNetV1 | ResNetV2:
     """ResNet of a version and a number of layers.
 
     Parameters
     ----------
     version : {1, 2}
     num_layers : {18, 34, 50, 101, 152}
+    torchvision : bool
+        Whether bottlenecks of version 1 are torchvision's, whose stride is in the 3x3 convolution; see
+        `gluonx.weights.torchvision`.
     **kwargs
         Of `ResNetV1`: `classes`, `thumbnail`, `layout`.
 
     Raises
     ------
     ValueError
-        If there is no such version, or none of so many layers.
+        If there is no such version, or none of so many layers, or torchvision has no such net.
 
     Examples
     --------
@@ -284,7 +300,10 @@ def get_resnet(version: int, num_layers: int, **kwargs: Any) -> ResNetV1 | ResNe
     """
     kind, layers, channels = one_of(_SPECS, num_layers, "get_resnet", "num_layers")
     cls, blocks = one_of(_VERSIONS, version, "get_resnet", "version")
-    return cls(blocks[kind], layers, channels, **kwargs)
+    if torchvision and version != 1:
+        raise ArgumentError("get_resnet: torchvision has ResNets of version 1 alone; leave torchvision=True out.")
+    block = _BottleneckOfTorchvision if torchvision and kind == "Bottleneck" else blocks[kind]
+    return cls(block, layers, channels, **kwargs)
 
 
 def _depths(version: int) -> list[Callable[..., Any]]:

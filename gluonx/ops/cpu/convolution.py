@@ -22,6 +22,8 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   that position's weights and added up, which XLA makes one loop of.
 - The weight's gradient of the others, with enough channels and no stride: **products** over positions, in the module
   `gluonx.ops.cpu.weight_gradient`.
+- The image's gradient of a stem (few channels, a stride, a large kernel), and both gradients of windows that do not
+  overlap: products over **cells**, in the module `gluonx.ops.cpu.cells`.
 
 All of these need the channels last. XLA keeps a transposed array for the next operation if that needs it too, so
 `gluonx.ops.cpu.channels_last` also computes the operators between convolutions with the channels last. Transposed
@@ -49,6 +51,7 @@ from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero
 
 from gluonx.ops.common import narrow, wide
+from gluonx.ops.cpu.cells import by_cells, cells_pay, of_patches
 from gluonx.ops.cpu.weight_gradient import by_products, products_pay
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
@@ -294,15 +297,35 @@ def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
     return on_cpu(functools.partial(_cut_into_bands, geometry=geometry), usual, x, weight)
 
 
-def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return a convolution written so that its transpose with respect to `weight` is fast."""
+def _gradients_by_products(x: Any, weight: Any, geometry: Geometry) -> bool:
+    """Return whether a gradient is computed by products."""
+    return products_pay(x, weight, geometry) or cells_pay(x, weight, geometry)
+
+
+def _by_tangent(
+    algorithm: Callable[[Array, Array, Geometry], Array] | None, x: Array, weight: Array, geometry: Geometry
+) -> Array:
+    """Compute a convolution by an algorithm whose transpose is fast, natively if that is None."""
     usual = functools.partial(native, geometry=geometry)
-    if not products_pay(x, weight, geometry):
+    if algorithm is None:
         return usual(x, weight)
-    # The branch for the platform is inside, so that a backward pass which is a separate program has its own.
-    return recomputed(lambda *arrays: on_cpu(functools.partial(by_products, geometry=geometry), usual, *arrays))(
+    # The platform is asked for within, so that a backward pass which is a program of its own asks for it itself.
+    return recomputed(lambda *arrays: on_cpu(functools.partial(algorithm, geometry=geometry), usual, *arrays))(
         x, weight
     )
+
+
+def _by_image(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """Compute a convolution such that its transpose with respect to `x` is fast."""
+    return _by_tangent(by_cells if cells_pay(x, weight, geometry) else None, x, weight, geometry)
+
+
+def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """Compute a convolution such that its transpose with respect to `weight` is fast."""
+    algorithm = (
+        by_products if products_pay(x, weight, geometry) else by_cells if of_patches(x, weight, geometry) else None
+    )
+    return _by_tangent(algorithm, x, weight, geometry)
 
 
 def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -338,7 +361,9 @@ def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
 def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any]) -> tuple[Array, Any]:
     x, weight = primals
     y = _by_library(x, weight, geometry)
-    return y, of_tangents(y, tangents, lambda dx: native(dx, weight, geometry), lambda dw: _by_weight(x, dw, geometry))
+    return y, of_tangents(
+        y, tangents, lambda dx: _by_image(dx, weight, geometry), lambda dw: _by_weight(x, dw, geometry)
+    )
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
@@ -460,9 +485,9 @@ def recomputed(algorithm: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return a convolution of arrays of one element type, without bias; the caller checks shapes."""
+    """Return a convolution of arrays of one element type, without bias; shapes are the caller's to check."""
     algorithm = algorithm_of(x, weight, geometry)
-    if native_only() or (algorithm == "native" and not products_pay(x, weight, geometry)):
+    if native_only() or (algorithm == "native" and not _gradients_by_products(x, weight, geometry)):
         return native(x, weight, geometry)
     if algorithm in ("native", "bands"):
         return _by_library(x, weight, geometry)

@@ -47,6 +47,11 @@ _FEW_FILTERS = 16  # XLA's algorithm has a column for each filter, and takes two
 _FEW, _MANY = (16, 1 << 25), (64, 1 << 29)  # least channels and multiplications, with so few filters and with more
 
 
+def multiplications(x: Any, weight: Any, geometry: Geometry) -> int:
+    """Count those of a convolution."""
+    return x.shape[0] * math.prod(geometry.positions(x.shape, geometry.spatial(weight.shape))) * math.prod(weight.shape)
+
+
 def products_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
     """Return whether to compute the weight's gradient by products.
 
@@ -57,17 +62,16 @@ def products_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
         return False
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return False
-    kernel, channels, filters = geometry.spatial(weight.shape), x.shape[geometry.channel], weight.shape[0]
-    taps = math.prod(kernel)
-    work = x.shape[0] * math.prod(geometry.positions(x.shape, kernel)) * taps * channels * filters
+    channels, filters = x.shape[geometry.channel], weight.shape[0]
+    work = multiplications(x, weight, geometry)
     few = filters <= _FEW_FILTERS
     least_channels, least_work = _FEW if few else _MANY
     # Measured on a U-Net's decoder, whose images are joined of two: it gained alone and lost in the net.
     fits = channels >= least_channels and (few or channels <= filters)
-    return taps > 1 and fits and work >= least_work
+    return math.prod(geometry.spatial(weight.shape)) > 1 and fits and work >= least_work
 
 
-def _largest(n: int, most: int) -> int:
+def largest(n: int, most: int) -> int:
     """Return the largest divisor of `n` that is not above `most`; 1 at least."""
     return max(d for d in range(1, n + 1) if d == 1 or (d <= most and n % d == 0))
 
@@ -75,8 +79,8 @@ def _largest(n: int, most: int) -> int:
 def _band(batch: int, high: int, long: int, margin: int, same: bool) -> tuple[int, int]:
     """Return how many images, and how many rows of each, make a band; all rows if they cannot be divided evenly."""
     if high * long <= _BAND:
-        return _largest(batch, _FEW_POSITIONS // (high * long)), high
-    rows = _largest(high, _BAND // long)
+        return largest(batch, _FEW_POSITIONS // (high * long)), high
+    rows = largest(high, _BAND // long)
     return 1, rows if same and 0 <= margin <= rows else high
 
 

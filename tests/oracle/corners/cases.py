@@ -1,6 +1,8 @@
 """Names of MXNet that programs reach for though no page shows them, in both versions; gluonx runs it under compat."""
 
+import json
 import os
+import pickle
 import tempfile
 
 import mxnet as mx
@@ -392,9 +394,114 @@ def whole_numbers_rounded():
     return found
 
 
-_BOTH = (structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded)
+def printed():
+    """What a net is shown as before its sizes are known."""
+    layers = (
+        nn.Dense(6),
+        nn.Conv2D(4, 3),
+        nn.BatchNorm(),
+        rnn.LSTMCell(4),
+        rnn.GRUCell(4),
+        rnn.LSTM(4),
+        nn.Dense(6, in_units=2),
+    )
+    return [repr(layer) for layer in layers]
+
+
+def counts():
+    """The element type of counts is that of the numbers."""
+    found = []
+    for dtype in ("int32", "int64"):
+        x = mx.np.array([0, 2, 2, 1], dtype=dtype)
+        for y in (mx.np.bincount(x), mx.np.bincount(x, minlength=5), mx.np.bincount(x, weights=mx.np.ones(4))):
+            found.append([np.dtype(y.dtype).name, _listed(y)])
+    return found
+
+
+def pools_of_caffe():
+    """More numbers than there are spatial axes."""
+    x = mx.np.arange(16.0).reshape(1, 1, 4, 4)
+    pads = (1, 1, 1, 1), (1, 0, 0, 0)
+    return [_listed(mx.npx.pooling(x, kernel=(2, 2), stride=(2, 2), pad=pad)) for pad in pads]
+
+
+def places_of_outputs():
+    """How many outputs a graph's JSON says that its operators have, also those that nobody sees."""
+    x, found = mx.sym.var("x"), []
+    ones = [mx.sym.Dropout(x), mx.sym.BatchNorm(x), mx.sym.LayerNorm(x), mx.sym.Pooling(x, kernel=(2, 2))]
+    ones += [mx.sym.LRN(x, nsize=3), mx.sym.split(x, num_outputs=3), mx.sym.L2Normalization(x), mx.sym.softmax(x)]
+    ones += [mx.sym.RNN(x, state_size=3, num_layers=1, mode="lstm", state_outputs=True), mx.sym.topk(x, ret_typ="both")]
+    for one in (*ones, mx.sym.sort(x), mx.sym.CTCLoss(x)):
+        graph = json.loads(one.tojson())
+        found.append([node["op"] for node in graph["nodes"]] + graph["node_row_ptr"])
+    return found
+
+
+def shapes_known_in_part():
+    """What is known of a result tells the shapes of inputs; an open size is 0, or -1 after ``set_np_shape()``."""
+    var, found = mx.sym.var, []
+    for numpy_shapes in (False, True):
+        with mx.util.np_shape(numpy_shapes):
+            u = -1 if numpy_shapes else 0
+            x = var("x", shape=(u, 10))
+            images = var("x", shape=(u, 10, u, u))
+            conv = mx.sym.Convolution(images, num_filter=21, kernel=(3, 3), dilate=(1, 1), pad=(1, 1), name="c")
+            parts = mx.sym.SliceChannel(var("x", shape=(u, 15, u)), num_outputs=3)
+            dense = mx.sym.FullyConnected(var("x", shape=(u, 10, 3)), flatten=False, num_hidden=21, name="f")
+            for one in (
+                mx.sym.FullyConnected(x, num_hidden=21, name="f") + var("y", shape=(5, u)),
+                dense + var("y", shape=(5, u, u)),
+                mx.sym.SliceChannel(x, num_outputs=10, squeeze_axis=True)[1] + var("y", shape=(5,)),
+                parts[1] + var("y", shape=(3, 5, 2)),
+                conv + var("y", shape=(5, 21, 32, 32)),
+                var("y", shape=(2, u)) + mx.sym.Concat(x, var("z", shape=(u, 5)), dim=1),
+                x + var("y", shape=(12, u)),
+            ):
+                found.append([list(map(list, part)) for part in one.infer_shape()[:2]])
+            for one, known in (
+                (mx.sym.sin(var("x")), {}),
+                (mx.sym.dot(var("x"), var("y")), {"x": (u, 3, 4), "y": (4, 5)}),
+                (mx.sym.batch_dot(var("x"), var("y")), {"x": (u, 3, 4), "y": (u, u, 5)}),
+                (mx.sym.transpose(var("x"), axes=(0, 3, 2, 1)), {"x": (u, 3, 224, 224)}),
+                (mx.sym.pick(var("x"), var("y"), axis=1), {"x": (u, 3, 3), "y": (u, 3)}),
+            ):
+                parts = one.infer_shape_partial(**known)[:2]
+                found.append([[None if shape is None else list(shape) for shape in part] for part in parts])
+    return found
+
+
+def attributes_of_scopes():
+    """Names stay as they were given; those that MXNet knows are listed under two."""
+    with mx.AttrScope(group="4", data="great"):
+        own = mx.sym.var("data", attr={"dtype": "data", "group": "1", "force_mirroring": "True"}, lr_mult=1)
+        other = mx.sym.var("other")
+    with mx.AttrScope(__group__="4", ctx_group="dev1"):
+        conv = mx.sym.Convolution(own, name="conv", kernel=(1, 1), num_filter=1, attr={"wd_mult": "2"})
+    again = pickle.loads(pickle.dumps(conv))
+    found = [sorted(one.list_attr().items()) for one in (own, other, conv, again, pickle.loads(pickle.dumps(own)))]
+    return [*found, again.list_arguments(), again.tojson() == conv.tojson()]
+
+
+def graph_of_what_was_recorded():
+    """``autograd.get_symbol``."""
+    x, z = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])
+    for one in (x, z):
+        one.attach_grad()
+    with autograd.record():
+        y = x * x + 2 * z - mx.nd.exp(x)
+    graph = autograd.get_symbol(y)
+    bound = graph.bind(mx.cpu(), [mx.nd.array([3.0, 1.0])] * len(graph.list_arguments()))
+    return [len(graph.list_arguments()), len(graph.list_outputs()), _listed(bound.forward()[0])]
+
+
+_BOTH = (
+    structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed,
+    counts, pools_of_caffe,
+)  # fmt: skip
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations, graphs_of_blocks, order_of_initialization,
+    places_of_outputs, shapes_known_in_part, attributes_of_scopes,
+    graph_of_what_was_recorded,
 )  # fmt: skip
 CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}

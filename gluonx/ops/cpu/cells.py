@@ -1,0 +1,114 @@
+"""Gradients of a convolution with a stride on a CPU, as matrix products over cells.
+
+XLA computes the image's gradient as a convolution of the result's gradient with holes in it, which has a column for
+each channel of the image: with the three of a picture its library has next to nothing to do at a time. Here the image
+is cut into cells as large as the stride, so that a window is a few whole cells. One product of the result's gradient
+with the weight has a column for each number of a window, and what it gives is added up to cells: 4 x 4 shifted arrays
+where the kernel has 7 x 7 positions. The weight is filled up with zeros to whole cells: a kernel of 7 with stride 2
+becomes one of 8, so that algorithm is for kernels to which this adds little.
+
+Where windows overlap, that is done for one image after the other, or for a few small ones, so that the products stay in
+the cache. Where a window is one cell (the patches of a vision transformer, the stem and the reductions of a ConvNeXt),
+all images are one product, and the weight's gradient is one as well.
+
+Processor time of one core of an AVX-512 machine (jax 0.10; busy, smallest of several blocks in turns): XLA's algorithm,
+this one, PyTorch, in ms.
+
+- image's gradient: 4x3x224x224, 7x7 to 64, stride 2: 24, 11, 23; 16x3x64x64: 4.2, 3.2, 7.8; 8x3x224x224: 84, 43;
+  4x3x224x224, 11x11 to 64, stride 4: 6.7, 4.8, 14; patches of 16x16 of 2x3x224x224 to 768: 51, 2.6, 20; patches of 2x2
+  of 8x192x28x28 to 384: 5.2, 4.4, 13
+- weight's gradient: patches of 16x16 of 16x3x224x224 to 768: 41, 23, 18; of 4x4 of 8x3x224x224 to 96: 5.7, 3.9, 2.0; of
+  2x2 of 8x192x28x28 to 384: 13, 5.3, 5.3
+- what loses and keeps XLA's algorithm: 3x3 with stride 2 (3 channels: 0.98 and 1.14), 7x7 to 128 filters (38 and 42)
+
+What is written is the transpose, which is linear in the *tangents*: see `gluonx.ops.cpu.weight_gradient`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from gluonx.ops.common import narrow, wide
+from gluonx.ops.cpu.weight_gradient import largest, multiplications
+from gluonx.ops.geometry import Geometry, known
+
+__all__ = ["by_cells", "cells_pay", "of_patches"]
+
+_STEP = 1 << 12  # positions of the images of one step
+_LEAST = 1 << 26  # multiplications: less is not worth the compilation
+_MOST_CHANNELS, _MOST_FILTERS = 8, 64  # with more, overlapping windows are too many numbers
+_FILLED = 4 / 3  # a kernel of whole cells may be so many times as large
+
+
+def _reach(kernel: Sequence[int], stride: Sequence[int]) -> list[int]:
+    """Return the cells of a window along each axis."""
+    return [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
+
+
+def _large(x: Any, weight: Any, geometry: Geometry) -> bool:
+    """Return whether a convolution is one without groups or dilation, and much work."""
+    if geometry.groups > 1 or set(geometry.dilate) != {1} or not known(x.shape) or 0 in x.shape:
+        return False
+    return jnp.issubdtype(x.dtype, jnp.floating) and multiplications(x, weight, geometry) >= _LEAST
+
+
+def of_patches(x: Any, weight: Any, geometry: Geometry) -> bool:
+    """Return whether windows lie beside each other, so that both gradients are to be computed by `by_cells`."""
+    kernel = geometry.spatial(weight.shape)
+    return kernel == geometry.stride and math.prod(kernel) > 1 and _large(x, weight, geometry)
+
+
+def cells_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
+    """Return whether the image's gradient is to be computed by `by_cells`."""
+    kernel, stride = geometry.spatial(weight.shape), geometry.stride
+    filled = math.prod(_reach(kernel, stride)) * math.prod(stride)
+    lean = all(1 < s < k for s, k in zip(stride, kernel, strict=True)) and filled <= _FILLED * math.prod(kernel)
+    few = x.shape[geometry.channel] <= _MOST_CHANNELS and weight.shape[0] <= _MOST_FILTERS
+    return of_patches(x, weight, geometry) or (lean and few and _large(x, weight, geometry))
+
+
+def _cells(x: Array, pads: Sequence[tuple[int, int]], stride: Sequence[int]) -> Array:
+    """Return padded images as cells, the numbers of each on the last axis."""
+    x = lax.pad(x, jnp.zeros((), x.dtype), [(0, 0, 0), *((low, high, 0) for low, high in pads), (0, 0, 0)])
+    batch, *size, channels = x.shape
+    count, space = [n // s for n, s in zip(size, stride, strict=True)], len(stride)
+    x = x.reshape(batch, *(n for pair in zip(count, stride, strict=True) for n in pair), channels)
+    outer, inner = range(1, 2 * space, 2), range(2, 2 * space + 1, 2)
+    return x.transpose(0, *outer, *inner, 2 * space + 1).reshape(batch, *count, -1)
+
+
+def by_cells(x: Array, weight: Array, geometry: Geometry) -> Array:
+    """Compute a convolution, written such that its transposes are products over cells."""
+    at, dtype, stride = geometry.channel, x.dtype, geometry.stride
+    kernel = geometry.spatial(weight.shape)
+    positions, reach = geometry.positions(x.shape, kernel), _reach(kernel, stride)
+    x, weight = jnp.moveaxis(x, at, -1), wide(jnp.moveaxis(weight, at, -1))
+    batch, *size, channels = x.shape
+    filling = [(0, r * s - k) for r, s, k in zip(reach, stride, kernel, strict=True)]
+    matrix = _cells(weight, filling, stride).reshape(weight.shape[0], -1)
+    lengths = [(m - 1 + r) * s for m, r, s in zip(positions, reach, stride, strict=True)]
+    pads = [(p, length - n - p) for p, length, n in zip(geometry.pad, lengths, size, strict=True)]
+
+    def of_images(images: Array) -> Array:
+        cells, windows = _cells(wide(images), pads, stride), []
+        for start in itertools.product(*map(range, reach)):
+            ends = [i + m for i, m in zip(start, positions, strict=True)]
+            windows.append(lax.slice(cells, (0, *start, 0), (len(cells), *ends, cells.shape[-1])))
+        rows = jnp.concatenate(windows, -1).reshape(-1, matrix.shape[1])
+        y = lax.dot_general(rows, matrix, (((1,), (1,)), ((), ())))
+        return narrow(y.reshape(len(images), *positions, -1), dtype)
+
+    if math.prod(reach) == 1:
+        return jnp.moveaxis(of_images(x), -1, at)
+    # Nothing but the images is kept of a step, as their windows would be as many images of the whole batch.
+    compute = jax.checkpoint(of_images, prevent_cse=False)
+    step = largest(batch, _STEP // math.prod(positions))
+    _, y = lax.scan(lambda _, images: (None, compute(images)), None, x.reshape(-1, step, *size, channels))
+    return jnp.moveaxis(y.reshape(batch, *positions, -1), -1, at)

@@ -1,0 +1,179 @@
+"""Updates one array at a time, as MXNet makes them: states as ndarrays, by the number of a weight.
+
+What a Trainer does in one program, an :class:`Updater` does by hand: it keeps the states of the weights that it has met
+and calls the optimizer, whose own way is one recorded operator over all arrays that it is given (:func:`run_rule`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gluonx.dtype import canonical
+from gluonx.errors import FormatError
+
+if TYPE_CHECKING:
+    from gluonx.optimizer.optimizer import Optimizer
+
+
+def make_state(optimizer: Optimizer, weight: Any) -> Any:
+    """Make the first state of one weight: None, an ndarray, or a tuple of ndarrays in the order of `state_names`."""
+    made = tuple(_handle(begin(weight)) for begin in optimizer._states().values())
+    return made[0] if len(made) == 1 else made or None
+
+
+def _handle(leaf: Any) -> Any:
+    from gluonx import np as gnp
+
+    return gnp.array(leaf, dtype=np.dtype(leaf.dtype))
+
+
+def run_rule(
+    optimizer: Optimizer, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
+) -> None:
+    """Count an update and apply the optimizer's rule in place, as one recorded operator over all the arrays."""
+    from gluonx import autograd
+    from gluonx.deferred import invoke
+    from gluonx.deferred.core import current_state
+    from gluonx.deferred.engine import random_inputs
+
+    numbers = optimizer.counted(list(indices), indices).vector()
+    rule = optimizer._rule_by_hand(indices, weights)
+    names = tuple(optimizer._states())
+    slots = [dict(zip(names, _as_tuple(state), strict=True)) for state in states]
+    # JAX flattens a dict by sorted keys, so this is the order of the rule's state leaves.
+    leaves = [slot[name] for slot in slots for name in sorted(slot)]
+    with autograd.pause():
+        head = random_inputs(current_state()) if rule.draws else ()
+        by_row = frozenset(k for k, grad in enumerate(grads) if grad.stype == "row_sparse")
+        op = rule.bound_by_row(by_row)
+        grads = [part for k, g in enumerate(grads) for part in (g.places() if k in by_row else (g,))]
+        own = [w if w.stype == "default" else w.tostype("default") for w in weights]
+        out = invoke(op, (*own, *grads, *leaves, numbers, *head))
+        for handle, new in zip((*weights, *leaves), out if isinstance(out, tuple) else (out,), strict=True):
+            handle[...] = new
+
+
+def _as_tuple(state: Any) -> tuple[Any, ...]:
+    if state is None:
+        return ()
+    return tuple(state) if isinstance(state, (tuple, list)) else (state,)
+
+
+class Updater:
+    """An optimizer together with the states of the weights that it has met.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Decides how a weight is updated.
+
+    Attributes
+    ----------
+    states : dict
+        State by index.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self.states: dict[Any, Any] = {}
+        self.aggregate_updates = optimizer.aggregate_num > 1
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Update one weight in place, or lists of them together; states are made at the first meeting."""
+        many = isinstance(index, (list, tuple))
+        indices, grads, weights = (index, grad, weight) if many else ([index], [grad], [weight])
+        states = self.states
+        for i, w in zip(indices, weights, strict=True):
+            if i not in states:
+                states[i] = self.optimizer.create_state_multi_precision(i, w)
+        if not self.optimizer._is_imperative():
+            self.optimizer.update_multi_precision(indices, weights, grads, [states[i] for i in indices])
+            return
+        for part in self._portions(weights):  # as large as MXNet's, since a class of the user's may look at it
+            numbers = [indices[k] for k in part]
+            self.optimizer.update_multi_precision(
+                numbers, [weights[k] for k in part], [grads[k] for k in part], [states[i] for i in numbers]
+            )
+
+    def _portions(self, weights: Sequence[Any]) -> list[list[int]]:
+        """Return places of weights to update together: one by one, or up to ``aggregate_num`` of a dtype."""
+        if not self.aggregate_updates:
+            return [[k] for k in range(len(weights))]
+        by_dtype: dict[Any, list[int]] = {}
+        for k, weight in enumerate(weights):
+            by_dtype.setdefault(np.dtype(weight.dtype), []).append(k)
+        most = int(min(self.optimizer.aggregate_num, len(weights)))
+        return [same[k : k + most] for same in by_dtype.values() for k in range(0, len(same), most)]
+
+    def sync_state_context(self, state: Any, context: Any) -> Any:
+        """Return a state on a device: the same arrays if they are there, else copies."""
+        if isinstance(state, (tuple, list)):
+            return type(state)([self.sync_state_context(part, context) for part in state])
+        return None if state is None else state.to_device(context)
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """Give the states as bytes; with ``dump_optimizer`` its learning rate, weight decay and counts too.
+
+        The format is NumPy's npz with a JSON description, not a pickle, so reading it can run no code.
+        """
+        arrays: dict[str, np.ndarray] = {}
+        tree: dict[str, Any] = {"states": [[i, _describe(s, arrays)] for i, s in self.states.items()]}
+        if dump_optimizer:
+            opt = self.optimizer
+            counts = [[i, n] for i, n in opt._index_update_count.items()]
+            tree["optimizer"] = {"lr": opt.lr, "wd": opt.wd, "num_update": opt.num_update, "counts": counts}
+        buffer = io.BytesIO()
+        arrays["tree"] = np.frombuffer(json.dumps(tree).encode(), np.uint8)
+        np.savez(buffer, allow_pickle=False, **arrays)
+        return buffer.getvalue()
+
+    def set_states(self, states: bytes) -> None:
+        """Take the states that `get_states` gave.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are not such states; nothing is changed then.
+        """
+        try:
+            with np.load(io.BytesIO(states), allow_pickle=False) as arrays:
+                tree = json.loads(arrays["tree"].tobytes())
+                found = {i: _restore(node, arrays) for i, node in tree["states"]}
+                kept = tree.get("optimizer")
+        except (ValueError, KeyError, OSError, EOFError) as error:
+            raise FormatError(f"These bytes are no optimizer states of gluonx ({error}).") from error
+        self.states = found
+        if kept is not None:
+            opt = self.optimizer
+            opt.lr, opt.wd, opt.num_update = kept["lr"], kept["wd"], kept["num_update"]
+            opt._index_update_count = dict(kept["counts"])
+
+
+def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Write a state as JSON in which an array is its key and dtype; the bits go to ``arrays``."""
+    if state is None:
+        return None
+    if isinstance(state, (tuple, list)):
+        return [_describe(part, arrays) for part in state]
+    value = state.asnumpy()
+    key = f"a{len(arrays)}"
+    arrays[key] = np.frombuffer(value.tobytes(), np.uint8)
+    return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape)}
+
+
+def _restore(node: Any, arrays: Any) -> Any:
+    if node is None:
+        return None
+    if isinstance(node, list):
+        return tuple(_restore(part, arrays) for part in node)
+    return _handle(np.frombuffer(arrays[node["key"]].tobytes(), canonical(node["dtype"])).reshape(node["shape"]))
+
+
+def get_updater(optimizer: Optimizer) -> Updater:
+    """Give an `Updater` of an optimizer."""
+    return Updater(optimizer)

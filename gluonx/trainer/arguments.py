@@ -1,0 +1,95 @@
+"""What a Trainer makes of the arguments that it is given."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from gluonx import lr_scheduler
+from gluonx.block.fusion.files import apart, pieces_of
+from gluonx.block.parameter import Parameter
+from gluonx.common.extensions import NAMES
+from gluonx.errors import ArgumentError
+from gluonx.optimizer import Optimizer
+from gluonx.optimizer.gradients import Gradients
+
+_OWN_STORES = ("local", "device", "nccl")
+
+
+def listed(params: Any) -> tuple[list[str], list[Parameter]]:
+    """Return names and parameters, each once, fused ones as their pieces; a dict's by its sorted names."""
+    if isinstance(params, Mapping):
+        params = apart(params) if all(isinstance(p, Parameter) for p in params.values()) else params
+        pairs = [(name, params[name]) for name in sorted(params)]
+    elif isinstance(params, (list, tuple)):
+        single = [piece for p in params for piece in pieces_of(p)]
+        pairs = [(getattr(p, "_path", "") or f"{i}", p) for i, p in enumerate(single)]
+    else:
+        raise ValueError(
+            f"params must be a dict or list of Parameter, such as net.collect_params(), got {type(params).__name__}"
+        )
+    names: list[str] = []
+    unique: list[Parameter] = []
+    seen: set[int] = set()
+    for name, p in pairs:
+        if not isinstance(p, Parameter):
+            raise ValueError(f"params must hold Parameters, but {name!r} is a {type(p).__name__}")
+        if id(p) not in seen:
+            seen.add(id(p))
+            names.append(name)
+            unique.append(p)
+    often = Counter(names)
+    return [f"{name}#{i}" if often[name] > 1 else name for i, name in enumerate(names)], unique
+
+
+def scheduled(
+    optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None
+) -> lr_scheduler.LRScheduler:
+    """Return the schedule of a name, for an optimizer that has a rate and none yet."""
+    if name is None or total_steps is None:
+        raise ArgumentError(
+            f"A schedule has a name and a length: schedule='cosine', total_steps=1000; got schedule={name!r}, "
+            f"total_steps={total_steps!r}, warmup_steps={warmup_steps!r}."
+        )
+    if optimizer.lr_scheduler is not None or optimizer.lr is None:
+        raise ArgumentError(
+            "schedule needs the optimizer's learning rate as a number from outside, but it has "
+            + ("an lr_scheduler already." if optimizer.lr_scheduler is not None else "its own inside.")
+        )
+    return lr_scheduler.create(name, optimizer.lr, total_steps, warmup_steps)
+
+
+def alteration(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> Gradients:
+    """Return what is done to gradients before the optimizer gets them, if it is one to which that can be done."""
+    found = Gradients.checked(accumulate, clip_norm)
+    if found != Gradients() and (optimizer._is_imperative() or type(optimizer).rule is not Optimizer.rule):
+        raise ArgumentError(
+            f"accumulate and clip_norm are for optimizers with a formula; {type(optimizer).__name__} has an update "
+            "written by hand, which can do it itself."
+        )
+    return found
+
+
+def store_of(kvstore: Any) -> Any:
+    """Return the store of a user's class that is meant; None for MXNet's own."""
+    if kvstore is None or (isinstance(kvstore, str) and kvstore.lower() in _OWN_STORES):
+        return None
+    found = NAMES["gluonx.kvstore"](kvstore)
+    if found is not None and not (
+        callable(getattr(found, "broadcast", None)) and callable(getattr(found, "pushpull", None))
+    ):
+        raise ValueError(f"kvstore must be a name, or an object with broadcast and pushpull, got {found!r}")
+    return found
+
+
+def positive(batch_size: Any) -> float:
+    """Return the batch size as a number; ValueError if it is none that gradients can be divided by."""
+    try:
+        size = float(batch_size)
+    except (TypeError, ValueError):
+        size = math.nan
+    if not 0 < size < math.inf:
+        raise ValueError(f"batch_size must be a positive number, got {batch_size!r}")
+    return size
