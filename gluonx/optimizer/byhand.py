@@ -1,12 +1,12 @@
-"""Updates by hand, by NumPy, on shapes that were never seen.
+"""Updates by hand with NumPy, for shapes that were never seen.
 
-``optimizer.update(...)`` and an `Updater` may meet a new shape with each array that they are given, and JAX takes 5 to
-10 ms to trace a rule for it. :class:`ByHand` is the form in NumPy of such an update (`gluonx.deferred.host`). It traces
-the rule of one weight with symbols in place of its lengths: JAX proves as it traces that the jaxpr holds for every
-length of one and more, and `gluonx.ops.host.jaxprs` makes one program of it for them all. So a formula stays written
-once, and is traced once for each number of axes and dtype, also where each loop makes an optimizer of its own.
+``optimizer.update(...)`` and an `Updater` may get a new shape with each array, and JAX takes 5 to 10 ms to trace a rule
+for it. :class:`ByHand` is the NumPy kernel of such an update (`gluonx.deferred.host`). It traces the rule of one weight
+with symbols for its lengths: JAX proves while it traces that the jaxpr holds for every length of at least one, and
+`gluonx.ops.host.jaxprs` makes one program of it for all of them. So a formula is written once, and traced once for each
+number of axes and dtype, even if each loop makes its own optimizer.
 
-What JAX cannot prove (a mean over rows), empty arrays, and draws go the usual way, which traces each shape.
+What JAX cannot prove (a mean over rows), empty arrays, and draws take the usual way, which traces each shape.
 """
 
 from __future__ import annotations

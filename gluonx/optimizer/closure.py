@@ -1,12 +1,12 @@
 """Steps that need the loss as a function: ``trainer.step(batch_size, closure=...)``.
 
-Some rules (L-BFGS with its line search) look at the loss at several points before they move. So the user gives the
-forward as a function without arguments, a *closure*, and not its gradient. It is traced once a step, with the trained
-arrays as its inputs; loss, gradient, line search and update are one operator, and one program. Closures whose traces
-read alike are the same operator, so a new lambda at each step compiles nothing.
+Some rules (L-BFGS with its line search) evaluate the loss at several points before they move. So the user passes the
+forward as a function without arguments, a *closure*, instead of a gradient. It is traced once a step, with the trained
+arrays as its inputs; loss, gradient, line search and update are one operator, and one program. Closures with equal
+traces are the same operator, so a new lambda at each step compiles nothing.
 
-Where parameters are on several devices, a closure gives a loss for each. The rule sees the sum of them as one function
-of the parameters, so all of it is computed on the first device, and the others are given the new values.
+If parameters are on several devices, a closure returns a loss for each. The rule sees their sum as one function of the
+parameters, so everything is computed on the first device, and the others get the new values.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MOST = threshold("closures.known")
 
 
 def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced:
-    """Return the closure as a function of `weights` and of the arrays that it captures; run as in training.
+    """Return the closure, traced in train mode, as a function of `weights` and of the arrays that it captures.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced
 
 
 def check_writes(traced: Traced, params: Iterable[Any]) -> None:
-    """Raise DeviceError if a closure over several devices writes to anything; `params` are those that it may name."""
+    """Raise DeviceError if a closure over several devices writes to anything; `params` are for the message."""
     if not traced.writes:
         return
     names = {id(param._handle): f"parameter '{param._path}'" for param in params}
@@ -119,11 +119,11 @@ def closed_step(
         Where to bring what the closure captured.
     """
     number = {id(w): i for i, w in enumerate(weights)}
-    places = tuple([number.get(id(h), -1) for h in traced.handles])
-    others = [h for h, place in zip(traced.handles, places, strict=True) if place < 0]
+    positions = tuple([number.get(id(h), -1) for h in traced.handles])
+    others = [h for h, position in zip(traced.handles, positions, strict=True) if position < 0]
     if device is not None:
         others = [other.to_device(device) for other in others]  # type: ignore[attr-defined]
-    step = _Step(update, traced.op.fn, traced.n_random, places, len(state))
+    step = _Step(update, traced.op.fn, traced.n_random, positions, len(state))
     draws = traced.n_random + update.rule.draws
     head = random_inputs(current_state(), draws) if draws else ()
     loss = new_handle(None)
@@ -137,7 +137,7 @@ def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> Derive
     op = DerivedOp("closed_step", step)
     if traced.text is None:
         return op
-    key = (step.update, traced.text, step.places, step.n_random, traced.hidden(closure))
+    key = (step.update, traced.text, step.positions, step.n_random, traced.hidden(closure))
     try:
         hash(key)
     except TypeError:
@@ -148,8 +148,8 @@ def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> Derive
 class _Step:
     """(arrays, states, step vector, key and index if random, captured arrays) -> (arrays, states, writes, loss)."""
 
-    def __init__(self, update: Update, forward: Any, n_random: int, places: tuple[int, ...], m: int) -> None:
-        self.update, self.forward, self.n_random, self.places, self.m = update, forward, n_random, places, m
+    def __init__(self, update: Update, forward: Any, n_random: int, positions: tuple[int, ...], m: int) -> None:
+        self.update, self.forward, self.n_random, self.positions, self.m = update, forward, n_random, positions, m
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         n, m = len(self.update.fresh), self.m
@@ -162,7 +162,7 @@ class _Step:
 
         def loss(moving: Sequence[Any]) -> tuple[Any, Any]:
             given = iter(others)
-            inputs = [moving[p].astype(weights[p].dtype) if p >= 0 else next(given) for p in self.places]
+            inputs = [moving[p].astype(weights[p].dtype) if p >= 0 else next(given) for p in self.positions]
             out, *written = self.forward(*head, *inputs)
             return jnp.sum(_inexact(out)), written
 

@@ -48,14 +48,14 @@ def widened(grad: Any, weight: Any) -> Any:
 
 
 def gathered(
-    grads: Sequence[Any], weights: Sequence[Any], state: Sequence[Any], places: Sequence[Any]
+    grads: Sequence[Any], weights: Sequence[Any], state: Sequence[Any], numbers: Sequence[Any]
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Return gradients, weights and states; for a gradient by rows, only these rows of weight and states.
 
     Parameters
     ----------
     grads, weights, state : sequence
-    places : sequence of (int or None)
+    numbers : sequence of (int or None)
         For each state the number of its weight.
     """
     own = [
@@ -66,7 +66,7 @@ def gathered(
         jnp.take(leaf, grads[k].rows, axis=0, mode="clip")
         if k is not None and type(grads[k]) is RowGradient and leaf.shape[:1] == weights[k].shape[:1] != ()
         else leaf
-        for leaf, k in zip(state, places, strict=True)
+        for leaf, k in zip(state, numbers, strict=True)
     ]
     return [g.values if type(g) is RowGradient else g for g in grads], own, leaves
 

@@ -1,14 +1,14 @@
 """Optimizer: the settings of an update rule, and the counts and rates that change from step to step.
 
-An Optimizer holds no array. It names an update rule (`Optimizer.rule`, pure, see `gluonx.optimizer.rules`) and knows
-the numbers of a step (`Optimizer.hyper`): the learning rate after scheduler and multipliers, the weight decays, the
-gradient scale and how often each parameter was updated. Whoever trains keeps weights and states: the Trainer in one
-compiled program, an `Updater` one parameter at a time.
+An Optimizer holds no arrays. It has an update rule (`Optimizer.rule`, pure, see `gluonx.optimizer.rules`) and knows the
+numbers of a step (`Optimizer.hyper`): the learning rate after scheduler and multipliers, the weight decays, the
+gradient scale and how often each parameter was updated. Others hold weights and states: the Trainer in one compiled
+program, an `Updater` one parameter at a time.
 
-A class of the family is data: its fields are its settings (`declared`), `state_names` are its states, and its `formula`
-is a function of both and of a gradient. A formula sees no more than the settings, which are what programs are known by:
-none can be forgotten there. A user's optimizer may instead override `create_state` and `step` with imperative code on
-ndarrays, as in MXNet; then `rule` is None and the Trainer runs `step`.
+A class of optimizers is data: its fields are its settings (`declared`), `state_names` are its states, and its `formula`
+is a function of both and of a gradient. A formula sees only the settings, which are the key of its programs, so no
+setting can be missing from the key. A user's optimizer may instead override `create_state` and `step` with imperative
+code on ndarrays, as in MXNet; then `rule` is None and the Trainer runs `step`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _NARROW = (
 
 
 def _settings(cls: type) -> list[str]:
-    """Return the keywords of an optimizer's constructor and of those that it hands the rest to."""
+    """Return the keywords of an optimizer's constructor and of those to which it passes the rest."""
     found: dict[str, None] = {}
     for base in cls.__mro__:
         if "__init__" in vars(base) and base is not object:
@@ -81,12 +81,13 @@ def _settings(cls: type) -> list[str]:
 def declared(cls: Class) -> Class:
     """Make the annotated fields of a class of optimizers its settings; a decorator.
 
-    The constructor takes them in their order, and all that `Optimizer` takes as keywords. A method ``__post_init__``
-    runs at its end, as that of a dataclass. Fields of a declared base come first, and a class may change their
-    defaults, as in dataclasses.
+    The constructor takes them in order, and everything that `Optimizer` takes as keywords. A method ``__post_init__``
+    runs at its end, as in a dataclass. Fields of a declared base come first, and a class may change their defaults, as
+    in dataclasses.
 
-    The formula of such a class must not look at the lengths of arrays: equal optimizers share an operator, in other
-    Trainers too, and updates by hand one program for all shapes. A class that is derived from it is not declared yet.
+    The formula of such a class must not depend on the lengths of arrays: equal optimizers share an operator, even in
+    different Trainers, and updates by hand share one program for all shapes. A class that is derived from it is not
+    declared itself.
 
     Examples
     --------
@@ -225,7 +226,7 @@ class Optimizer(_Keywords):
 
     @classmethod
     def is_declared(cls) -> bool:
-        """Return whether this very class was :func:`declared`."""
+        """Return whether this class itself was :func:`declared`."""
         return cls._declared is cls
 
     def __init__(
@@ -277,7 +278,7 @@ class Optimizer(_Keywords):
         self._steady: tuple[Any, Any] = (None, None)  # what the rates of the last step were made of, and these
 
     def __post_init__(self) -> None:
-        """Look at the settings when the constructor of a declared class has set them."""
+        """Check the settings after the constructor of a declared class has set them."""
 
     def _overwrite_base_lr(self, learning_rate: float | None) -> None:
         scheduler: Any = self.lr_scheduler  # any callable of a count; only some have a base_lr
@@ -291,13 +292,13 @@ class Optimizer(_Keywords):
 
     @staticmethod
     def register(klass: Class) -> Class:
-        """Make a class known to `create` under its name in lower case; a decorator."""
+        """Make a class known to `create` by its name in lower case; a decorator."""
         Optimizer.opt_registry[klass.__name__.lower()] = klass
         return klass
 
     @staticmethod
     def create_optimizer(name: Any, **kwargs: Any) -> Optimizer:
-        """Make an optimizer from its name, from itself, or from an optax transformation.
+        """Return an optimizer for a name, an optimizer, or an optax transformation.
 
         Raises
         ------
@@ -328,11 +329,11 @@ class Optimizer(_Keywords):
 
         @property
         def learning_rate(self) -> Any:
-            """The learning rate now: the scheduler's for the present update count, else the one that was set."""
+            """The current learning rate: the scheduler's for the present update count, else the one that was set."""
             return Optimizer._rate(self)
 
     def _rate(self) -> Any:
-        """Return the factor that a rule gets as its learning rate, before multipliers."""
+        """Return the learning rate of a rule, before multipliers."""
         # Of so many steps only the last one updates.
         return (
             self.lr
@@ -356,11 +357,17 @@ class Optimizer(_Keywords):
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult: dict[Any, float]) -> None:
-        """Set factors of the learning rate by parameter index or name; a Parameter's own ``lr_mult`` goes first."""
+        """Set factors of the learning rate by parameter index or name.
+
+        A Parameter's own ``lr_mult`` takes precedence.
+        """
         self.lr_mult = dict(args_lr_mult)
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
-        """Set factors of the weight decay by parameter index or name; a Parameter's own ``wd_mult`` goes first."""
+        """Set factors of the weight decay by parameter index or name.
+
+        A Parameter's own ``wd_mult`` takes precedence.
+        """
         spared = self.idx2name.values() if _Updates.by_names else ()
         self.wd_mult = {name: 0.0 for name in spared if not name.endswith(("_weight", "_gamma"))}
         self.wd_mult.update(args_wd_mult)
@@ -432,18 +439,18 @@ class Optimizer(_Keywords):
         raise NotImplementedError(_NO_FORMULA.format(name=cls.__name__))
 
     def _formula(self) -> Step:
-        """Give the formula for one weight, closed over the present settings (see `per_parameter`)."""
+        """Return the formula for one weight with the present settings (see `per_parameter`)."""
         if type(self).formula.__func__ is Optimizer.formula.__func__:  # type: ignore[attr-defined]
             raise NotImplementedError(_NO_FORMULA.format(name=type(self).__name__))
         record = collections.namedtuple("Settings", self._names())
         return functools.partial(type(self).formula, record(*_reader(type(self))(self)))
 
     def _states(self) -> dict[str, Any]:
-        """Say how each state of a weight begins: zeros like the weight unless a class says otherwise."""
+        """Return how each state of a weight begins: zeros like the weight, unless a class says otherwise."""
         return {name: zeros_like_weight() for name in self.state_names}
 
     def _updates_lazily(self) -> bool:
-        """Say whether a gradient by rows updates these rows alone (`gluonx.optimizer.lazily`)."""
+        """Return whether a gradient by rows updates only these rows (`gluonx.optimizer.lazily`)."""
         return False
 
     @property
@@ -456,11 +463,11 @@ class Optimizer(_Keywords):
         return (*cls.setting_names, *cls.derived_names, *_OF_FORMULAS)
 
     def _settings(self) -> tuple[Any, ...]:
-        """All that a rule is closed over; equal settings give the same rule."""
+        """Return everything that a rule depends on; equal settings give the same rule."""
         return (*_reader(type(self))(self), self._updates_lazily(), self._gradients)
 
     def rule(self, indices: Sequence[Any] | None = None) -> optax.GradientTransformationExtraArgs | None:
-        """Give the pure update rule for the present settings.
+        """Return the pure update rule for the present settings.
 
         Parameters
         ----------
@@ -479,13 +486,13 @@ class Optimizer(_Keywords):
         return self._once_made(("optax", found), found.as_optax)
 
     def own_rule(self, indices: Sequence[Any] | None = None) -> Any:
-        """Give `rule` as steps take it, for which nobody needs optax, which takes a tenth of a second to import."""
+        """Return `rule` as steps take it, without optax, whose import takes a tenth of a second."""
         if type(self).rule is not Optimizer.rule:
             return self.rule(indices)
         return None if self._is_imperative() else self._make_rule(indices)
 
     def _make_rule(self, indices: Sequence[Any] | None, by_hand: bool = False) -> Any:
-        """Give the rule of a Trainer's step, or of an update by hand, which gets gradients and weights as they are."""
+        """Return the rule of a Trainer's step, or of an update by hand, which gets unaltered gradients and weights."""
         order = tuple(indices) if indices is not None and self.by_index else None
 
         def make() -> Any:
@@ -503,13 +510,13 @@ class Optimizer(_Keywords):
         return recall(_made if self.is_declared() else self._own_rules, key, _MOST, make)
 
     def _completed(self, rule: Any) -> Any:
-        """Return a rule with what a Trainer's step does to gradients and weights around it."""
+        """Return a rule with all that a Trainer's step does to gradients and weights around it."""
         if self.alters_gradients:
             rule = altered(rule, self._gradients)
         return with_master_weights(rule) if self.multi_precision else rule
 
     def flat_rule(self, weights: Sequence[Any], indices: Sequence[Any] | None = None) -> FlatRule | None:
-        """Give `rule` fixed to a list of weights, for flat tuples; cached by settings, shapes and dtypes."""
+        """Return `rule` for a list of weights, on flat tuples; cached by settings, shapes and dtypes."""
         tx = self.own_rule(indices)
         return None if tx is None else self._fix(tx, weights)
 
@@ -518,7 +525,7 @@ class Optimizer(_Keywords):
         return self._once_made((tx, shapes), lambda: FlatRule(tx, weights))
 
     def _rule_by_hand(self, indices: Sequence[Any], weights: Sequence[Any]) -> FlatRule:
-        """Give the rule for so many weights of any shapes: a formula for one weight asks for none."""
+        """Return the rule for so many weights of any shapes, since formulas do not depend on shapes."""
         tx = self._make_rule(indices, by_hand=True)
         if not self.is_declared() or not getattr(tx.init, "by_parameter", False):
             return self._fix(tx, weights)
@@ -535,19 +542,19 @@ class Optimizer(_Keywords):
         return self._once_made(("by hand", tx, len(weights)), make)
 
     def hyper(self, indices: Sequence[Any]) -> np.ndarray:
-        """Give the numbers of the present step for `FlatRule.apply` as one float32 vector.
+        """Return the numbers of the present step for `FlatRule.apply` as one float32 vector.
 
-        Count the step first, as `counted` does. The vector has 4 entries while all parameters share rate,
-        decay and count, else 1 + 3 entries a parameter, and none for the decay until there is one; once it was long
-        it stays long, so that a program recompiles at most twice for this.
+        Count the step first, as `counted` does. The vector has 4 entries while all parameters share rate, decay and
+        count, else 1 + 3 entries per parameter, and none for the decay until there is one. Once it has been long it
+        stays long, so that a program recompiles at most twice for this.
         """
         return self.step_numbers(indices).vector()
 
     def counted(self, updated: Sequence[Any], indices: Sequence[Any]) -> StepNumbers:
-        """Count an update of some weights, and give the numbers of the step for all of `indices`: `step_numbers`.
+        """Count an update of some weights, and return the numbers of the step for all of `indices`, as `step_numbers`.
 
-        A class that overrides ``_update_count``, ``_get_lr``, ``_get_lrs``, ``_get_wd`` or ``_get_wds`` is asked in
-        MXNet's order: weight by weight, or for as many together as MXNet's rule of that name updates together.
+        If a class overrides ``_update_count``, ``_get_lr``, ``_get_lrs``, ``_get_wd`` or ``_get_wds``, these are called
+        in MXNet's order: weight by weight, or for as many weights as MXNet's rule of that name updates together.
         """
         if self._own_numbers:
             return self._asked(updated, indices)
@@ -573,7 +580,7 @@ class Optimizer(_Keywords):
         return StepNumbers(counts, Rates(*wanted, self.rescale_grad, False, self._decays))
 
     def step_numbers(self, indices: Sequence[Any]) -> StepNumbers:
-        """Give what `hyper` puts into its vector."""
+        """Return the numbers that `hyper` puts into its vector."""
         common, moved, count = self._in_step
         together = common is self._index_update_count and moved == indices
         same, ordered = self._ordered
@@ -591,7 +598,7 @@ class Optimizer(_Keywords):
     def _numbers_of(
         self, counts: list[int], rate: Any, decay: Any, rescale: Any, lr: list[Any], wd: list[Any]
     ) -> StepNumbers:
-        """Give the numbers of a step, and keep in mind what the rates are made of, if that cannot change in place."""
+        """Return the numbers of a step, and remember what the rates are made of, if that is immutable."""
         self._uniform = self._uniform and all(values.count(values[0]) == len(values) for values in (counts, lr, wd))
         self._decays = self._decays or decay != 0
         if self._uniform:
@@ -607,7 +614,7 @@ class Optimizer(_Keywords):
     # ------------------------------------------------------------- imperative use, as in MXNet
 
     def _is_imperative(self) -> bool:
-        """Return whether a subclass has its own way to update, so that it must be asked array by array."""
+        """Return whether a subclass updates in its own way, so that it must be called array by array."""
         return bool(self._own_updates)
 
     def create_state(self, index: Any, weight: Any) -> Any:
@@ -615,7 +622,7 @@ class Optimizer(_Keywords):
         return make_state(self, weight)
 
     def create_state_multi_precision(self, index: Any, weight: Any) -> Any:
-        """Make ``(float32 copy, its state)`` of a narrow weight under ``multi_precision``, else its state."""
+        """Make ``(float32 copy, its state)`` for a narrow weight with ``multi_precision``, else its state."""
         narrow = np.dtype(weight.dtype).name in ("float16", "bfloat16")
         if narrow and self.multi_precision:
             master = weight.astype("float32")
@@ -631,7 +638,7 @@ class Optimizer(_Keywords):
     def fused_step(
         self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
     ) -> None:
-        """Do what `step` does, for ``use_fused_step``; the other hook that a subclass may override."""
+        """Update like `step`, for ``use_fused_step``; a second method that a subclass may override."""
         if type(self).formula.__func__ is Optimizer.formula.__func__:  # type: ignore[attr-defined]
             self.step(indices, weights, grads, states)
         else:
@@ -640,7 +647,7 @@ class Optimizer(_Keywords):
     def update(
         self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
     ) -> None:
-        """Update weights and states in place; states as `create_state` made them.
+        """Update weights and states in place; states are those of `create_state`.
 
         As in MXNet 1 it may be one weight: an index, its arrays and its state, none of them in a list.
         """
@@ -651,7 +658,7 @@ class Optimizer(_Keywords):
     def update_multi_precision(
         self, indices: Sequence[Any], weights: Sequence[Any], grads: Sequence[Any], states: Sequence[Any]
     ) -> None:
-        """Update weights and states in place, or one weight; states as `create_state_multi_precision` made them."""
+        """Update weights and states in place, or one weight; states are those of `create_state_multi_precision`."""
         if not isinstance(indices, (list, tuple)):
             indices, weights, grads, states = [indices], [weights], [grads], [states]
         masters = [self._has_master(w) for w in weights]
@@ -668,7 +675,7 @@ class Optimizer(_Keywords):
                 weight[:] = master.astype(weight.dtype)
 
     def _updates_one(self) -> bool:
-        """Return whether `update` is a user's for one weight, ``update(self, index, weight, grad, state)``."""
+        """Return whether `update` is a user's, for one weight: ``update(self, index, weight, grad, state)``."""
         update = type(self).update
         if update is Optimizer.update:
             return False
@@ -681,7 +688,7 @@ class Optimizer(_Keywords):
     # ------------------------------------------------------------- copies and display
 
     def _set_current_device(self, device_id: int) -> None:
-        """Count by the counters of another device: each updates all of its weights once a step."""
+        """Count with the counters of another device, since each device updates all of its weights once a step."""
         if device_id != self._current_device:
             self._all_index_update_counts[self._current_device] = self._index_update_count
             self._index_update_count = self._all_index_update_counts.get(device_id, {})
@@ -690,7 +697,7 @@ class Optimizer(_Keywords):
     _set_current_context = _set_current_device
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the parameters, which are not the optimizer's, and the rules, which are made again."""
+        """Return the state without the parameters, which belong to others, and the rules, which are made again."""
         found_again = ("_own_rules", "_in_step", "_ordered", "_steady")
         return {**{k: v for k, v in self.__dict__.items() if k not in found_again}, "param_dict": {}}
 
@@ -711,12 +718,12 @@ class _Updates:
 
 
 def update_one_by_one(on: bool) -> None:
-    """Call a user's ``update(self, anything, ...)`` for each weight, as MXNet 1 does, or with lists, as MXNet 2."""
+    """Choose whether a user's ``update(self, anything, ...)`` is called for each weight, as in MXNet 1."""
     _Updates.one_by_one = on
 
 
 def decay_by_names(on: bool) -> None:
-    """Decay, of parameters that an optimizer knows by name, only weights and gammas, as MXNet 1 does, or all."""
+    """Choose whether only weights and gammas decay, if an optimizer knows parameters by name, as in MXNet 1."""
     _Updates.by_names = on
 
 
@@ -727,13 +734,13 @@ def _first_parameter(method: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    """Return a rate as a number; some programs keep an array."""
+    """Return a rate as a number, because some programs store it as an array."""
     return float(value.item() if hasattr(value, "item") else value)
 
 
 @functools.cache
 def _reader(cls: type[Optimizer]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what reads the settings of an optimizer of this class; it runs at each step."""
+    """Return a function that reads the settings of an optimizer of this class; it runs at each step."""
     return attrgetter(*cls._names())
 
 

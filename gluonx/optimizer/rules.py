@@ -51,10 +51,11 @@ Leaves = tuple[Any, ...]
 
 
 class At(NamedTuple):
-    """One parameter's view of a step: its learning rate, weight decay, update count and (static) own index.
+    """One parameter's part of a step: its learning rate, weight decay, update count and (static) own index.
 
-    For a fused array the numbers are arrays that broadcast against it, ``index`` holds one index a piece, and
-    ``layout`` knows where the pieces lie. ``key`` is a random key of the parameter and step, for formulas that draw.
+    For a fused array the numbers are arrays that broadcast against it, ``index`` holds one index for each piece, and
+    ``layout`` has the positions of the pieces. ``key`` is a random key of the parameter and step, for formulas that
+    draw.
     """
 
     lr: Any
@@ -65,7 +66,7 @@ class At(NamedTuple):
     key: Any = None
 
     def norm(self, array: jax.Array) -> jax.Array:
-        """Return the Euclidean norm; of a fused array that of each piece, broadcasting against it."""
+        """Return the Euclidean norm; for a fused array that of each piece, broadcasting against it."""
         return jnp.sqrt(jnp.sum(jnp.square(array))) if self.layout is None else self.layout.norm(array)
 
 
@@ -76,17 +77,17 @@ Step = Callable[[Any, Any, Leaves, At], tuple[Any, Leaves]]
 
 
 def preprocess(weight: Any, grad: Any, wd: Any, clip: float | None) -> Any:
-    """Clip the rescaled gradient to ``[-clip, clip]``, then add the weight decay: the usual order in MXNet."""
+    """Clip the rescaled gradient to ``[-clip, clip]``, then add the weight decay, the usual order in MXNet."""
     return decayed(clipped(grad, clip), wd, weight)
 
 
 def decayed(change: Any, wd: Any, weight: Any, factor: Any = 1.0) -> Any:
-    """Compute ``change + factor * wd * weight``; without reading the weight where there is no decay at all."""
+    """Return ``change + factor * wd * weight``; without any decay the weight is not read."""
     return change if type(wd) is float and wd == 0.0 else change + factor * wd * weight
 
 
 def clipped(grad: Any, clip: float | None) -> Any:
-    """Clip to ``[-clip, clip]``; None, 0 and what is negative mean no clipping."""
+    """Clip to ``[-clip, clip]``; None, 0 and negative numbers do not clip."""
     return grad if clip is None or clip <= 0 else jnp.clip(grad, -clip, clip)
 
 
@@ -97,10 +98,10 @@ def _pick(number: Any, index: int) -> Any:
 
 
 def _apart(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the numbers of a step, on a GPU each scalar in a buffer of its own.
+    """Return the numbers of a step; on a GPU each scalar is in its own buffer.
 
-    Of updates that read one vector XLA would make one kernel there, which waits for the last gradient and keeps all of
-    them until then. A scalar in common is no reason for it to join anything.
+    If updates read one vector, XLA for GPUs makes one kernel of them, which waits for the last gradient and keeps all
+    of them until then. A common scalar is no reason for XLA to join them.
     """
     scalars = [x for x in numbers if isinstance(x, jax.Array) and x.ndim == 0]
     if not scalars or any(lowering_in_force()):
@@ -126,7 +127,7 @@ def _widen(leaf: jax.Array, dtype: Any) -> jax.Array:
 
 
 def zeros_like_weight(dtype: Any = None) -> Callable[[Any], np.ndarray]:
-    """Make a state initializer: host-made zeros of the weight's shape (no program per shape)."""
+    """Return a state initializer: zeros of the weight's shape, made on the host (no program per shape)."""
 
     def make(weight: Any) -> np.ndarray:
         return np.zeros(weight.shape, dtype or weight.dtype)
@@ -149,14 +150,14 @@ class Rule(NamedTuple):
     update: Callable[..., Any]
 
     def as_optax(self) -> optax.GradientTransformationExtraArgs:
-        """Return the same as optax knows it."""
+        """Return the same rule as an optax transformation."""
         import optax
 
         return optax.GradientTransformationExtraArgs(self.init, self.update)  # pyright: ignore[reportArgumentType]
 
 
 def _taking_more(tx: Rule | optax.GradientTransformation) -> Any:
-    """Return a rule whose ``update`` takes more arguments than it needs."""
+    """Return a rule whose ``update`` accepts more arguments than it needs."""
     if type(tx) is Rule:
         return tx
     import optax
@@ -165,10 +166,10 @@ def _taking_more(tx: Rule | optax.GradientTransformation) -> Any:
 
 
 class _OneWeight(NamedTuple):
-    """A formula on one weight and its named states: as it is, and traced once for all weights of a shape.
+    """A formula on one weight and its named states: directly, and traced once for all weights of a shape.
 
-    That is for formulas that do not look at the index, and lowered once too; XLA inlines it. Without weight decay the
-    number is no array but 0.0, which the formula sees.
+    The latter is for formulas that do not depend on the index; it is also lowered once, and XLA inlines it. Without
+    weight decay the number is not an array but 0.0, which the formula can test.
     """
 
     plain: Callable[..., Any]
@@ -176,7 +177,7 @@ class _OneWeight(NamedTuple):
     once_without_decay: Callable[..., Any]
 
     def for_numbers(self, wd: Any) -> Callable[..., Any]:
-        """Return the one that is traced once, for this weight decay."""
+        """Return the version that is traced once, for this weight decay."""
         return self.once_without_decay if type(wd) is float else self.once
 
 
@@ -279,7 +280,7 @@ def per_parameter(
 
 
 class MasterState(NamedTuple):
-    """State of `with_master_weights`: a float32 copy per narrow weight (None for others), and the rule's own state."""
+    """The state of `with_master_weights`: a float32 copy per narrow weight (None for others), and the inner state."""
 
     master: tuple[Any, ...]
     inner: Any
@@ -417,14 +418,14 @@ class FlatRule:
 
     @property
     def bound(self) -> DerivedOp:
-        """The rule as an operator for `gluonx.deferred.invoke`: arrays in and out as in calling the rule.
+        """The rule as an operator for `gluonx.deferred.invoke`, with the arrays of a call of the rule.
 
-        One that draws takes what `gluonx.deferred.engine.random_inputs` gives behind them.
+        If it draws, the inputs end with those of `gluonx.deferred.engine.random_inputs`.
         """
         return self.bound_by_row(frozenset())
 
     def bound_by_row(self, by_row: frozenset[int]) -> DerivedOp:
-        """Return `bound` for weights of which some have a gradient by rows: two arrays, not one."""
+        """Return `bound` for weights some of which have a gradient by rows, that is, two arrays."""
         found = self._operators.get(by_row)
         if found is None:
             update = Update(self, Units.plain(self.count), (True,) * self.count, by_row)
@@ -433,7 +434,7 @@ class FlatRule:
         return found
 
     def init(self, weights: Sequence[Any]) -> Leaves:
-        """Make the state leaves of concrete weights: NumPy arrays where they begin as zeros, else new JAX arrays.
+        """Return the state leaves for concrete weights: NumPy arrays if they begin as zeros, else new JAX arrays.
 
         None of them shares a buffer with a weight, so weights and state can be donated together.
         """
@@ -444,7 +445,7 @@ class FlatRule:
     def apply(
         self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any, **extra: Any
     ) -> tuple[Leaves, Leaves]:
-        """Do one update; pure, to be traced.
+        """Compute one update; pure, to be traced.
 
         Parameters
         ----------
@@ -485,7 +486,7 @@ class FlatRule:
         return added, after
 
     def _words(self, leaves: Sequence[Any]) -> list[Any]:
-        """State leaves with the words of random keys in place of the keys."""
+        """Return state leaves with the words of random keys instead of the keys."""
         return [x if kind is None else jax.random.key_data(x) for x, kind in zip(leaves, self.keys, strict=True)]
 
     def _numbers(self, hyper: Any) -> dict[str, Any]:
@@ -496,7 +497,7 @@ class FlatRule:
         return unpack(hyper, self.count)._asdict()
 
     def __call__(self, *arrays: Any, **extra: Any) -> Leaves:
-        """Do `apply` on one flat list: weights, gradients, state, step vector in, weights and state out."""
+        """Run `apply` on one flat list: weights, gradients, state, step vector in, weights and state out."""
         n = self.count
         weights, state = self.apply(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1], **extra)
         return weights + state
@@ -511,11 +512,9 @@ def _total(*arrays: Any) -> int:
 
 @dataclass(frozen=True)
 class Update:
-    """A rule at the border of a program, which flat arrays cross; equal updates are one operator.
+    """A rule at the border of a program, with flat arrays as inputs and outputs.
 
-    ``(weights, gradients of the fresh ones, states, step vector) -> (weights, states)``
-
-    Behind the step vector a rule that draws takes a root key's words and the number of the draw.
+    ``(weights, gradients of the fresh ones, packed states, step vector) -> (weights, packed states)``
 
     Parameters
     ----------
@@ -552,7 +551,7 @@ class Update:
 
     @property
     def given(self) -> int:
-        """The number of arrays that the gradients are."""
+        """The number of arrays that hold the gradients."""
         return sum(self.fresh) + sum(self.fresh[k] for k in self.by_row)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
@@ -571,7 +570,7 @@ class Update:
     def apply(
         self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: Any, **extra: Any
     ) -> tuple[Any, ...]:
-        """Return the new arrays and packed states; `extra` as of :meth:`FlatRule.apply`."""
+        """Return the new arrays and packed states; `extra` is as for :meth:`FlatRule.apply`."""
         units, rule, together = self.units, self.rule, self.together
         found = paired(iter(given), self.fresh, self.by_row, weights)
         grads = [jnp.zeros_like(w) if g is None else g for g, w in zip(found, weights, strict=True)]
@@ -592,17 +591,17 @@ def _where(mask: bool | jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
 
 
 def _one(number: jax.Array) -> jax.Array:
-    """Make a 1 out of a number of the step, so that XLA cannot know it (NaN where the number is NaN)."""
+    """Return a 1 computed from a number of the step, so that XLA does not know it (NaN if the number is NaN)."""
     return jnp.where(number == number, jnp.float32(1), jnp.float32(np.nan))
 
 
 def _add(weight: jax.Array, change: jax.Array, one: jax.Array) -> jax.Array:
-    """Add the change to a weight.
+    """Return the weight plus the change.
 
-    A change that is a state too (SGD's momentum) is an array of its own, and the sum of two arrays a loop of one
-    operation. On a CPU XLA writes such a loop tile by tile, and over the small last axes of a convolution's weights its
-    tiles take 4 times as long (see `gluonx.common.process`). A loop of two operations is written plainly, and the
-    product with 1 is exact.
+    A change that is a state too (SGD's momentum) is an array, and the sum of two arrays is a loop of one operation. On
+    a CPU XLA writes such a loop tile by tile, and with the small last axes of a convolution's weights its tiles take 4
+    times as long (see `gluonx.common.process`). A loop of two operations is written plainly, and the product with 1 is
+    exact.
     """
     dtype = jnp.promote_types(weight.dtype, change.dtype)
     change = change.astype(dtype)
@@ -616,9 +615,9 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _numbers_of_parameters(state: Any, count: int) -> tuple[int | None, ...]:
-    """Per leaf of a state of optax its place in a tuple that is like that of the `count` parameters, else None.
+    """Return for each leaf of an optax state its position in a tuple shaped like the `count` parameters, else None.
 
-    Not any number in a leaf's path is a parameter's: a chain's state is a tuple too.
+    Not every number in a leaf's path is a parameter's: a chain's state is a tuple too.
     """
 
     def like(node: Any) -> bool:
@@ -636,7 +635,7 @@ def _numbers_of_parameters(state: Any, count: int) -> tuple[int | None, ...]:
 
 
 def _owner(number: int | None, leaf: Any, weights: Sequence[Any]) -> int | None:
-    """Return the weight to which a state leaf belongs: the one of its number, if the shapes agree."""
+    """Return the weight to which a state leaf belongs: the one with its number, if the shapes agree."""
     if number is None or number >= len(weights) or weights[number].shape != leaf.shape or _is_key(leaf):
         return None
     return number

@@ -70,26 +70,28 @@ def by_name(optimizer: Any, name: str, state: Any) -> dict[str, Any]:
     return {**found, **{f"{name}/{kind}": part.asnumpy() for kind, part in zip(names, parts, strict=True)}}
 
 
-def of_names(optimizer: Any, name: str, arrays: Mapping[str, Any], place: Callable[[tuple[int, ...]], Any]) -> Any:
+def of_names(
+    optimizer: Any, name: str, arrays: Mapping[str, Any], sharding_of: Callable[[tuple[int, ...]], Any]
+) -> Any:
     """Undo `by_name`; None if the arrays hold no state of that name, or if it is empty.
 
-    `place` returns the placement for an array of a shape.
+    `sharding_of` returns the placement for an array of a shape.
     """
     master = arrays.get(f"{name}/master")
     inner = name if master is None else f"{name}/inner"
     found = [arrays.get(f"{inner}/{kind}") for kind in optimizer._states()]
     if any(part is None for part in found):
         return None
-    held = tuple([_held(part, place) for part in found])
+    held = tuple([_held(part, sharding_of) for part in found])
     state = held[0] if len(held) == 1 else held or None
-    return state if master is None else (_held(master, place), state)
+    return state if master is None else (_held(master, sharding_of), state)
 
 
-def _held(array: Any, place: Callable[[tuple[int, ...]], Any]) -> Any:
-    return new_handle(on_device(np.asarray(array), place(array.shape)))
+def _held(array: Any, sharding_of: Callable[[tuple[int, ...]], Any]) -> Any:
+    return new_handle(on_device(np.asarray(array), sharding_of(array.shape)))
 
 
-def by_place(
+def by_position(
     arrays: dict[str, Any], meta: dict[str, Any], names: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return states under the names of another net of the same kind: the first parameter's for the first, and so on.
@@ -100,7 +102,7 @@ def by_place(
     Examples
     --------
     >>> states, meta = {"dense0_bias/mean": 0}, {"names": ["dense0_bias"], "counts": {"dense0_bias": 3}}
-    >>> by_place(states, meta, ["dense7_bias"])[0]
+    >>> by_position(states, meta, ["dense7_bias"])[0]
     {'dense7_bias/mean': 0}
     """
     written = meta.get("names", names)

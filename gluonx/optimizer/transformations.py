@@ -1,7 +1,7 @@
-"""Rules made of optax transformations: what these are given, and what is done around them.
+"""Rules made of optax transformations: their arguments, and the operations around them.
 
-A transformation may ask for the loss, or for the loss as a function. It is given what the step knows, and where that is
-not enough, an object that says so as soon as it is used.
+A transformation may ask for the loss, or for the loss as a function. It gets what the step has; for anything else it
+gets an object that raises as soon as it is used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _EXTRAS = ("value", "grad", "value_fn", "obj_fn", "grad_fn")  # what a transform
 
 
 class _NotGiven:
-    """Stands where a step cannot give what a transformation may ask for, and says so as soon as it is used."""
+    """Replaces an argument that a step cannot provide; it raises as soon as it is used."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -46,10 +46,10 @@ class _NotGiven:
 def _asking(
     update: Callable[..., Any], known: Any, extra: dict[str, Any], more: dict[str, Any], *args: Any
 ) -> tuple[Any, Any]:
-    """Call a transformation with what it asks for: if it does not do with `extra`, with one more at a time of `more`.
+    """Call a transformation with the arguments that it asks for: with `extra`, then with one more of `more` at a time.
 
-    Not with all at once: a line search takes nothing that its function does not take. `known` are the names that it
-    takes, or True. What goes wrong whatever it is given is raised as it was.
+    It does not get all at once, because a line search passes its arguments on to its function. `known` are the names
+    that it takes, or True. An error that remains with every argument is raised unchanged.
     """
     import optax
 
@@ -76,7 +76,7 @@ def _asking(
 
 
 def scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTransformationExtraArgs:
-    """Rescale gradients on the way in and multiply changes with the (signed) learning rates on the way out."""
+    """Rescale gradients before the transformation, and multiply changes with the (signed) learning rates after it."""
     import optax
 
     inner = optax.with_extra_args_support(tx)

@@ -41,7 +41,7 @@ LIMIT = threshold("small.elements")  # as of weights and gradients, so that all 
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a step; equal ones are equal, so that what is made for one is shared.
+    """The units of a step. Equal ones compare equal, so that operators made for one are shared.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class Units:
 
     @classmethod
     def plain(cls, count: int) -> Units:
-        """Return the units of so many arrays that are a piece each."""
+        """Return the units of so many arrays with one piece each."""
         return cls(tuple([(i,) for i in range(count)]), (None,) * count)
 
     def joining(self, groups: Sequence[tuple[int, ...]], shapes: Sequence[Any]) -> Units:
-        """Return these with arrays of single pieces, of `shapes`, joined as `groups` says."""
+        """Return these units, with arrays of single pieces, of `shapes`, joined according to `groups`."""
         return replace(self, groups=Groups.of(groups, shapes))
 
     @cached_property
@@ -82,12 +82,12 @@ class Units:
 
     @cached_property
     def array_of(self) -> dict[int, int]:
-        """The array that a piece is in."""
+        """The array of each piece."""
         return {k: i for i, numbers in enumerate(self.pieces) for k in numbers if k is not None}
 
     @cached_property
     def members(self) -> tuple[tuple[int | None, ...], ...]:
-        """For each unit the numbers of its pieces, None for one that is not trained."""
+        """The numbers of the pieces of each unit, None for one that is not trained."""
         if self.cuts:
             return tuple([(k,) for k in range(self.count)])
         if self.groups is not None:
@@ -96,19 +96,19 @@ class Units:
 
     @cached_property
     def layouts(self) -> tuple[Any, ...]:
-        """For each unit where its pieces lie in it; None for one of a single piece."""
+        """The layout of the pieces of each unit; None for a single piece."""
         if self.cuts:
             return (None,) * self.count
         return self.places if self.groups is None else self.groups.layouts
 
     def arrays_of(self, unit: int) -> tuple[int, ...]:
-        """Return the arrays that a unit is made of, or the one that it is in."""
+        """Return the arrays that a unit consists of, or the one that contains it."""
         if self.cuts:
             return (self.array_of[unit],)
         return (unit,) if self.groups is None else self.groups.members[unit]
 
     def of_fresh(self, fresh: Sequence[bool]) -> list[int]:
-        """Return the numbers of the pieces in the arrays that are fresh."""
+        """Return the numbers of the pieces in the fresh arrays."""
         return [k for numbers, f in zip(self.pieces, fresh, strict=True) if f for k in numbers if k is not None]
 
     # ---------------------------------------------------------------- arrays to units and back
@@ -125,7 +125,7 @@ class Units:
         return list(arrays) if self.groups is None else self.groups.join(arrays)
 
     def scatter(self, units: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-        """Undo `gather`; pieces that are not trained are as in `arrays`."""
+        """Undo `gather`; pieces that are not trained are those of `arrays`."""
         if self.cuts:
             return [
                 units[numbers[0]]  # type: ignore[index]
@@ -153,7 +153,7 @@ class Units:
         ])  # fmt: skip
 
     def masks(self, fresh: Sequence[bool]) -> list[Any]:
-        """Return for each unit what of it changes: all (True), nothing (False), or an array that says where."""
+        """Return for each unit what changes: all (True), nothing (False), or an array that is True where it changes."""
         on = [[k is not None and fresh[self.array_of[k]] for k in own] for own in self.members]
         return [
             own[0] if len(set(own)) == 1 else layout.spread(own) for own, layout in zip(on, self.layouts, strict=True)
@@ -169,7 +169,10 @@ class Units:
             return rule.init(self.gather(arrays))
 
     def leaf_keys(self, rule: FlatRule, names: Sequence[str]) -> list[Any]:
-        """Give a name for each state: the piece's in place of its number; for one of many pieces a tuple of names."""
+        """Return a name for each state, with the piece's name instead of its number.
+
+        For several pieces a tuple of names.
+        """
         keys: list[Any] = []
         for leaf, owner, place in zip(rule.leaf_names, rule.owners, rule.places, strict=True):
             if place is None:
@@ -182,7 +185,7 @@ class Units:
         return keys
 
     def by_name(self, rule: FlatRule, keys: Sequence[Any], leaves: Sequence[Any]) -> dict[str, Any]:
-        """States of single pieces by name."""
+        """Return the states of single pieces by name."""
         found: dict[str, Any] = {}
         for key, owner, leaf in zip(keys, rule.owners, leaves, strict=True):
             if type(key) is tuple:
@@ -195,7 +198,7 @@ class Units:
     def from_names(
         self, rule: FlatRule, keys: Sequence[Any], kept: Mapping[str, Any], leaves: Sequence[Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """`leaves` with what there is under their names in their place, and what was not used."""
+        """Return `leaves` replaced by the states under their names, and the states that were not used."""
         rest = dict(kept)
         found = []
         for key, owner, leaf in zip(keys, rule.owners, leaves, strict=True):
@@ -214,7 +217,7 @@ class Units:
 
 
 def kind_of(name: str, owner: int) -> str:
-    """Return the name of a state leaf without the position of its weight, which is the last such number in it.
+    """Return the name of a state leaf without the position of its weight, the last such number in it.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""Updates one array at a time, as MXNet makes them: states as ndarrays, by the number of a weight.
+"""Updating one array at a time, as in MXNet: states are ndarrays, by the number of a weight.
 
-What a Trainer does in one program, an :class:`Updater` does by hand: it keeps the states of the weights that it has met
-and calls the optimizer, whose own way is one recorded operator over all arrays that it is given (:func:`run_rule`).
+A Trainer updates in one program; an :class:`Updater` updates by hand. It keeps the states of the weights that it has
+seen and calls the optimizer, which by default runs one recorded operator over all arrays of the call
+(:func:`run_rule`).
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def _as_tuple(state: Any) -> tuple[Any, ...]:
 
 
 class Updater:
-    """An optimizer together with the states of the weights that it has met.
+    """An optimizer together with the states of the weights that it has updated.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ class Updater:
         self.aggregate_updates = optimizer.aggregate_num > 1
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
-        """Update one weight in place, or lists of them together; states are made at the first meeting."""
+        """Update one weight in place, or lists of them together; states are made at a weight's first update."""
         many = isinstance(index, (list, tuple))
         indices, grads, weights = (index, grad, weight) if many else ([index], [grad], [weight])
         states = self.states
@@ -101,7 +102,7 @@ class Updater:
             )
 
     def _portions(self, weights: Sequence[Any]) -> list[list[int]]:
-        """Return places of weights to update together: one by one, or up to ``aggregate_num`` of a dtype."""
+        """Return the positions of weights to update together: one by one, or up to ``aggregate_num`` of a dtype."""
         if not self.aggregate_updates:
             return [[k] for k in range(len(weights))]
         by_dtype: dict[Any, list[int]] = {}
@@ -117,7 +118,7 @@ class Updater:
         return None if state is None else state.to_device(context)
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """Give the states as bytes; with ``dump_optimizer`` its learning rate, weight decay and counts too.
+        """Return the states as bytes; with ``dump_optimizer`` also its learning rate, weight decay and counts.
 
         The format is NumPy's npz with a JSON description, not a pickle, so reading it can run no code.
         """
@@ -133,7 +134,7 @@ class Updater:
         return buffer.getvalue()
 
     def set_states(self, states: bytes) -> None:
-        """Take the states that `get_states` gave.
+        """Restore the states that `get_states` returned.
 
         Raises
         ------
@@ -155,7 +156,7 @@ class Updater:
 
 
 def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Write a state as JSON in which an array is its key and dtype; the bits go to ``arrays``."""
+    """Return a state as JSON in which an array is its key and dtype; the arrays' bits go to ``arrays``."""
     if state is None:
         return None
     if isinstance(state, (tuple, list)):
@@ -175,5 +176,5 @@ def _restore(node: Any, arrays: Any) -> Any:
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
-    """Give an `Updater` of an optimizer."""
+    """Return an `Updater` of an optimizer."""
     return Updater(optimizer)

@@ -1,8 +1,8 @@
 """The Trainer: turns gradients into new weights, as the last node of the step's one program.
 
-`gluonx.trainer.trainer` is the page on a step: what it is, when its plan still fits, and what happens where not. How a
-plan is made stands in `plan`, several devices in `replicas`, the states between two steps in `held`, what one does with
-them from outside (files, checkpoints, copies) in `states`, and what the constructor is given in `arguments`.
+Begin with `gluonx.trainer.trainer`: what a step is, when its plan still fits, and what happens otherwise. `plan` makes
+plans, `replicas` is for several devices, `held` has the states between two steps, and `states` what users do with these
+(files, checkpoints, copies).
 """
 
 from gluonx.trainer.trainer import Trainer

@@ -27,7 +27,7 @@ READ, ON_HOST = methodcaller("_read"), methodcaller("asnumpy")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """The optimizer's states as they lie between two steps; another one takes the place of the whole."""
+    """The optimizer's states between two steps; a change replaces the whole object."""
 
     active: list[int] = field(default_factory=list)  # positions of the parameters that are trained
     params: list[Parameter] = field(default_factory=list)  # the arrays of these: fused ones in place of their pieces
@@ -44,7 +44,7 @@ class Held:
         return [*self.arrays, *[s for each in self.copies for s in each]]
 
     def leaves(self, read: Callable[[Any], Any]) -> list[Any]:
-        """Return the single states, of what `read` makes of an array."""
+        """Return the single states, after `read` has been applied to each array."""
         assert self.together is not None, "made by the plan"
         return self.together.split([read(s) for s in at_one_moment(self.arrays)])  # between two steps of any thread
 
@@ -52,13 +52,13 @@ class Held:
         """Give the single states other values, on all devices: all of them, or none where somebody interrupts."""
         assert self.together is not None, "made by the plan"
         joined = self.together.join(leaves)
-        values = [on_device(a, place_of(h, a.shape)) for h, a in zip(self.arrays, joined, strict=True)]
+        values = [on_device(a, sharding_of(h, a.shape)) for h, a in zip(self.arrays, joined, strict=True)]
         for own in self.copies:  # no buffer is shared
-            values += [on_device(np.asarray(a), place_of(h, a.shape)) for h, a in zip(own, joined, strict=True)]
+            values += [on_device(np.asarray(a), sharding_of(h, a.shape)) for h, a in zip(own, joined, strict=True)]
         deque(map(setattr, self.every(), repeat("value"), values), maxlen=0)
 
     def by_name(self, read: Callable[[Any], Any]) -> dict[str, Any]:
-        """Return the single states by name, those of frozen parameters too."""
+        """Return the single states by name, including those of frozen parameters."""
         if self.rule is None:
             return dict(self.resting)
         return {**self.resting, **self.units.by_name(self.rule, self.keys, self.leaves(read))}
@@ -117,10 +117,10 @@ class Held:
         # A state that leaves a mesh goes by way of the host: its weight may be free to follow others.
         leaves = [np.array(a) if i not in on_mesh and lies_on_mesh(a) else a for i, a in enumerate(leaves)]
         states = together.join(leaves)
-        return [new_handle(on_device(a, place_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
+        return [new_handle(on_device(a, sharding_of(h, a.shape))) for a, h in zip(states, homes, strict=True)]
 
 
-def place_of(handle: Any, shape: tuple[int, ...]) -> Sharding | None:
+def sharding_of(handle: Any, shape: tuple[int, ...]) -> Sharding | None:
     """Return the sharding of a state of this shape: that of `handle`, or None if that array is free to follow others.
 
     What has another shape than its weight, such as a count, is whole on every device.
@@ -132,12 +132,12 @@ def place_of(handle: Any, shape: tuple[int, ...]) -> Sharding | None:
 
 
 def bring(states: list[Any], weights: list[Any]) -> None:
-    """Put states where their weights are, which may have been moved to other devices or laid out anew since."""
+    """Move states to their weights, which may have been moved to other devices or sharded anew."""
     for state, weight in zip(states, weights, strict=True):
         target, array = aval_of(weight._read()), state._read()
-        place = place_of(weight, state.shape) if target.spread else target.sharding
-        if aval_of(array).sharding != place:
-            state.value, state.aval = on_device(array if target.spread else state.asnumpy(), place), None
+        sharding = sharding_of(weight, state.shape) if target.spread else target.sharding
+        if aval_of(array).sharding != sharding:
+            state.value, state.aval = on_device(array if target.spread else state.asnumpy(), sharding), None
 
 
 def lies_on_mesh(array: object) -> bool:
@@ -148,10 +148,10 @@ def lies_on_mesh(array: object) -> bool:
 MIXED = object()
 
 
-def common_place(weights: list[Any]) -> Any:
+def common_sharding(weights: list[Any]) -> Any:
     """Return where numbers go that all weights need: None for the default device, MIXED if there is no one place."""
     avals = [w.aval if w.aval is not None else aval_of(w._read()) for w in weights]
     if all(a.sharding is None for a in avals):
         return None
-    places = {replicated(a.sharding) for a in avals if a.spread}
-    return places.pop() if len(places) == 1 and all(a.spread for a in avals) else MIXED
+    shardings = {replicated(a.sharding) for a in avals if a.spread}
+    return shardings.pop() if len(shardings) == 1 and all(a.spread for a in avals) else MIXED

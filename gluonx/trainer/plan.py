@@ -25,7 +25,7 @@ from gluonx.optimizer import Optimizer
 from gluonx.optimizer.rules import Update
 from gluonx.optimizer.units import Units, arranged
 from gluonx.sharding import replicated
-from gluonx.trainer.held import MIXED, Held, common_place
+from gluonx.trainer.held import MIXED, Held, common_sharding
 from gluonx.trainer.replicas import devices_of, gradients_of, leaves_of, new_gradients, row_counts, variable_of
 from gluonx.trainer.states import Stateful
 
@@ -33,7 +33,7 @@ _GONE = "this gradient was given up when the step ended, because the Trainer was
 
 
 class Plan:
-    """The work of a step, found once: operator, handles, and which parameters take part."""
+    """The work of a step, determined once: operator, handles, and which parameters take part."""
 
     def __init__(self, trainer: Stateful, held: Held, update: Update, waiting: list[Parameter]) -> None:
         optimizer, scaler, vector = trainer._optimizer, trainer._scaler, trainer._vector.handle
@@ -82,16 +82,16 @@ class Plan:
         return [w for weights, _ in self.replicas for w in weights]
 
     def fresh_weights(self) -> list[list[Any]]:
-        """Return the weights of each device, of the parameters of which any device has a new gradient."""
+        """Return for each device the weights of those parameters that have a new gradient on any device."""
         fresh = self.update.fresh
         return [[w for w, f in zip(weights, fresh, strict=True) if f] for weights, _ in self.replicas]
 
     def replica_grads(self) -> list[list[Any]]:
-        """Return the gradients of these, device by device, zeros where there is no new one."""
+        """Return the gradients of these weights, device by device; zeros where there is no new one."""
         return [[g for w in weights for g in new_gradients(w)] for weights in self.fresh_weights()]
 
     def spread(self) -> None:
-        """Give the weights and states of the first device to the others, by way of the host: no buffer is shared."""
+        """Copy the weights and states of the first device to the others, through the host: no buffer is shared."""
         values = [h.asnumpy() for h in (*self.weights, *self.state)] if self.several else []
         for weights, states in self.replicas[1:]:
             for handle, value in zip((*weights, *states), values, strict=True):
@@ -112,7 +112,7 @@ class Plan:
         return True
 
     def last_value(self) -> Any:
-        """Return a value that is another one after a step: the last state's, or the last weight's if there is none."""
+        """Return a value that a step replaces: the last state's, or the last weight's if there are no states."""
         value = (self.state or self.weights)[-1].value
         return value.vector.value if type(value) is Packed else value
 
@@ -122,13 +122,13 @@ class Plan:
 
 
 def give_up(grads: list[Any]) -> None:
-    """Let go of the values of gradients."""
+    """Release the values of gradients."""
     for g in grads:
         g.value, g.aval, g.tape = Gone(g.shape, g.dtype, _GONE), None, None
 
 
 def marks_of(params: list[Parameter]) -> list[Any]:
-    """Return the variables that the parameters' gradients go to; of one that has none, whether it is to have one."""
+    """Return the variables of the parameters' gradients; for a parameter without one, whether it should have one."""
     return [p.grad_req if (h := p._handle) is None or h.variable is None else h.variable for p in params] + [
         h.variable for p in params if p._replicas is not None for h in p._replicas.values()
     ]
@@ -145,7 +145,7 @@ def arrays_of(pieces: list[Parameter]) -> tuple[list[Parameter], Units]:
 
 
 def variables_of(held: Held) -> list[Any]:
-    """Return one object for each array, whose settable attribute ``fresh`` tells whether its gradient is new."""
+    """Return for each array an object whose attribute ``fresh``, which can be set, says whether its gradient is new."""
     return [
         Share(param._handle.variable) if _others_train(param, numbers) else param._handle.variable
         for param, numbers in zip(held.params, held.units.pieces, strict=True)
@@ -153,7 +153,7 @@ def variables_of(held: Held) -> list[Any]:
 
 
 def _others_train(param: Parameter, numbers: tuple[int | None, ...]) -> bool:
-    """Return whether pieces that are trained belong to another Trainer."""
+    """Return whether some of the trained pieces belong to another Trainer."""
     return None in numbers and any(
         k is None and p.grad_req != "null"
         for k, p in zip(numbers, param.pieces, strict=True)  # type: ignore[attr-defined]
@@ -171,7 +171,7 @@ class Share:
 
     @property
     def fresh(self) -> bool:
-        """True where there is a new gradient; setting it to False notes the one that there is as used."""
+        """True if there is a new gradient; setting it to False marks the present one as used."""
         value = self.variable.grad.value
         return self.variable.fresh and all(seen() is not value for seen in self.seen)
 
@@ -196,23 +196,23 @@ def plan_of(
     params, arrays = arrays_of([trainer._params[i] for i in active])
     weights, devices = [p._handle for p in params], devices_of(params)
     by_row = frozenset(k for k, w in enumerate(weights) if type(w.variable) is RowVariable)
-    places = [w._read().devices() for w in weights]
-    alone = by_row | {k for k, own in enumerate(places) if len(own) > 1}
+    devices_of_weights = [w._read().devices() for w in weights]
+    alone = by_row | {k for k, own in enumerate(devices_of_weights) if len(own) > 1}
     # XLA makes few kernels of many small updates for a GPU by itself, and fewer than of one that is cut apart.
-    on_gpu = any(device.platform not in ("cpu", "tpu") for own in places for device in own)
+    on_gpu = any(device.platform not in ("cpu", "tpu") for own in devices_of_weights for device in own)
     single = frozenset(range(len(weights))) if on_gpu else alone
     units, rule = arranged(optimizer, arrays, weights, active, single)
     held = trainer._held.adapted(active, params, units, rule, [trainer._names[i] for i in active], alone)
     # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
-    place = common_place(weights)
-    advances = scaler is None and place is not MIXED and len(devices) == 1
+    sharding = common_sharding(weights)
+    advances = scaler is None and sharding is not MIXED and len(devices) == 1
     update = Update(rule, units, fresh or (True,) * len(weights), by_row, held.together, advances)
     if scaler is not None:
         update = scaler.around(update)
         if len(devices) > 1:
             scaler.replicate(devices)
         else:
-            scaler.lay_out(replicated(weights[0]._placed()) if place is MIXED else place)
+            scaler.lay_out(replicated(weights[0]._placed()) if sharding is MIXED else sharding)
     return Plan(trainer, held, update, waiting)
 
 

@@ -1,6 +1,6 @@
-"""Parameters on several devices: which there are, their gradients, and the sums of these.
+"""Parameters on several devices: their devices, their gradients, and the sums of these.
 
-A parameter that is one array is the simple case of all of it.
+A parameter with a single array is the simple case of this.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from gluonx.errors import (
 
 
 def gradients_of(variable: Any) -> tuple[Any, ...]:
-    """Return the arrays that a gradient is: row numbers and values where it is kept by rows."""
+    """Return the arrays of a gradient: row numbers and values if it is stored by rows."""
     return (variable.rows, variable.values) if type(variable) is RowVariable else (variable.grad,)
 
 
 def new_gradients(weight: Any) -> tuple[Any, ...]:
-    """Return the arrays that the gradient of `weight` is, for a sum over devices: zeros where there is no new one."""
+    """Return the arrays of the gradient of `weight` for a sum over devices; zeros if there is no new one."""
     if not weight.variable.fresh and weight.variable.req != "add":
         weight.zero_grad()
     return gradients_of(weight.variable)
 
 
 def leaves_of(weights: list[Any]) -> list[Any]:
-    """Return weights as inputs of an update; a table whose gradient is kept by rows is the constant of its look-ups."""
+    """Return weights as inputs of an update; for a gradient by rows, the table as the constant of its look-ups."""
     return [w.variable.bare if type(w.variable) is RowVariable else w for w in weights]
 
 
 def row_counts(weights: Iterable[Any]) -> tuple[int | None, ...]:
-    """Return the number of rows of each weight whose gradient is kept by rows, and None for the others."""
+    """Return the number of rows of each weight whose gradient is stored by rows, and None for the others."""
     return tuple([w.shape[0] if type(w.variable) is RowVariable else None for w in weights])
 
 
 class Replicated:
-    """The variables of a parameter on several devices as one."""
+    """The variables of a parameter on several devices, with the interface of one."""
 
     __slots__ = ("variables",)
 
@@ -55,7 +55,7 @@ class Replicated:
 
     @property
     def fresh(self) -> bool:
-        """True if there is a new gradient on each device; setting it sets all."""
+        """True if there is a new gradient on every device; setting it sets all."""
         return all(v.fresh for v in self.variables)
 
     @fresh.setter
@@ -78,16 +78,13 @@ def variable_of(param: Parameter) -> Any:
 
 
 def devices_of(params: list[Parameter]) -> list[Any]:
-    """Get the devices that all parameters have.
-
-    DeviceError where they have different ones.
-    """
-    places = {tuple(p.list_device()): p for p in params}
-    several = [p for devices, p in places.items() if len(devices) > 1]
+    """Return the devices of all parameters; raise DeviceError if these differ."""
+    by_devices = {tuple(p.list_device()): p for p in params}
+    several = [p for devices, p in by_devices.items() if len(devices) > 1]
     for p in several:
         check_distinct(p.list_device(), p._path)
-    if len(places) > 1:
-        one, two = list(places.values())[:2]
+    if len(by_devices) > 1:
+        one, two = list(by_devices.values())[:2]
         raise DeviceError(
             f"a Trainer needs all parameters on the same devices, but '{one._path}' is on {one.list_device()} and "
             f"'{two._path}' on {two.list_device()}; "
@@ -101,7 +98,7 @@ def devices_of(params: list[Parameter]) -> list[Any]:
 
 
 def put_sums(replicas: list[list[Any]], counts: tuple[int | None, ...]) -> None:
-    """Put in the place of each gradient the sum over devices; `replicas` are the weights of each device."""
+    """Replace each gradient by the sum over devices; `replicas` are the weights of each device."""
     grads = [[g for w in replica for g in new_gradients(w)] for replica in replicas]
     if len(replicas) < 2 or not grads[0]:
         return
@@ -130,7 +127,7 @@ def _sum_op(replicas: int, counts: tuple[int | None, ...]) -> Any:
 
 
 def check_same(params: list[Parameter], every: list[Any]) -> None:
-    """Raise where somebody wrote to one replica alone, and so made it another net; `every` array, device by device."""
+    """Raise if somebody wrote to one replica alone, so that the replicas differ."""
     n = len(params)
     for param, first, *rest in zip(params, *[every[k : k + n] for k in range(0, len(every), n)], strict=True):
         value = first.asnumpy()

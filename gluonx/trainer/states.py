@@ -35,9 +35,9 @@ from gluonx.optimizer import Optimizer
 from gluonx.optimizer.adopting import adopt
 from gluonx.optimizer.numbers import StepVector
 from gluonx.optimizer.optimizer import OptaxOptimizer
-from gluonx.optimizer.statefile import by_name, by_place, described, description, of_names, simple_of
+from gluonx.optimizer.statefile import by_name, by_position, described, description, of_names, simple_of
 from gluonx.optimizer.updater import Updater
-from gluonx.trainer.held import ON_HOST, READ, Held, place_of
+from gluonx.trainer.held import ON_HOST, READ, Held, sharding_of
 
 if TYPE_CHECKING:
     from gluonx.trainer.plan import Plan
@@ -55,10 +55,10 @@ _FOUND_AGAIN = frozenset(
 
 
 class DeviceUpdater(Updater):
-    """The states of one device, by numbers of parameters, and what updates weights by them: MXNet's ``_updaters``.
+    """The states of one device by parameter numbers, with what updates weights by them: MXNet's ``_updaters``.
 
-    A Trainer steps by it where an optimizer was written by hand. Elsewhere states are part of the program of a step;
-    from the moment on that somebody asks for `states` they are arrays of his, and the Trainer takes the plain way.
+    A Trainer steps with it if the optimizer is imperative. Otherwise states are part of the program of a step; when
+    somebody reads `states` they become that user's arrays, and the Trainer steps with this updater.
     """
 
     def __init__(self, trainer: Stateful, optimizer: Optimizer) -> None:
@@ -67,7 +67,7 @@ class DeviceUpdater(Updater):
 
     @property
     def states(self) -> dict[Any, Any]:
-        """States by index."""
+        """The states by index."""
         trainer = self._trainer()
         if trainer is not None:
             trainer._keep_apart()
@@ -94,7 +94,7 @@ class Stateful(Checked):
     _apart: list[DeviceUpdater]  # what updates each device's arrays, where that is not one program
 
     def _begin(self, states: dict[str, Any]) -> None:
-        """Set up what is found again at the next step, which takes these states."""
+        """Prepare for the next step, which takes these states and derives everything else again."""
         self._plans = {}
         self._held = Held(resting=states)
         self._vector = StepVector()
@@ -108,7 +108,7 @@ class Stateful(Checked):
         raise NotImplementedError
 
     def _replica_devices(self) -> list[Any]:
-        """Return the devices that the parameters have replicas on; none where they are one array."""
+        """Return the devices of the parameters' replicas; none if they have a single array."""
         return next((p.list_device() for p in self._params if p._replicas is not None), [])
 
     def _plan_for_states(self, all_there: bool = True) -> bool:
@@ -120,7 +120,7 @@ class Stateful(Checked):
         return self._whole_plan(not all_there) is not None
 
     def _states(self, lying: bool = False) -> dict[str, Any]:
-        """Return the single states by name, as NumPy arrays, or as they lie; those of frozen parameters too."""
+        """Return the single states by name, as NumPy arrays or as they are; also those of frozen parameters."""
         self._keep_together()
         return self._held.by_name(READ if lying else ON_HOST)
 
@@ -156,7 +156,7 @@ class Stateful(Checked):
         """Leave it to the Trainer: an override of `_init_optimizer` sets what MXNet's own sets."""
 
     def _keep_apart(self) -> None:
-        """Keep the states as arrays of each device and parameter, as MXNet's updaters have them, and step by these."""
+        """Keep the states as arrays of each device and parameter, as in MXNet's updaters, and step with these."""
         if self._by_hand:
             return
         if isinstance(self._optimizer, OptaxOptimizer):
@@ -171,13 +171,13 @@ class Stateful(Checked):
         for k, updater in enumerate(self._updaters):
             for i, (name, param) in enumerate(zip(self._names, self._params, strict=True)):
                 if param._is_ready:
-                    place = functools.partial(place_of, param._every()[k])
-                    state = of_names(self._optimizer, name, kept, place)
+                    sharding = functools.partial(sharding_of, param._every()[k])
+                    state = of_names(self._optimizer, name, kept, sharding)
                     if state is not None:
                         updater.states[i] = state
 
     def _keep_together(self) -> None:
-        """Undo `_keep_apart`, for who looks at the states by name."""
+        """Undo `_keep_apart`, for reading the states by name."""
         if self._by_hand and not self._optimizer._is_imperative():
             states = dict(self._held.resting)
             for i, state in self._updaters[0].states.items():
@@ -228,7 +228,7 @@ class Stateful(Checked):
         return new
 
     def __copy__(self) -> Self:
-        """Return a Trainer of the same parameters and optimizer, with states of its own."""
+        """Return a Trainer with the same parameters and optimizer, and its own states."""
         new = object.__new__(type(self))
         new._restore(self._kept())
         return new
@@ -303,7 +303,7 @@ class Stateful(Checked):
                 handle._put(value)
 
     def _trained_handles(self) -> list[Any]:
-        """Return the arrays that the rule sees: of the parameters that are trained."""
+        """Return the arrays that the rule sees: those of the trained parameters."""
         self._plan_for_states()
         return [self._params[i]._handle for i in self._held.active]
 
@@ -322,7 +322,7 @@ class Stateful(Checked):
         {'learning_rate': 0.25}
         """
         leaves, found = self._hyperparam_leaves()
-        return {name: leaves[places[0]].item() for name, places in found.items()}
+        return {name: leaves[numbers[0]].item() for name, numbers in found.items()}
 
     def set_hyperparams(self, **values: float) -> None:
         """Set numbers that ``optax.inject_hyperparams`` keeps in the state; nothing recompiles.
@@ -343,19 +343,19 @@ class Stateful(Checked):
                 "optax.inject_hyperparams(optax.adam)(learning_rate=...)"
             )
         for name, value in values.items():
-            for place in found[name]:
-                leaves[place] = np.asarray(value, leaves[place].dtype)
+            for number in found[name]:
+                leaves[number] = np.asarray(value, leaves[number].dtype)
         self._held.put(leaves)
 
     def _hyperparam_leaves(self) -> tuple[list[Any], dict[str, list[int]]]:
-        """Return the leaves of the state on the host, and where hyperparameters are among them."""
+        """Return the leaves of the state on the host, and the positions of hyperparameters among them."""
         self._plan_for_states()
         assert self._held.rule is not None, "made by the plan"
         found: dict[str, list[int]] = {}
-        for place, name in enumerate(self._held.rule.leaf_names):
+        for number, name in enumerate(self._held.rule.leaf_names):
             *_, kind, last = ("", *name.split("/"))
             if kind == "hyperparams":
-                found.setdefault(last, []).append(place)
+                found.setdefault(last, []).append(number)
         return list(self._held.leaves(ON_HOST)), found
 
     # -- files -----------------------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ class Stateful(Checked):
             arrays = serialize.load_arrays(source)
             meta = described(arrays.pop("__meta__", None), fname)
             if all(p._prefixed for p in self._params):
-                arrays, meta = by_place(arrays, meta, self._names)
+                arrays, meta = by_position(arrays, meta, self._names)
             return self._take_states(fname, arrays, meta)
         found = serialize.load_trainer_states(source)
         same = found.optimizer == type(self._optimizer).__name__
@@ -405,7 +405,7 @@ class Stateful(Checked):
             raise
 
     def _take_states(self, fname: Any, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
-        """All of the states, or nothing."""
+        """Take all of the states, or none."""
         trains = self._plan_for_states()
         mine = type(self._optimizer).__name__
         if meta["optimizer"] != mine:
@@ -458,7 +458,7 @@ class Stateful(Checked):
             raise MismatchError(f"{source} has the schedule {theirs}, but this Trainer {schedule!r}")
 
     def _param_of_state(self, name: str) -> Parameter | None:
-        """Return the parameter that a state of this name is of."""
+        """Return the parameter to which a state of this name belongs."""
         owner = name.rpartition("/")[0]
         return dict(zip(self._names, self._params, strict=True)).get(owner)
 
@@ -479,5 +479,5 @@ class Stateful(Checked):
 
 
 def _as_key(leaf: Any, kind: Any) -> Any:
-    """Return a leaf of a state as optax has it: random keys as such."""
+    """Return a leaf of a state as optax has it; random keys become keys again."""
     return leaf if kind is None else jax.random.wrap_key_data(leaf, impl=kind)

@@ -46,7 +46,7 @@ from gluonx.optimizer.closure import check_writes, closed_step, traced_closure
 from gluonx.optimizer.gradients import Gradients
 from gluonx.optimizer.optimizer import OptaxOptimizer
 from gluonx.trainer.arguments import alteration, listed, positive, scheduled, store_of
-from gluonx.trainer.held import common_place
+from gluonx.trainer.held import common_sharding
 from gluonx.trainer.plan import Plan, give_up, plan_of
 from gluonx.trainer.replicas import (
     any_fresh,
@@ -254,7 +254,7 @@ class Trainer(Stateful):
         self._update(ignore_stale_grad)
 
     def _make_step(self, ignore_stale: bool, value: Any = None, sums: bool = False) -> None:
-        """Update, by one program or by hand; where that fails, the counts are as before."""
+        """Update, in one program or by hand; if that fails, restore the counts."""
         if self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params):
             return
         if self._by_hand:
@@ -284,7 +284,7 @@ class Trainer(Stateful):
             raise
 
     def _step_in_one(self, plan: Plan, value: Any) -> None:
-        """Have the update recorded behind all that is pending, and run it all as one program."""
+        """Record the update after everything that is pending, and run all of it as one program."""
         request = plan.request
         self._vector.renewed(self._optimizer.counted(plan.fresh_indices, plan.held.active))
         if plan.takes_more:
@@ -297,17 +297,17 @@ class Trainer(Stateful):
         plan.spend()
 
     def _with_more(self, plan: Plan, args: list[Any]) -> list[Any]:
-        """Return the arguments of an update with those behind the step vector."""
+        """Return the arguments of an update, including those after the step vector."""
         scale = [] if self._scaler is None else [self._scaler.operand()]
         return [*args, *scale, *(engine.random_inputs(current_state()) if plan.update.rule.draws else ())]
 
     # -- its plan ----------------------------------------------------------------------------------------------------
 
     def _plan(self, ignore_stale: bool) -> Plan | None:
-        """Return what this step does; None where there is nothing to do.
+        """Return the plan of this step; None if there is nothing to do.
 
-        The plan of the last step, as long as nothing was exchanged since; where gradients are missing that need not be
-        there, one for the others.
+        It is the last step's plan as long as nothing was exchanged. If gradients are missing that may be missing, it is
+        a plan for the others.
         """
         plan = self._whole_plan(ignore_stale)
         if plan is None:
@@ -330,7 +330,7 @@ class Trainer(Stateful):
         return found
 
     def _whole_plan(self, ignore_waiting: bool) -> Plan | None:
-        """Return the plan of all parameters that are trained, a new one if it fits no more; None if all are frozen."""
+        """Return the plan for all trained parameters, a new one if the last no longer fits; None if all are frozen."""
         plan = self._plans.get(None)
         if plan is None or not plan.fits(self._optimizer):
             self._plans.clear()
@@ -345,8 +345,8 @@ class Trainer(Stateful):
         return plan
 
     def _taken(self, key: tuple[bool, ...] | None, plan: Plan) -> Plan:
-        """Go by a new plan: its states are those that there are from now on."""
-        self._vector.move(common_place(plan.weights))
+        """Use a new plan from now on, with its states."""
+        self._vector.move(common_sharding(plan.weights))
         self._plans[key], self._held = plan, plan.held
         return plan
 
@@ -408,13 +408,13 @@ class Trainer(Stateful):
         self._seen = [ref(w.value) for w in plan.every_weight()]
 
     def _check_replicas(self, plan: Plan) -> None:
-        """Raise where somebody wrote to one replica alone since the last step."""
+        """Raise if somebody wrote to one replica alone since the last step."""
         every = plan.every_weight()
         if len(self._seen) != len(every) or any(w.value is not s() for w, s in zip(every, self._seen, strict=True)):
             check_same(plan.held.params, every)
 
     def _sum_in_place(self, ignore_stale: bool) -> None:
-        """Put the sums of gradients over several devices in their places, if there is a store that sums."""
+        """Replace gradients by their sums over devices, if there is a store that sums."""
         if self._kvstore_params["kvstore"] is None or not self._replica_devices():
             return
         if not self._by_hand:
@@ -426,14 +426,14 @@ class Trainer(Stateful):
         put_sums([list(replica) for replica in zip(*weights, strict=True)], row_counts(each[0] for each in weights))
 
     def _keeps_sums(self) -> bool:
-        """Return whether gradients on several devices are their sums after a step, as where no store updates."""
+        """Return whether gradients on several devices are their sums after a step; they are if no store updates."""
         wanted = self._kvstore_params["update_on_kvstore"]
         return self._optimizer.aggregate_num > 1 if wanted is None else not wanted
 
     # -- steps by other ways: a closure, code of the user's, the two halves apart ------------------------------------
 
     def _close(self, batch_size: float, closure: Callable[[], Any]) -> Handle:
-        """Return a step by a function that gives the loss."""
+        """Make a step with a function that returns the loss."""
         size, optimizer = positive(batch_size), self._optimizer
         if self._by_hand or self._scaler is not None:
             why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
@@ -479,7 +479,7 @@ class Trainer(Stateful):
             raise ArgumentError(_ONE_LOSS)
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
-        """Step by the updater of each device: for an optimizer whose steps a user has written on ndarrays."""
+        """Step with the updater of each device, for an optimizer whose steps a user has written on ndarrays."""
         optimizer, updaters = self._optimizer, self._updaters
         todo = self._renewed(ignore_stale)
         if self._scaler is not None and todo:
@@ -564,7 +564,7 @@ class Trainer(Stateful):
         return self._check_devices()
 
     def _check_devices(self) -> list[Any]:
-        """Return the devices of the parameters; none as long as nobody has initialized one."""
+        """Return the devices of the parameters; none as long as no parameter is initialized."""
         return next((p.list_device() for p in self._params if p._handle is not None), [])
 
     def _init_optimizer(self, optimizer: Any, optimizer_params: Mapping[str, Any]) -> None:
@@ -576,7 +576,7 @@ class Trainer(Stateful):
         self._optimizer = create(optimizer, param_dict=dict(enumerate(self._params)), **optimizer_params)
 
     def _reset_kvstore(self) -> None:
-        """Forget the store; the next step asks `_init_kvstore` for one, and `_init_params` to tell it the weights."""
+        """Drop the store; the next step gets one from `_init_kvstore`, and `_init_params` passes it the weights."""
         if "dist" in str(getattr(self._kvstore, "type", "")):
             raise GluonxError("a store over processes cannot be exchanged: make a new Trainer")
         self._kvstore, self._kv_initialized = None, False
@@ -585,7 +585,7 @@ class Trainer(Stateful):
         self._params_to_init = list(self._params)
 
     def _init_kvstore(self) -> None:
-        """Find the store that gradients go to, before the first step: None where the program of a step sums them."""
+        """Find the store for the gradients, before the first step; None if the program of a step sums them."""
         given, wanted = self._kvstore_params["kvstore"], self._kvstore_params["update_on_kvstore"]
         if self._found_store[0] is not given:
             self._found_store = (given, store_of(given))
@@ -620,7 +620,7 @@ class Trainer(Stateful):
         return self._optimizer.aggregate_num <= 1 and (store is None or bool(store.is_capable("optimizer")))
 
     def _init_params(self) -> None:
-        """Tell the store the weights of `_params_to_init`, and leave in that list those that have no shape yet."""
+        """Pass the store the weights of `_params_to_init`, and keep in that list those without a shape."""
         waiting = [p for p in self._params_to_init if not p._is_ready]
         if self._kvstore is not None:
             numbers = {id(p): i for i, p in enumerate(self._params)}
@@ -631,7 +631,7 @@ class Trainer(Stateful):
         self._params_to_init = waiting
 
     def _check_and_rescale_grad(self, scale: float) -> None:
-        """Set what the optimizer multiplies gradients with."""
+        """Set the factor with which the optimizer multiplies gradients."""
         if self._distributed and self._update_on_kvstore and self._kv_initialized:
             if self._optimizer.rescale_grad != scale:
                 raise UserWarning(_RESCALED)
@@ -645,7 +645,7 @@ class Trainer(Stateful):
             self._pushed()
 
     def _pushed(self) -> None:
-        """Give each new gradient to the store, which writes to the gradients or, if it updates, to the weights."""
+        """Pass each new gradient to the store, which writes to the gradients or, if it updates, to the weights."""
         for i in self._renewed(True):
             param = self._params[i]
             for weight in param._whole._every():
@@ -655,14 +655,14 @@ class Trainer(Stateful):
             variable_of(param).fresh = True
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
-        """Update the weights of each device by its gradients, unless the store has done so."""
+        """Update the weights of each device with its gradients, unless the store has done so."""
         if self._kvstore is None or not self._update_on_kvstore:
             return self._make_step(ignore_stale_grad)
         for i in self._renewed(ignore_stale_grad):
             variable_of(self._params[i]).fresh = False
 
     def _steps_as_written(self) -> bool:
-        """Return whether `step` may be one program: nobody has overridden the two methods that it consists of."""
+        """Return whether `step` may be one program: neither of its two halves is overridden."""
         cls, own = type(self), self.__dict__
         return (
             cls._update is _UPDATE
@@ -705,13 +705,13 @@ class Trainer(Stateful):
 
     @property
     def amp_loss_scale(self) -> float:
-        """The loss scale of :mod:`gluonx.amp`; AttributeError where there is none."""
+        """The loss scale of :mod:`gluonx.amp`; raises AttributeError if there is none."""
         if self._scaler is None:
             raise AttributeError("this Trainer has no loss scale: call amp.init_trainer(trainer) after it was made")
         return self._scaler.loss_scale
 
     def _attach_scaler(self, scaler: Any) -> None:
-        """Have every update checked and unscaled by `scaler`, a :class:`gluonx.amp.LossScaler`."""
+        """Let `scaler`, a :class:`gluonx.amp.LossScaler`, check and unscale every update."""
         self._scaler = scaler
         self._plans.clear()
 
