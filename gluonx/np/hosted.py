@@ -212,8 +212,11 @@ unique = _hosted("unique", "The sorted values of an array, each once.", _unique,
 
 
 def _bincount(x: onp.ndarray, weights: ArrayLike | None = None, minlength: int = 0) -> onp.ndarray:
-    counts = onp.bincount(onp.asarray(x).astype(onp.int64), weights, minlength)
-    return counts if weights is None else counts.astype(onp.asarray(weights).dtype)
+    indices = onp.asarray(x).astype(onp.int64)
+    if weights is None:
+        return onp.bincount(indices, None, minlength)
+    given = onp.asarray(weights)
+    return onp.bincount(indices, given, minlength).astype(given.dtype)
 
 
 bincount = _hosted("bincount", "How often each whole number occurs.", _bincount)
