@@ -108,8 +108,7 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
     with tracing, native_forms(), uncollected():
         closed = jax.make_jaxpr(forward)(*structs)
         treedef, count = tree
-        avals: Sequence[Any] = closed.out_avals
-        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in list[Any](closed.out_avals)]
         residuals = outs[count:]
         given = list(itertools.compress(outs[:count], passed))
 
