@@ -34,6 +34,7 @@ ARGS ?=
 CANDIDATES := $(PYTHON) python3.12 python3.13 python3.11 python3 python
 SUITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PY := $(VENV)/bin/python
+SHARED := -n $(JOBS) --dist worksteal
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 # Without isolation: a build of its own would install JAX a second time, to write the stubs, which $(VENV)/.generated does.
 WITHIN := --no-build-isolation
@@ -52,26 +53,30 @@ help:
 demo: $(VENV)/.examples
 	$(PY) -m examples.digits $(ARGS)
 
+# The workers import every module of gluonx and of the tests, and some tests start processes that do so again: what
+# Python compiled is kept, also where the environment says otherwise.
+test test-fast test-room test-all: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(VENV)/.test $(VENV)/.generated
-	@echo 'collecting the tests takes about a minute; then a line of dots for every hundred or so of some 20,000'
-	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(ARGS)
+	@echo 'collecting the tests takes about a minute; then a line of dots for 72 tests, of some 13,000'
+	$(PY) -m pytest $(SHARED) -m 'not slow' $(ARGS)
 
 test-fast: $(VENV)/.test $(VENV)/.generated
-	$(PY) -m pytest -n $(JOBS) -m 'not slow' --sample 14 $(ARGS)
+	$(PY) -m pytest $(SHARED) -m 'not slow' --sample 14 $(ARGS)
 
 test-room: $(VENV)/.test $(VENV)/.generated
 	@test -n "$(ROOM)" || { echo 'which room? make test-room ROOM=np' >&2; exit 1; }
-	$(PY) -m pytest -n $(JOBS) -m 'not slow' $(wildcard tests/$(ROOM) tests/test_$(ROOM).py gluonx/$(ROOM) gluonx/$(ROOM).py) $(ARGS)
+	$(PY) -m pytest $(SHARED) -m 'not slow' $(wildcard tests/$(ROOM) tests/test_$(ROOM).py gluonx/$(ROOM) gluonx/$(ROOM).py) $(ARGS)
 
 test-all: $(VENV)/.test $(VENV)/.generated
 	-$(MAKE) $(VENV)/.tpu-plan  # the compiler of TPUs is there for Linux only; elsewhere its tests are skipped
-	GLUONX_TEST_XLA=optimized GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest -n $(JOBS) $(ARGS)
+	GLUONX_TEST_XLA=optimized GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest $(SHARED) $(ARGS)
 
 test-tpu: $(VENV)/.test $(VENV)/.tpu-plan
-	GLUONX_TEST_TPU=all $(PY) -m pytest -n $(JOBS) tests/tpu $(ARGS)
+	GLUONX_TEST_TPU=all $(PY) -m pytest $(SHARED) tests/tpu $(ARGS)
 
 test-gpu: .venv-gpu/.done
-	GLUONX_TEST_GPU=all .venv-gpu/bin/python -m pytest -n $(JOBS) tests/gpu $(ARGS)
+	GLUONX_TEST_GPU=all .venv-gpu/bin/python -m pytest $(SHARED) tests/gpu $(ARGS)
 
 soak: $(VENV)/.serve
 	$(PY) -m benchmarks.soak $(ARGS)

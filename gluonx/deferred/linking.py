@@ -32,6 +32,7 @@ from gluonx.deferred.operators import is_one
 from gluonx.deferred.vectors import VectorLayout
 from gluonx.dtype import without_64_bits
 from gluonx.ops.cpu.convolution import native_operations
+from gluonx.ops.cpu.natively import closed_over_nothing
 from gluonx.ops.host.jaxprs import HostProgram, Unsupported
 from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.linking import Bound, Fragment, Linker
@@ -109,7 +110,7 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
     with tracing, native_operations(), uncollected():
         closed = jax.make_jaxpr(forward)(*structs)
         treedef, count = tree
-        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.out_avals]
+        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in list[Any](closed.out_avals)]
         residuals = outs[count:]
         given = list(itertools.compress(outs[:count], passed))
 
@@ -237,10 +238,8 @@ class _Linking:
             read = list(dict.fromkeys([v for v in eqn.invars if not hasattr(v, "val")]))
             if not active.isdisjoint(read) and any(map(_moves, eqn.outvars)):
                 raise _NotLinked(f"{eqn.primitive.name} in a forward")
-            from jax.extend.core import ClosedJaxpr
-
             part = jaxpr.replace(eqns=[eqn], constvars=[], invars=read, outvars=eqn.outvars)
-            return _Entry(Fragment(ClosedJaxpr(part, [])), [env[v] for v in read], own, [], ())
+            return _Entry(Fragment(closed_over_nothing(part)), [env[v] for v in read], own, [], ())
         given, names, avals, diff = iter(eqn.invars), list[Any](), list[Any](), list[int]()
         for i, there in enumerate(eqn.params["present"]):
             atom = next(given) if there else None

@@ -3,11 +3,10 @@
 import json
 import re
 
-import pytest
-
 from gluonx.compat.operators.row import _COUNTS, _IGNORED
 from gluonx.compat.operators.table import TABLE
 from lib import TESTS
+from lib.rows import every
 
 FACTS = json.loads((TESTS / "oracle" / "registry" / "registry.json").read_text())
 REGISTERED = {**FACTS["2.0.0b1"], **FACTS["1.9.1"]}
@@ -58,8 +57,7 @@ def near(a, b):
     return a == b
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_as_registered(name):
+def is_as_registered(name):
     op, (inputs, registered) = TABLE[name], REGISTERED[name]
     registered = PARSED.get(name, registered)
     if not op.variadic and name not in INPUTS:
@@ -80,6 +78,10 @@ def test_as_registered(name):
             given = {word.strip().strip("'") for word in words.group(1).split(",")} - {"None"}
             mine = set(ours.kind.strip("?")[1:-1].split())
             assert mine >= given if (name, attr) in LOOSER else mine == given, f"{attr}: {kind}"
+
+
+def test_as_registered():
+    every(is_as_registered, NAMES)
 
 
 def test_what_is_looser_is_there():

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 
 if TYPE_CHECKING:
-    from jax.extend.core import ClosedJaxpr, Jaxpr
+    from jax.extend.core import Jaxpr
 
-__all__ = ["default_branch", "natively"]
+    ClosedJaxpr = Any  # JAX 0.12 has the name, and does not export it to type checkers
+
+__all__ = ["closed_over_nothing", "default_branch", "natively"]
 
 _JITTED = frozenset(["jit", "pjit"])
 
@@ -65,6 +67,13 @@ class _Piece(NamedTuple):
     outs: Sequence[Any]
 
 
+def closed_over_nothing(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """Return a jaxpr that has no constants as a closed one."""
+    from jax.extend import core  # brings much along that a process without long programs does not need
+
+    return core.ClosedJaxpr(jaxpr, [])  # pyright: ignore[reportPrivateImportUsage] - as above
+
+
 def _has_own_rule(eqn: Any) -> bool:
     """Return whether an operation is a convolution whose gradients have lowerings for a CPU.
 
@@ -102,7 +111,7 @@ class _Native:
         pieces = list(self.pieces(closed.jaxpr))
 
         def run(*args: Any) -> list[Any]:
-            values = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+            values: dict[Any, Any] = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
             values.update(zip(closed.jaxpr.invars, args, strict=True))
             for piece in pieces:
                 found = piece.run(*[v.val if hasattr(v, "val") else values[v] for v in piece.ins])
@@ -160,7 +169,7 @@ class _Native:
 
     def plain(self, jaxpr: Jaxpr, eqns: list[Any], end: int, reads: dict[Any, int]) -> Iterator[_Piece]:
         """Yield the operations of one stretch, which ends before number `end`, as one function."""
-        from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+        from jax.extend.core import jaxpr_as_fun
 
         # The operation that tells the platform stays if anything but a choice reads it.
         eqns = [
@@ -175,4 +184,4 @@ class _Native:
         ins = list(dict.fromkeys([v for eqn in eqns for v in eqn.invars if not hasattr(v, "val") and v not in inside]))
         outs = [v for v in made if reads.get(v, -1) >= end]
         part = jaxpr.replace(eqns=eqns, constvars=[], invars=ins, outvars=outs)
-        yield _Piece(jaxpr_as_fun(ClosedJaxpr(part, [])), ins, outs)
+        yield _Piece(jaxpr_as_fun(closed_over_nothing(part)), ins, outs)

@@ -29,11 +29,10 @@ from jax import lax
 
 from gluonx.common.thresholds import threshold
 from gluonx.ops.cpu.materialized import is_recomputed, materialized
+from gluonx.ops.cpu.natively import closed_over_nothing
 from gluonx.ops.cpu.threefry import LARGE
 
 if TYPE_CHECKING:
-    from jax.extend.core import Jaxpr
-
     ClosedJaxpr = Any  # JAX 0.12 has the class, but does not export it to type checkers
 
 __all__ = ["rewritten"]
@@ -259,7 +258,7 @@ class _Program:
 
         eqn = group[0].eqn
         one = self.jaxpr.replace(eqns=[eqn], constvars=[], invars=eqn.invars, outvars=eqn.outvars)
-        draw = jaxpr_as_fun(_closed(one))
+        draw = jaxpr_as_fun(closed_over_nothing(one))
         return jax.vmap(lambda key: draw(key)[0])(
             jnp.stack([values[n] for op in group for n in op.ins if n is not None])
         )
@@ -311,7 +310,7 @@ class _Program:
             made.update(zip(op.eqn.outvars, op.outs, strict=True))
         outs = [v for v, n in made.items() if left is None or left.get(n, 0) > 0]
         part = self.jaxpr.replace(eqns=[op.eqn for op in ops], constvars=[], invars=list(taken), outvars=outs)
-        found = through(jaxpr_as_fun(_closed(part)))(*[values[n] for n in taken.values()])
+        found = through(jaxpr_as_fun(closed_over_nothing(part)))(*[values[n] for n in taken.values()])
         values.update(zip([made[v] for v in outs], found, strict=True))
 
 
@@ -324,12 +323,6 @@ def _not_inlined(fn: Callable[..., Any]) -> Callable[..., Any]:
             return jax.jit(fn)(*args)
 
     return run
-
-
-def _closed(jaxpr: Jaxpr) -> ClosedJaxpr:
-    from jax.extend import core  # brings much along that a process without long programs does not need
-
-    return core.ClosedJaxpr(jaxpr, [])  # pyright: ignore[reportPrivateImportUsage] - as above
 
 
 def _is_literal(atom: Any) -> bool:
