@@ -7,6 +7,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, gluon, nn, np
+from gluonx.deferred.replicas import joining
 from gluonx.errors import DeviceError, GraphError, StaleGradientError
 
 cpu = gluonx.cpu
@@ -416,3 +417,11 @@ def test_a_closure_that_writes_to_replicas_is_refused():
     close(values(net), before)
     with pytest.raises(GraphError, match="it returned a float"):
         trainer.step(12, closure=lambda: [1.0, 2.0])
+
+
+def test_a_joint_operator_takes_what_numpy_computed_for_the_first_device():
+    ones = onp.ones(3, "float32")
+    sums = joining.joint(2).eager(ones, jax.device_put(2 * ones, jax.devices()[1]))
+    assert [next(iter(s.devices())).id for s in sums] == [0, 1]
+    for total in sums:
+        onp.testing.assert_array_equal(onp.asarray(total), 3 * ones)

@@ -42,13 +42,14 @@ def joint(
 ) -> Joint:
     """Return a joint operator. It can also run at once, on arrays of several devices."""
 
-    def run(*values: Operand) -> tuple[Any, ...]:
+    def run(*given: Operand) -> tuple[Any, ...]:
+        values = [None if v is None else as_array(v) for v in given]  # those of the first device may be NumPy's
         firsts: list[Any] = [values[op.replica(k, len(values))[0]] for k in range(replicas)]
         sharing = Counter([frozenset(f.sharding.device_set) for f in firsts])
         if len(set(sharing.values())) > 1:  # no program has equally many replicas on each device
             return _on_the_first(op, values, [f.sharding for f in firsts])
         graph = Graph()
-        child = graph.step_to(op, [None if v is None else new_handle(as_array(v)) for v in values], False)
+        child = graph.step_to(op, [None if v is None else new_handle(v) for v in values], False)
         outs = graph.commit(graph.cursor, child)
         flushing.flush(graph, "an operator over several devices")
         return tuple([settle(out) for out in outs])
