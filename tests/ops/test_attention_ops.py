@@ -93,7 +93,7 @@ WRONG = [
     ("sldwin_atten_score", [(1, 5, 2, 3), (1, 4, 2, 3), "ii"], WINDOW, "query and key must have one shape"),
     ("sldwin_atten_score", [(1, 5, 2, 3), (1, 5, 2, 3), (2,)], WINDOW, "dilation must be integers .* is float32"),
     ("sldwin_atten_score", [(1, 5, 2, 3), (1, 5, 2, 3), "i"], WINDOW, r"dilation must be integers of shape \(2,\)"),
-    ("sldwin_atten_context", [(1, 5, 2, 4), (1, 5, 2, 3), "ii"], WINDOW, "symmetric=True has 3 places"),
+    ("sldwin_atten_context", [(1, 5, 2, 4), (1, 5, 2, 3), "ii"], WINDOW, "symmetric=True has 3 positions"),
     ("sldwin_atten_mask_like", [(1, 5, 2, 3), "ii", (1,)], WINDOW, "valid_length must be integers"),
 ]
 
