@@ -19,6 +19,7 @@ import numpy as np
 from gluonx.compat.operators.shapes import agreed, shapes_from_output
 from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.compat.symbol.run import run
+from gluonx.deferred.program_cache import memo
 from gluonx.deferred.tracing import infer
 from gluonx.errors import DeferredInitializationError, GluonxError, ShapeError
 from gluonx.export.record import is_open
@@ -33,7 +34,7 @@ DTYPE_NUMBERS = (
 _ROUNDS = 4
 _KEPT = 16  # answers of a node
 _KINDS = 2048  # answers for nodes of the same operator and attributes
-_told_of_kinds: dict[tuple[Any, ...], Any] = {}  # those that were asked for last at the end
+_told_of_kinds: dict[tuple[Any, ...], Any] = memo()  # those that were asked for last at the end
 _NO_FLOAT = {
     "_npi_argmax": "int64",
     "_npi_argmin": "int64",
