@@ -55,7 +55,7 @@ def with_x64():
     """The table as gluonx fills it in a process of its own, started with GLUONX_X64=1."""
     env = {**os.environ, "GLUONX_X64": "1"}
     command = [sys.executable, str(HERE / "lib/dtype_table.py"), str(PROMOTION)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=600)
     return json.loads(done.stdout)
 
 

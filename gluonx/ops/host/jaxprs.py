@@ -29,6 +29,7 @@ from jax import lax
 from jax.extend import core
 
 from gluonx.common.thresholds import threshold
+from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops.cpu.natively import default_branch
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
 from gluonx.ops.host.lengths import Lengths
@@ -263,7 +264,10 @@ class Flat:
             return self.called(inner, ins)
         if name == "call_hi_primitive":  # from jax 0.12 on: an operation with a method that expands it
             made = params["_prim"]
-            return self.called(jax.make_jaxpr(made.expand)(*made.in_avals), ins)
+            types = {a.dtype for a in (*made.in_avals, *[v.aval for v in eqn.outvars])}
+            with keeping_64_bits(not types.isdisjoint(WIDE)):  # else its int64 would be int32 here
+                inner = jax.make_jaxpr(made.expand)(*made.in_avals)
+            return self.called(inner, ins)
         if name == "platform_index":
             chosen = np.asarray(default_branch(params["platforms"]), np.int32)
             return [self.new_register(_spec(eqn.outvars[0].aval), chosen)]
