@@ -294,8 +294,8 @@ class _Linking:
 
         `Program._replay_pull` does the same by JAX, on the same inputs: leaves, vectors of numbers, cotangents.
         """
-        assert type(entry.op) is Pullback, "who calls looked"
-        program: Program = entry.op.replayed
+        op: Any = entry.op
+        program: Program = op.replayed
         plan, slots, last = program.replay, program.tape_slots, program.node
         if entry.passed is not None or any(node.grad is not None for node in plan.needed):
             raise _NotLinked("a gradient of a gradient")

@@ -302,14 +302,12 @@ def _gradients_by_products(x: Any, weight: Any, geometry: Geometry) -> bool:
     return products_pay(x, weight, geometry) or cells_pay(x, weight, geometry)
 
 
-def _by_tangent(
-    algorithm: Callable[[Array, Array, Geometry], Array] | None, x: Array, weight: Array, geometry: Geometry
-) -> Array:
+def _by_tangent(algorithm: Callable[..., Array] | None, x: Array, weight: Array, geometry: Geometry) -> Array:
     """Compute a convolution by an algorithm whose transpose is fast, natively if that is None."""
     usual = functools.partial(native, geometry=geometry)
     if algorithm is None:
         return usual(x, weight)
-    # The platform is asked for within, so that a backward pass which is a program of its own asks for it itself.
+    # The branch for the platform is inside, so that a backward pass which is a separate program has its own.
     return recomputed(lambda *arrays: on_cpu(functools.partial(algorithm, geometry=geometry), usual, *arrays))(
         x, weight
     )
