@@ -310,7 +310,7 @@ def _by_tangent(
     if form is None:
         return usual(x, weight)
     # The platform is asked for within, so that a backward pass which is a program of its own asks for it itself.
-    return recomputed(lambda *arrays: on_cpu(functools.partial(form, geometry=geometry), usual, *arrays))(x, weight)
+    return recomputed(lambda *arrays: on_cpu(lambda x, weight: form(x, weight, geometry), usual, *arrays))(x, weight)
 
 
 def _by_image(x: Array, weight: Array, geometry: Geometry) -> Array:
