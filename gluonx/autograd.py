@@ -6,7 +6,8 @@ nothing is computed before somebody reads a value or ``trainer.step`` ends. See 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gluonx.common.extensions import NAMES
@@ -419,13 +420,18 @@ class Function:
         """Keep arrays for :meth:`backward`, which finds them in ``saved_tensors``."""
         self.saved_tensors = args
 
-    def forward(self, *inputs: Any) -> Any:
-        """Compute the outputs."""
-        raise TypeError(f"{type(self).__name__} must define forward(self, *inputs)")
+    if TYPE_CHECKING:  # a subclass names its own parameters, which checkers allow where there may be any
+        forward: Callable[..., Any]
+        backward: Callable[..., Any]
+    else:
 
-    def backward(self, *output_grads: Any) -> Any:
-        """Compute the gradients of the inputs, one for each."""
-        raise TypeError(f"{type(self).__name__} must define backward(self, *output_grads)")
+        def forward(self, *inputs: Any) -> Any:
+            """Compute the outputs."""
+            raise TypeError(f"{type(self).__name__} must define forward(self, *inputs)")
+
+        def backward(self, *output_grads: Any) -> Any:
+            """Compute the gradients of the inputs, one for each."""
+            raise TypeError(f"{type(self).__name__} must define backward(self, *output_grads)")
 
     @door
     def __call__(self, *inputs: Any) -> Any:

@@ -277,7 +277,7 @@ class Block(Checked):
                 shorten(error)
                 raise
 
-    def forward(self, *args: object, **kwargs: object) -> Any:
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the block's output. Every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} does not define forward().")
 
@@ -1382,28 +1382,32 @@ class HybridBlock(Block):
         super().cast(dtype)
         self._clear_cached_op()
 
-    @door
-    def infer_shape(self, *args: object) -> None:
-        """Infer the unknown shapes of all parameters below from example inputs, without computing anything.
+    if TYPE_CHECKING:  # a subclass names the inputs that it looks at, which checkers allow where there may be any
+        infer_shape: Callable[..., None]
+    else:
 
-        A layer that knows its parameters' shapes overrides this method and assigns them, as in ``self.weight.shape =
-        (self.units, x.shape[1])``.
+        @door
+        def infer_shape(self, *args: Any) -> None:
+            """Infer the unknown shapes of all parameters below from example inputs, without computing anything.
 
-        Parameters
-        ----------
-        *args
-            Inputs of the forward; only shapes and dtypes are used.
-        """
-        leaves, tree = jax.tree.flatten(args, is_leaf=tracing.is_handle)
-        arrays = [i for i, leaf in enumerate(leaves) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
-        structs = [jax.ShapeDtypeStruct(tuple(leaves[i].shape), leaves[i].dtype) for i in arrays]
+            A layer that knows its parameters' shapes overrides this method and assigns them, as in
+            ``self.weight.shape = (self.units, x.shape[1])``.
 
-        def forward(*handles: Handle) -> None:
-            for i, handle in zip(arrays, handles):
-                leaves[i] = handle
-            self.forward(*jax.tree.unflatten(tree, leaves))
+            Parameters
+            ----------
+            *args
+                Inputs of the forward; only shapes and dtypes are used.
+            """
+            leaves, tree = jax.tree.flatten(args, is_leaf=tracing.is_handle)
+            arrays = [i for i, leaf in enumerate(leaves) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
+            structs = [jax.ShapeDtypeStruct(tuple(leaves[i].shape), leaves[i].dtype) for i in arrays]
 
-        tracing.infer(forward, structs)
+            def forward(*handles: Handle) -> None:
+                for i, handle in zip(arrays, handles):
+                    leaves[i] = handle
+                self.forward(*jax.tree.unflatten(tree, leaves))
+
+            tracing.infer(forward, structs)
 
     def infer_type(self, *args: Any) -> None:
         """Give all parameters that have no value yet the floating dtype of the first input that has one."""

@@ -35,8 +35,33 @@ class Two(gluon.Block):
         return x * scale, 1
 
 
+class Scaled(gluon.HybridBlock):
+    weight: gluon.Parameter
+
+    def infer_shape(self, query: np.ndarray) -> None:
+        self.weight.shape = (query.shape[-1],)
+
+    def forward(self, query: np.ndarray, key: np.ndarray, *, causal: bool = False) -> np.ndarray:
+        return query + key
+
+
+class Double(autograd.Function):
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        return 2 * x
+
+    def backward(self, dy: np.ndarray) -> np.ndarray:
+        return 2 * dy
+
+
+class Distance(gluon.loss.Loss):
+    def forward(self, pred: np.ndarray, label: np.ndarray) -> np.ndarray:
+        return np.abs(pred - label)
+
+
 net = Net()
 x = np.ones((4, 2))
+assert_type(Scaled()(x, x, causal=True), np.ndarray)
+assert_type(Distance(None, 0)(x, x), np.ndarray)
 assert_type(net(x), np.ndarray)
 assert_type(x[0] + 1, np.ndarray)
 assert_type(x[:, None].sum(axis=1), np.ndarray)
@@ -71,6 +96,7 @@ for count in gluon.data.DataLoader(data, 2, batchify_fn=lengths):
 
 Two()(x, scal=2.0)  # wrong
 net(x, x)  # wrong
+Scaled()(x)  # wrong
 nn.Dense("3")  # wrong
 """
 WRONG = [n for n, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# wrong")]
