@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 Class = TypeVar("Class", bound="type[Optimizer]")
 
 _MOST = threshold("updates.known")
+_MOST_OWN = 16 * _MOST  # of one optimizer that shares nothing: by hand, LARS has three for each parameter
 _made: dict[Any, Any] = memo()  # of the settings of declared optimizers: rules, and the operators of steps
 
 _OVERWRITES = (
@@ -500,14 +501,17 @@ class Optimizer(_Keywords):
             found = per_parameter(self._states(), self._formula(), order, self.by_index, self.draws, lazily)
             return found if by_hand else self._completed(found)
 
-        return self._once_made((type(self), self._settings(), order, by_hand), make)
+        return self._once_made((type(self), self._settings(), order, by_hand), make, by_hand and self.by_index)
 
-    def _once_made(self, key: Any, make: Callable[[], Any]) -> Any:
+    def _once_made(self, key: Any, make: Callable[[], Any], own: bool = False) -> Any:
         """Give what was made for `key`, of the settings alone; equal optimizers of a declared class share it.
 
-        What a formula of a user's class depends on is not known: its objects keep to themselves.
+        What a formula of a user's class depends on is not known: its objects keep to themselves. So does what there is
+        for each parameter (`own`), which would leave the others no room.
         """
-        return recall(_made if self.is_declared() else self._own_rules, key, _MOST, make)
+        if own or not self.is_declared():
+            return recall(self._own_rules, key, _MOST_OWN, make)
+        return recall(_made, key, _MOST, make)
 
     def _completed(self, rule: Any) -> Any:
         """Return a rule with all that a Trainer's step does to gradients and weights around it."""
@@ -532,14 +536,14 @@ class Optimizer(_Keywords):
 
         def alone(index: Any) -> FlatRule:
             one = self._make_rule((index,), by_hand=True) if self.by_index else tx
-            return self._once_made(("alone", one), lambda: FlatRule(one, weights[:1]))
+            return self._once_made(("alone", one), lambda: FlatRule(one, weights[:1]), self.by_index)
 
         def make() -> FlatRule:
             rule = FlatRule(tx, weights)
             rule.form = None if self.draws else ByHand([alone(i) for i in indices])
             return rule
 
-        return self._once_made(("by hand", tx, len(weights)), make)
+        return self._once_made(("by hand", tx, len(weights)), make, self.by_index)
 
     def hyper(self, indices: Sequence[Any]) -> np.ndarray:
         """Return the numbers of the present step for `FlatRule.apply` as one float32 vector.

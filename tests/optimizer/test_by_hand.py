@@ -160,11 +160,17 @@ def test_what_a_users_update_is_given() -> None:
         kind().update_multi_precision([0, 1], weights, weights, [None, None])
 
 
-def test_equal_optimizers_share_what_was_traced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each new object traced its rule for each number of axes again."""
-    traced = []
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What rules are traced for arrays of any lengths from now on."""
+    traced: list[Any] = []
     any_shape = byhand._any_shape
     monkeypatch.setattr(byhand, "_any_shape", lambda *args: (traced.append(args), any_shape(*args))[1])
+    return traced
+
+
+def test_equal_optimizers_share_what_was_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each new object traced its rule for each number of axes again."""
+    traced = counting(monkeypatch)
 
     def update(**settings: Any) -> onp.ndarray:
         opt = optimizer.create("adam", **settings)
@@ -179,3 +185,29 @@ def test_equal_optimizers_share_what_was_traced(monkeypatch: pytest.MonkeyPatch)
     assert len(traced) == 1
     update(learning_rate=0.1, beta1=0.86)
     assert len(traced) == 2
+
+
+def test_a_rule_that_has_no_numpy_form_is_asked_for_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = counting(monkeypatch)
+    opt = optimizer.create("muon", momentum=0.83)
+    weight = np.ones((2, 3))
+    state = opt.create_state(0, weight)
+    for _ in range(3):
+        opt.update([0], [weight], [weight / 2], [state])
+        weight.wait_to_read()
+    assert len(traced) == 1
+
+
+def test_lars_keeps_a_rule_for_each_of_many_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are more than the table that optimizers share has room for, and leave what is in it alone."""
+    monkeypatch.setattr(optimizers, "_MOST", 8)
+    traced = counting(monkeypatch)
+    opt = optimizer.create("lars", momentum=0.83)
+    update, weights = optimizer.get_updater(opt), [np.ones((2,)) for _ in range(6)]
+    before = dict(optimizers._made)
+    for _ in range(2):
+        for i, weight in enumerate(weights):
+            update(i, weight / 2, weight)
+            weight.wait_to_read()
+    assert len(traced) == 6
+    assert optimizers._made == before
