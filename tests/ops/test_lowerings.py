@@ -649,7 +649,7 @@ def by_cells(monkeypatch):
         x, w, attrs, places, at = CELLS[name]
         monkeypatch.setattr(cells, "_LEAST", 0)
         monkeypatch.setattr(cells, "_STEP", places)
-        monkeypatch.setattr(lowering, "FEW_PLACES", 0)
+        monkeypatch.setattr(lowering, "FEW_POSITIONS", 0)
         return ("convolution", x, w, attrs), at
 
     return set_step
