@@ -24,5 +24,5 @@ def recall(table: dict[Any, Any], key: Any, most: int, make: Callable[[], Any]) 
         found = make()
         if len(table) >= most:
             table.pop(next(iter(table)), None)
-        table[key] = found
+        found = table.setdefault(key, found)  # another thread may have made it meanwhile
     return found

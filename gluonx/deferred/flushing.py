@@ -296,8 +296,11 @@ def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Com
         args, replaced = program.arguments(graph)
     whole = None
     if not program.is_compiled:
+        if program.by_host is not None and (known := node.programs.setdefault(key, program)) is not program:
+            program = known  # another thread has made it meanwhile
+            args, replaced = program.arguments(graph)
         whole = _by_host(graph, program, args)
-        node.programs.setdefault(key, program)  # another thread may have made one meanwhile
+        node.programs.setdefault(key, program)
         node.used = program_cache.Cache.now
     try:
         _run_program(graph, program, args, replaced, pendings, alive, final, whole)
@@ -356,24 +359,23 @@ def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | No
 def _may_run(graph: Graph, program: Program, account: policy.Account, args: list[Any]) -> bool:
     """Return whether NumPy runs a program once more; have it compiled beside that when it is time."""
     can = account.runs >= account.waits and beside.is_possible() and not program.is_compiled
-    if can and program.compilation is None and account.begins <= account.runs < account.takes_over:
-        _lower(graph, program, args).begin()
+    if can and account.begins <= account.runs < account.takes_over and (made := program.claim()) is not None:
+        _lower(graph, program, args, made).begin()
     compilation = program.compilation
     if compilation is not None and (compilation.lowered is None or beside.Switch.when == "ready"):
         return compilation.is_under_way()
     return account.may_run(can)
 
 
-def _lower(graph: Graph, program: Program, args: list[Any]) -> beside.Compilation:
+def _lower(graph: Graph, program: Program, args: list[Any], made: beside.Compilation) -> beside.Compilation:
     """Have JAX trace and lower a program; another thread or a handler that runs it meanwhile has NumPy do it."""
-    made = program.compilation = beside.Compilation(program.wide)
     try:
         with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
             lowered = program.lower([*args, *_structs(program.recycled)])
         for agree in agreements:
             agree(lowered, args)
     except BaseException:
-        program.compilation = None
+        program.forgo()
         raise
     made.lowered, program.compilation = lowered, made
     return made
@@ -386,18 +388,18 @@ def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
         return
     compilation = program.compilation
     if compilation is None or compilation.lowered is None:
-        compilation = _lower(graph, program, args)
+        compilation = _lower(graph, program, args, program.claim() or beside.Compilation(program.wide))
     try:
         with uncollected(), telling_of_devices(graph):
             compilation.finish()
     except Exception:
-        program.compilation = None
+        program.forgo()
         raise
     if not program.is_compiled:
         program.is_compiled = True
         counters.programs_compiled += 1
         program_cache.add(program.nbytes, programs=1)  # count it before it can be evicted
-    program.compilation = None
+    program.forgo()
 
 
 def _compute_replicas(graph: Graph, node: Node, pendings: list[Any], why: str, final: Commit | None) -> None:

@@ -416,6 +416,9 @@ class Program:
     ``tape_slots`` are those that a segment keeps.
     """
 
+    # While it is compiled beside NumPy's runs; an instance gets its own by `claim`, which one thread of several wins.
+    compilation: beside.Compilation | None = None
+
     def __init__(
         self,
         path: list[Node],
@@ -461,7 +464,6 @@ class Program:
         self.is_fresh = True  # whether XLA's program has not run yet
         self.by_host: host.Whole | None = None  # the NumPy version, which runs until it is compiled
         self.traced: Any = None  # the result of JAX's trace, until it is compiled
-        self.compilation: beside.Compilation | None = None  # while it is compiled beside that
         self.is_compiled = False
         self.nbytes = 0  # an estimate, see gluonx.deferred.program_cache
         self.site: Any = None  # the line that it was compiled for
@@ -513,6 +515,20 @@ class Program:
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
 
+    def claim(self) -> beside.Compilation | None:
+        """Return a compilation that the caller has to lower; None where another thread, or what it interrupts, does."""
+        made = beside.Compilation(self.wide)
+        if vars(self).setdefault("compilation", made) is not made:
+            return None
+        if self.is_compiled:  # since the caller looked
+            self.forgo()
+            return None
+        return made
+
+    def forgo(self) -> None:
+        """Let go of the compilation: it is over, or failed."""
+        vars(self).pop("compilation", None)
+
     def trace(self, args: Sequence[Any], compiled: bool = True) -> Any:
         """Let JAX trace the program for these arguments or their avals.
 
@@ -525,7 +541,6 @@ class Program:
     def lower(self, args: Sequence[Any]) -> Any:
         """Return the lowered program; for a single CPU it is rewritten first, because it then compiles sooner."""
         found = self.traced or self.trace(args)
-        self.traced = None
         run = rewritten(found.jaxpr) if self.on_cpu else None
         if run is not None:
 
@@ -536,7 +551,9 @@ class Program:
             self.call = self._compile(gluonx_step)
             found = self.call.trace(*args)
         self.nbytes = program_cache.program_size(found.jaxpr)
-        return found.lower()
+        lowered = found.lower()
+        self.traced = None  # at the end: who is interrupted before does it all again, from the same trace
+        return lowered
 
     def put_on_host(self, args: Sequence[Any]) -> None:
         """Let NumPy run the program, if it can, as JAX traces it for these arguments.

@@ -151,12 +151,12 @@ def _quarters(x: Array, rows: int, columns: int) -> list[Array]:
 @_largest_of_four.defjvp
 def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     largest = _largest_of_four(*primals, rows, columns)
-    a, b, c, _ = _quarters(*primals, rows, columns)
-    first = a == largest
-    second = (b == largest) & ~first
-    third = (c == largest) & ~(first | second)
-    fourth = ~(first | second | third)
-    upper, lower = (jnp.stack(pair, columns + 1) for pair in ((first, second), (third, fourth)))
+    a, b, c, d = _quarters(*primals, rows, columns)
+    # The elements are compared with each other, and not with the maximum: XLA may compute `x` once more for this, with
+    # another rounding than in the forward, and then no element is equal to what that found.
+    above, left_above, left_below = jnp.maximum(a, b) >= jnp.maximum(c, d), a >= b, c >= d
+    upper = jnp.stack((above & left_above, above & ~left_above), columns + 1)
+    lower = jnp.stack((~above & left_below, ~above & ~left_below), columns + 1)
     chosen = jnp.stack((upper, lower), columns)
     windows = (*largest.shape[:rows], largest.shape[rows], 2, largest.shape[columns], 2, *largest.shape[columns + 1 :])
     tangent = jnp.where(chosen, tangents[0].reshape(windows), 0).sum((rows + 1, columns + 2))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as onp
 import pytest
 
-from gluonx import Parameter, autograd, engine, nd, nn, np, npx
+from gluonx import Parameter, autograd, engine, gluon, nd, nn, np, npx
 from gluonx.deferred import flushing
 from gluonx.errors import GraphError, ShapeError, TracedValueError
 
@@ -1304,3 +1304,37 @@ def test_what_a_gradient_passes_is_not_run_again_for_it():
     h.wait_to_read()
     assert set(segment.outs) == {h.tape.slot, y.tape.slot}
     assert not segment._strays({y.tape.slot: None}) and segment._strays({h.tape.slot: None})
+
+
+def test_max_pooling_of_what_xla_computes_twice():
+    """XLA computed a window once more for the gradient, with another rounding, and no element was the largest one."""
+    net = gluon.nn.HybridSequential()
+    channels = 3
+    for filters in (4, 5):
+        net.add(gluon.nn.Conv2D(filters, 3, padding=1, in_channels=channels), gluon.nn.BatchNorm(in_channels=filters))
+        net.add(gluon.nn.Activation("relu"), gluon.nn.MaxPool2D(2))
+        channels = filters
+    net.add(gluon.nn.GlobalAvgPool2D(), gluon.nn.Flatten(), gluon.nn.Dense(10, in_units=5))
+    net.initialize()
+    numbers = onp.random.RandomState(0)
+    for parameter in net.collect_params().values():
+        if parameter.grad_req != "null":
+            parameter.set_data(np.array(numbers.uniform(-0.4, 0.4, parameter.shape).astype("f")))
+    numbers = onp.random.RandomState(0)
+    x, y = np.array(numbers.rand(4, 3, 8, 8).astype("f")), np.array(numbers.randint(0, 10, 4))
+
+    def gradients():
+        with autograd.record():
+            loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(x), y).mean()
+        loss.item()
+        loss.backward()
+        return [net[i].weight.grad().asnumpy() for i in (0, 4, 10)] + [net[1].gamma.grad().asnumpy()]
+
+    engine.clear()
+    with engine.host(False):
+        found = [gradients() for _ in range(3)]
+    with engine.mode("naive"):
+        wanted = gradients()
+    for each in found:
+        for one, other in zip(each, wanted, strict=True):
+            onp.testing.assert_allclose(one, other, 1e-4, 1e-5 * onp.abs(other).max())
