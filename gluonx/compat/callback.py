@@ -21,6 +21,7 @@ __all__ = [
     "Speedometer",
     "do_checkpoint",
     "log_train_metric",
+    "module_checkpoint",
     "save_checkpoint",
 ]
 
@@ -79,6 +80,19 @@ def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
     def checkpoint(iter_no: int, sym: Any, arg: Any, aux: Any) -> None:
         if (iter_no + 1) % period == 0:
             save_checkpoint(prefix, iter_no + 1, sym, arg, aux)
+
+    return checkpoint
+
+
+def module_checkpoint(
+    mod: Any, prefix: str, period: int = 1, save_optimizer_states: bool = False
+) -> Callable[..., None]:
+    """Get a callback of an epoch that calls ``mod.save_checkpoint`` every `period` epochs."""
+    period = max(1, int(period))
+
+    def checkpoint(iter_no: int, sym: Any = None, arg: Any = None, aux: Any = None) -> None:
+        if (iter_no + 1) % period == 0:
+            mod.save_checkpoint(prefix, iter_no + 1, save_optimizer_states)
 
     return checkpoint
 

@@ -16,7 +16,7 @@ import functools
 import inspect
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gluonx import rnn
@@ -184,6 +184,16 @@ def name_by_structure() -> None:
 def reserve(block: Any) -> None:
     """Count a block whose prefix may be asked for later."""
     block.__dict__["_reserved"] = _own_prefix(block, Naming.counters)
+
+
+@contextlib.contextmanager
+def outside_scopes() -> Iterator[None]:
+    """Make blocks as outside of all name scopes, whose prefixes theirs then do not begin with."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 def wants_scope() -> bool:

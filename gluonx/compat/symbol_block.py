@@ -82,7 +82,11 @@ class SymbolBlock(HybridBlock):
         prefix: str | None = None,
     ) -> None:
         # Where blocks have prefixes, this one has none: its parameters are called what the graph calls them.
-        super().__init__(prefix="" if prefix is None and naming.wants_scope() else prefix)
+        if prefix is None and naming.wants_scope():
+            with naming.outside_scopes():
+                super().__init__(prefix="")
+        else:
+            super().__init__(prefix=prefix)
         graph = outputs if isinstance(outputs, Symbol) else sym.Group(list(outputs))
         given = [inputs] if isinstance(inputs, Symbol) else list(inputs)
         names = [name for s in given for name in s.list_outputs()]

@@ -222,3 +222,42 @@ def test_losses_that_mxnet_1_takes_together_otherwise(mx, hybrid):
     mx.npx.set_np()
     assert mx.gluon.loss.KLDivLoss is gluonx.loss.KLDivLoss
     mx.npx.reset_np()
+
+
+def test_positional_arguments_of_metrics_mean_mxnet_1s(mx):
+    labels, preds = (
+        [mx.nd.array([0, 1, 2, 1])],
+        [mx.nd.array([[0.2, 0.3, 0.5], [0.1, 0.9, 0], [1, 0, 0], [0.3, 0.3, 0.4]])],
+    )
+    scores = []
+    for m in (mx.metric.Perplexity(None), mx.metric.Perplexity(1), mx.metric.create("Perplexity", 2)):
+        m.update(labels, preds)
+        scores.append(m.get()[1])
+    numpy.testing.assert_allclose(scores, [655.99654, 223606.73024, 2.64567], rtol=1e-5)  # MXNet 1.9.1
+    assert mx.metric.CrossEntropy(1e-8, "loss", ["out"]).get()[0] == "loss"
+    f1 = mx.metric.F1("f", None, None, "micro")
+    assert f1.name == "f" and f1.get_config()["average"] == "micro"
+
+
+def test_a_symbol_block_in_a_name_scope_keeps_the_graphs_names(mx):
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="base_fc")
+
+    class Tuned(mx.gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.features = mx.gluon.SymbolBlock(net, mx.sym.var("data"))
+                self.output = mx.gluon.nn.Dense(3)
+
+    tuned = Tuned(prefix="ft_")
+    assert sorted(tuned.collect_params()) == ["base_fc_bias", "base_fc_weight", "ft_dense0_bias", "ft_dense0_weight"]
+    assert sorted(tuned.collect_params("base_.*")) == ["base_fc_bias", "base_fc_weight"]
+
+
+def test_module_checkpoint_saves_every_period(mx, tmp_path):
+    it = mx.io.NDArrayIter(numpy.ones((4, 3), "float32"), numpy.zeros(4, "float32"), 2)
+    out = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc"), name="softmax")
+    mod = mx.mod.Module(out)
+    mod.fit(it, num_epoch=4, epoch_end_callback=mx.callback.module_checkpoint(mod, str(tmp_path / "m"), 2, True))
+    kept = ["m-0002.params", "m-0002.states", "m-0004.params", "m-0004.states", "m-symbol.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == kept

@@ -255,6 +255,32 @@ def test_checkpoints_go_on_where_they_stopped(tmp_path):
     assert (third.get_params()[0]["fc1_weight"].asnumpy() == module.get_params()[0]["fc1_weight"].asnumpy()).all()
 
 
+@pytest.mark.parametrize(
+    ("kind", "settings", "wanted"),  # a row of the weight after each of two further steps, by MXNet 1.9.1
+    [("sgd", {"momentum": 0.9}, [3.1128228, 3.1578932]), ("adam", {}, [3.4900625, 3.4646182])],
+)
+def test_training_goes_on_with_the_rate_that_init_optimizer_is_given(tmp_path, kind, settings, wanted):
+    def steps(module, rate):
+        module.init_optimizer(optimizer=kind, optimizer_params={"learning_rate": rate, **settings})
+        for batch in batches:
+            module.forward_backward(batch)
+            module.update()
+            yield float(module.get_params()[0]["fc_weight"].asnumpy()[0].sum())
+
+    out = sym.SoftmaxOutput(sym.FullyConnected(sym.var("data"), num_hidden=2, name="fc"), name="softmax")
+    x = onp.random.RandomState(0).rand(8, 3).astype("float32")
+    batches = list(NDArrayIter(x, onp.array([0, 1] * 4, "float32"), 4))
+    shapes = [("data", (4, 3))], [("softmax_label", (4,))]
+    module = Module(out)
+    module.bind(*shapes)
+    module.init_params(initializer=mx.init.One())
+    list(steps(module, 0.2))
+    module.save_checkpoint(str(tmp_path / "m"), 1, save_optimizer_states=True)
+    again = Module.load(str(tmp_path / "m"), 1, load_optimizer_states=True)
+    again.bind(*shapes)
+    assert list(steps(again, 0.05)) == pytest.approx(wanted, rel=1e-5)
+
+
 def test_states_of_another_optimizer_are_refused(tmp_path):
     module = ready()
     module.init_optimizer(optimizer="adam")

@@ -602,10 +602,13 @@ class Module(BaseModule):
             self.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
 
     def save_optimizer_states(self, fname: str) -> None:
-        """Write the states of the optimizer, in gluonx's own format."""
+        """Write the states of the optimizer, in gluonx's own format.
+
+        As in MXNet, its learning rate and counts are not in it: those of the optimizer that goes on hold.
+        """
         self._needs("save_optimizer_states", self.optimizer_initialized, "init_optimizer()")
         with atomic_write(fname) as file:
-            file.write(self._updater.get_states(dump_optimizer=True))
+            file.write(self._updater.get_states())
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read what `save_optimizer_states` wrote, here or in MXNet.

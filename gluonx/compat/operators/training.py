@@ -317,6 +317,8 @@ def _averaged(klass: Any) -> type:
 
     def __init__(self: Any, *args: Any, average: str = "macro", **kwargs: Any) -> None:
         self._batches = []
+        if len(args) > 3:  # after name, output_names and label_names
+            args, (average,) = args[:3], args[3:]
         super(made, self).__init__(*args, **kwargs)
         self._by_batch = average == "macro"
         self._kwargs["average"] = average
@@ -351,7 +353,24 @@ class _CustomMetric(metric.CustomMetric):
         super().update(labels, preds)
 
 
-_CustomMetric.__name__ = "CustomMetric"
+_NAMES = ("output_names", "label_names")
+
+
+class _CrossEntropy(metric.CrossEntropy):
+    """CrossEntropy by MXNet 1's order of arguments: the name comes second."""
+
+    def __init__(self, eps: float = 1e-12, name: str = "cross-entropy", *args: Any, **kwargs: Any) -> None:
+        super().__init__(eps, name=name, **dict(zip(_NAMES, args, strict=False)), **kwargs)
+
+
+class _Perplexity(metric.Perplexity):
+    """Perplexity by MXNet 1's order of arguments: the label to leave out comes first."""
+
+    def __init__(
+        self, ignore_label: int | None = None, axis: int = -1, name: str = "perplexity", *args: Any, **kwargs: Any
+    ) -> None:
+        named = dict(zip(_NAMES, args, strict=False))
+        super().__init__(ignore_label=ignore_label, axis=axis, name=name, **named, **{"eps": 1e-10, **kwargs})
 
 
 class NegativeLogLikelihood(metric.CrossEntropy):
@@ -368,7 +387,11 @@ class Caffe(metric.Loss):
         super().__init__(name, output_names, label_names)
 
 
+for _klass in (_CustomMetric, _CrossEntropy, _Perplexity):
+    _klass.__name__ = _klass.__name__.removeprefix("_")
 METRICS: dict[str, type] = {
+    "CrossEntropy": _CrossEntropy,
+    "Perplexity": _Perplexity,
     "MAE": _error(metric.MAE, 1, False),
     "MSE": _error(metric.MSE, 2, False),
     "RMSE": _error(metric.RMSE, 2, True),
@@ -403,7 +426,12 @@ LOSSES: dict[str, type] = {"KLDivLoss": _KLDivLoss, "PoissonNLLLoss": _PoissonNL
 for _name, _klass in LOSSES.items():
     _klass.__name__ = _name
 
-_FURTHER_NAMES = {"PearsonCorrelation": "pearsonr", "NegativeLogLikelihood": "nll_loss"}
+_FURTHER_NAMES = {
+    "pearsonr": "PearsonCorrelation",
+    "nll_loss": "NegativeLogLikelihood",
+    "ce": "CrossEntropy",
+    "cross-entropy": "CrossEntropy",
+}
 
 _before: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
@@ -438,7 +466,7 @@ def use_legacy_registries(on: bool, by_keyword: bool = False) -> None:
                     table[name] = klass
     mine = {name.lower(): klass for name, klass in (OPTIMIZERS if on else BY_KEYWORD if by_keyword else {}).items()}
     theirs = {name.lower(): klass for name, klass in (METRICS if on else {}).items()}
-    theirs.update({other: METRICS[name] for name, other in _FURTHER_NAMES.items() if on})
+    theirs.update({other: METRICS[name] for other, name in _FURTHER_NAMES.items() if on})
     _before.append(({n: optimizers.get(n) for n in mine}, {n: metrics.get(n) for n in theirs}))
     optimizers.update(mine)
     metrics.update(theirs)
