@@ -577,7 +577,7 @@ class Parameter:
 
     @property
     def _deferred_init(self) -> tuple[Any, ...]:
-        """What waits for the shape: the initializer, the devices, the default, and no data; () if nothing waits."""
+        """The initialization that waits for the shape: initializer, devices, default, and no data; () if none waits."""
         return () if self._awaiting is None else (self._awaiting, self.list_device(), self._awaiting, None)
 
     @property

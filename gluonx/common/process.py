@@ -38,7 +38,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-__all__ = ["DETERMINISTIC", "LIMIT", "OPTION", "choose", "compilation_cache", "default_folder",
+__all__ = ["DETERMINISTIC", "LIMIT", "OPTION", "choose", "compilation_cache", "cores", "default_folder",
            "deterministic_operations", "hush_jax", "prune", "set_x64", "collects_in_calls", "pause_collector",
            "one_blas_thread", "resume_collector", "start", "tune", "uncollected"]  # fmt: skip
 
@@ -266,6 +266,18 @@ def _prune_daily(folder: Path) -> None:
 
 
 # ----------------------------------------------------------------- number types
+
+
+def cores() -> int:
+    """Return how many cores this process may use.
+
+    Examples
+    --------
+    >>> cores() >= 1
+    True
+    """
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux has it
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def set_x64(active: bool) -> None:

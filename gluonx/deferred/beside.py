@@ -1,29 +1,30 @@
 """Compilations beside the work: XLA compiles a program in a thread of its own while NumPy goes on running it.
 
-A step is traced and lowered by its own thread, whose contexts of JAX (its default device, mesh, precision) count for
-that; only the compilation, which leaves Python's lock and changes nothing of the process, is in another. One is
-compiled at a time, as XLA gives each to all cores.
+The thread that makes a step traces and lowers it, because its own JAX settings (default device, mesh, precision) apply.
+Only the compilation, which releases Python's lock and changes nothing in the process, runs in the other thread.
+Programs are compiled one at a time, because XLA uses all cores for each.
 
-Which runs those are is known beforehand (:class:`gluonx.deferred.policy.Account`): the program takes over at the same
-step in each run of the same code, and is waited for there. With ``Switch.when = "ready"`` it takes over as soon as it
-is ready instead, which no two runs do at the same step.
+The run at which a compilation begins, and the run at which the program takes over, are fixed beforehand
+(:class:`gluonx.deferred.policy.Account`). So the takeover falls on the same step in each run of the same code, and that
+step waits if the program is not ready. With ``Switch.when = "ready"`` the program takes over as soon as it is ready,
+which may be at another step in each run.
 
-Nothing can stop a compilation. So whoever drops the program, or is interrupted while waiting, leaves the thread to end
-by itself, and a process that ends waits for what is under way: to end beneath XLA's threads aborts it. What has not
-begun by then never does.
+A compilation cannot be stopped. If the program is dropped, or a wait for it is interrupted, the thread ends by itself.
+A process that ends waits for the compilation that is under way, because ending it while XLA's threads run would abort
+it; compilations that have not begun by then are skipped.
 
-It is waited for from the beginning, as if there were no threads, where the process may use one core alone, and where
-JAX keeps programs in a folder: there most are only read, and NumPy has nothing to make good.
+A process that may use one core only, and one in which JAX keeps compiled programs in a folder, waits for each
+compilation, without this thread. Programs in a folder are mostly read, so NumPy would save no time there.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import Any, Literal, TypeAlias
 
 import jax
 
+from gluonx.common.process import cores
 from gluonx.dtype import keeping_64_bits
 
 __all__ = ["Compilation", "Switch", "When", "is_possible"]
@@ -41,11 +42,7 @@ class Switch:
 def is_possible() -> bool:
     """Return whether the process may use several cores, and JAX keeps no programs in a folder."""
     folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
-    return folder is None and _cores() > 1
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return folder is None and cores() > 1
 
 
 class Compilation:
@@ -73,7 +70,7 @@ class Compilation:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Begin it beside the work; where no thread can be had, :meth:`finish` does it."""
+        """Begin the compilation in a thread; if none can be started, :meth:`finish` compiles."""
         thread = threading.Thread(target=self._run_beside, name="gluonx-compile", daemon=False)
         try:
             thread.start()
@@ -86,7 +83,7 @@ class Compilation:
         return self.lowered is None or (self._thread is not None and self._thread.is_alive())
 
     def finish(self) -> None:
-        """Wait until it is there, and raise what it raised; compile here what no thread has."""
+        """Wait for the thread and raise its error; compile here if no thread has."""
         if self._thread is not None:
             self._thread.join()
         if self._error is not None:

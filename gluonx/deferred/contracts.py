@@ -281,7 +281,7 @@ class Replaced(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """What a step may do with the memory of its inputs; computed once for each trie node.
+    """The rights of a step to the memory of its inputs; computed once for each trie node.
 
     ``donors`` are the leaves whose buffers the program may reuse. ``gradients`` are slots whose values may leave the
     program packed in a vector. ``replaced`` are leaves that may be kept in a vector. ``order`` holds the numbers of all
@@ -339,7 +339,7 @@ class Packs(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How far a gradient reaches from one output of a program.
+    """The part of a program that a gradient from one of its outputs reaches.
 
     It holds the numbers of the sources, the depths of the nodes that the gradient passes, and the program's outputs
     that it passes, including that output itself.

@@ -73,9 +73,8 @@ class Integers:
     move = False
 
 
-numpy_is_first: list[
-    Callable[[], bool]
-] = []  # functions that say whether NumPy runs first what is recorded; `gluonx.deferred.host` adds one
+# Functions that tell whether NumPy runs recorded work first; `gluonx.deferred.host` adds one.
+numpy_is_first: list[Callable[[], bool]] = []
 ADAPTED: set[str] = set()  # names of the operators in the policies of gluonx.deferred.amp_policy
 
 

@@ -91,9 +91,7 @@ _slot_of = attrgetter("slot")
 _value_of = attrgetter("value")
 _is_placed = attrgetter("placed")
 watchers: list[Any] = []  # set by gluonx.profiler: each is called with a program and its arguments before it runs
-agreements: list[
-    Any
-] = []  # set by gluonx.parallel: each is called with the function that is about to be compiled, and its arguments
+agreements: list[Any] = []  # set by gluonx.parallel: each is called with what is lowered, and its arguments
 
 
 class Commit:
@@ -300,7 +298,7 @@ def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Com
             program = known  # another thread has made it meanwhile
             args, replaced = program.arguments(graph)
         whole = _by_host(graph, program, args)
-        node.programs.setdefault(key, program)
+        node.programs.setdefault(key, program)  # a program without NumPy is kept once it is compiled
         node.used = program_cache.Cache.now
     try:
         _run_program(graph, program, args, replaced, pendings, alive, final, whole)

@@ -124,9 +124,8 @@ class Graph:
         self.borders: list[ref[Any]] = []  # the CustomSegments whose gradients continue in this graph
         self.leaves: list[Any] = []
         self.sources: list[Any] = []
-        self.leaf_index: dict[
-            Any, int
-        ] = {}  # leaf numbers by Variable or Out; for an array that gradients do not reach, by its id
+        # Leaf numbers by Variable or Out; of an array that gradients do not reach, by its id.
+        self.leaf_index: dict[Any, int] = {}
         self.refs: list[ref[Pending]] = []
         self.required: list[tuple[Pending, str]] = []  # booleans that must be true, each with its error message
         self.floats: list[float] = []

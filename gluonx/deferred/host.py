@@ -129,7 +129,7 @@ def _without_limits() -> None:
 
 
 class _Known:
-    """What is known of an operator: its NumPy kernel, and for the kinds of its inputs how it has run."""
+    """The knowledge about an operator: its NumPy kernel, and how it has run for each kind of inputs."""
 
     __slots__ = ("composed", "cost", "draws", "numpy_kernel", "seen", "work")
 

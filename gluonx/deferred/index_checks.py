@@ -35,7 +35,7 @@ __all__ = ["Switch", "check", "is_near", "look"]
 
 
 class Switch:
-    """Whether indices on devices are checked too, and the function that computes a pending index."""
+    """The switch for checks of indices on devices, and the function that computes a pending index."""
 
     settle: Callable[[Handle], Any] | None = (
         None  # `graph.settle`, set later because that module imports this one indirectly

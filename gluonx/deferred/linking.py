@@ -290,9 +290,9 @@ class _Linking:
         self.registers.update(zip(entry.outs, outs, strict=True))
 
     def replay(self, entry: _Entry) -> list[int]:
-        """Link the way back through a program that has run: its forward once more, and the pull-backs.
+        """Link the gradient of a program that has run before: its forward again, then the pull-backs.
 
-        `Program._replay_pull` does the same by JAX, on the same inputs: leaves, vectors of numbers, cotangents.
+        `Program._replay_pull` does the same with JAX. The inputs are leaves, vectors of numbers, and cotangents.
         """
         op: Any = entry.op
         program: Program = op.replayed
@@ -318,7 +318,7 @@ class _Linking:
 
 
 def _is_replay(op: Operator) -> bool:
-    """Return whether an operator is the way back through a program, which NumPy runs once more for it."""
+    """Return whether an operator is the pull-back of a program that recomputes the program's forward."""
     return type(op) is Pullback and op.replayed is not None and op.interpreted
 
 
@@ -417,7 +417,7 @@ class _Path:
     def gradients(
         self, heads: Iterable[tuple[int, int]], region: Iterable[int], targets: Iterable[tuple[int, Any]]
     ) -> list[int]:
-        """Link the way back from `heads`, pairs of a slot and the register of its cotangent.
+        """Link a gradient from `heads`, pairs of a slot and the register of its cotangent.
 
         ``targets`` are pairs of an input reference and its aval; the result has the register of each one's gradient.
         """
@@ -453,9 +453,19 @@ class _Path:
 def _whole(
     program: Program, leaves: Sequence[Any], floats: Shaped | None, ints: Shaped | None, extra: int
 ) -> HostProgram:
-    """Link a program: structs of its leaves by number, those of the vectors of numbers, and how many buffers it reuses.
+    """Return the linked program.
 
-    A program whose results keep a way back leaves no residuals: its :class:`gluonx.deferred.segments.Segment` replays.
+    It returns no residuals, so its :class:`gluonx.deferred.segments.Segment` has to recompute the forward.
+
+    Parameters
+    ----------
+    program : Program
+    leaves : sequence of jax.ShapeDtypeStruct
+        By number.
+    floats, ints : jax.ShapeDtypeStruct or None
+        The vectors of numbers.
+    extra : int
+        How many buffers the compiled program would reuse; they are inputs that NumPy does not read.
     """
     linker = Linker()
     path = _Path(program.plan, linker, leaves)
@@ -520,9 +530,9 @@ def linked(program: Program, args: Sequence[Any]) -> HostProgram | None:
 
 
 def linked_operator(op: Operator, structs: Sequence[Any]) -> HostProgram | None:
-    """Return a program for NumPy of an operator that is made of others, linked; None where JAX is to trace it.
+    """Return the linked program of an operator that consists of others; None if JAX has to trace it.
 
-    Such are the trace of a block, and the way back through a program that replays it.
+    Such operators are the trace of a block, and the pull-back of a program that recomputes the program's forward.
 
     Parameters
     ----------

@@ -1,20 +1,20 @@
 """When a program is compiled: the one rule.
 
-A program can run in two ways. By NumPy (:mod:`gluonx.ops.host.jaxprs`) it begins at once; by XLA it begins after a
-compilation, and is faster from then on. Nobody knows how often it will come. So it is the problem of skiers who may
-rent or buy (Karlin et al., "Competitive snoopy caching", 1988), and the rule is theirs: take the way that is cheap to
-begin, until what was spent on it reaches what the other way's beginning costs.
+A program can run in two ways. NumPy (:mod:`gluonx.ops.host.jaxprs`) can begin at once; XLA must compile first, and is
+faster afterwards. Nobody knows how often the program will run. This is the ski rental problem (Karlin et al.,
+"Competitive snoopy caching", 1988), with the usual rule: let NumPy run it until that has cost as much as a compilation.
 
-A program that comes a thousand times is to lose nothing, which bounds how late it may be compiled. Where its
-compilation is waited for, it is at the latest after ``runs`` runs. Where it can go on beside the work
-(:mod:`gluonx.deferred.beside`), the runs by NumPy that it takes meanwhile make good for a later beginning: it begins
-when NumPy has spent a ``begun``-th of what a compilation costs, if that is later, and XLA takes over when NumPy has
-spent a ``beside``-th of it since. A compilation has a core to itself in its first third or quarter alone, so NumPy and
-it would take turns from then on: if it is not ready by then, it is waited for.
+A program that runs a thousand times must not lose by that, which limits how late it may be compiled:
 
-Both costs are estimated from the program, its operations and the elements that they touch, and never measured by a
-clock. So the same code is compiled at the same step in each run of it. XLA takes 2 to 5 ms for an operation of a
-training step, in which NumPy computes 5 to 10 million elements (measured on four nets): ``compiled`` is a part of that.
+- If the step has to wait for the compilation, that is after ``runs`` runs at the latest.
+- If the compilation can go on beside the work (:mod:`gluonx.deferred.beside`), the NumPy runs meanwhile make up for a
+  later beginning. It begins when NumPy has spent a ``begun``-th of the cost of a compilation, but not before ``runs``
+  runs. XLA takes over when NumPy has spent a ``beside``-th of that cost since. Only the first quarter to third of a
+  compilation leaves a core free, so after that the step waits.
+
+Both costs are estimated from the operations of the program and the elements that they touch, and never measured by a
+clock. So the same code is compiled at the same step in each run. XLA takes 2 to 5 ms for an operation of a training
+step, in which NumPy computes 5 to 10 million elements (measured on four nets); ``compiled`` is a part of that.
 
 NumPy never runs a program whose values take more than ``bytes`` at once, one on several devices, or one with an
 operation that it does not have.
@@ -52,7 +52,7 @@ def running(elements: float, operations: int) -> float:
 
 
 class Account:
-    """How often NumPy runs a program: until it is compiled, until that begins beside the work, and until that is over.
+    """A count of a program's runs by NumPy, and the counts at which it is compiled.
 
     Parameters
     ----------

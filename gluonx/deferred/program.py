@@ -467,9 +467,7 @@ class Program:
         self.is_compiled = False
         self.nbytes = 0  # an estimate, see gluonx.deferred.program_cache
         self.site: Any = None  # the line that it was compiled for
-        self.chosen: dict[
-            Any, list[int | None]
-        ] = {}  # by the live slots: the position among them that each output goes to
+        self.chosen: dict[Any, list[int | None]] = {}  # by live slots: at which of them each output belongs
         self._pullbacks: Pullbacks | None = None
 
         me = weakref.ref(self)  # no reference cycle: a program that is evicted is freed at once

@@ -27,6 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
 from gluonx.deferred import engine, index_checks, program_cache, source_location
 from gluonx.deferred.contracts import Args, Operand
@@ -212,13 +213,12 @@ def tap_of(home: RowVariable, shape: tuple[int, ...], index: Handle | np.ndarray
 def shared_zeros(shape: tuple[int, ...], like: Aval) -> jax.Array:
     """Return zeros of `shape` with the dtype and device of `like`; each call returns the same array."""
     key = shape, like.dtype, like.sharding
-    zeros = _zeros.get(key)
-    if zeros is None:
-        if len(_zeros) >= _MOST_ZEROS:
-            _zeros.pop(next(iter(_zeros)))
+
+    def make() -> jax.Array:
         with keeping_64_bits(like.wide), jax.ensure_compile_time_eval():
-            zeros = _zeros[key] = jnp.zeros(shape, like.dtype, device=like.sharding)
-    return zeros
+            return jnp.zeros(shape, like.dtype, device=like.sharding)
+
+    return recall(_zeros, key, _MOST_ZEROS, make)
 
 
 # -- where gradients end -----------------------------------------------------------------------------------------------

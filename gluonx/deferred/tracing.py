@@ -278,7 +278,7 @@ class Trace:
 
 
 class _Found(NamedTuple):
-    """What a trace found, besides the arrays that it returns."""
+    """The findings of a trace, besides the arrays that it returns."""
 
     tree: Any  # the pytree of the results
     writes: list[Handle]  # handles from outside that were written to

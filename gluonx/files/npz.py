@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import os
 import re
 import struct
 import zipfile
@@ -16,6 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from gluonx.common.process import cores
 from gluonx.errors import FormatError
 from gluonx.files.source import BFLOAT16, Fail, Source, byte_count, fill_array, write_data
 from gluonx.files.sparse import densify
@@ -227,11 +227,6 @@ def _check_mapped(source: Source, info: zipfile.ZipInfo, begin: int) -> None:
 _DAMAGED = "has another checksum than its bytes, so it is damaged"
 
 
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 class Checks:
     """Work that other threads do: reading and comparing checksums, which takes as long as copying the arrays does.
 
@@ -245,7 +240,7 @@ class Checks:
     def start(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
         """Have a thread call ``work(*args)``."""
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(max(1, min(4, _cores())))
+            self._pool = ThreadPoolExecutor(max(1, min(4, cores())))
         future = self._pool.submit(work, *args)
         self._waiting.append(future)
         return future

@@ -30,7 +30,7 @@ _MISSING: Any = inspect.Parameter.empty
 
 
 class _Layout:
-    """Where the leaves and the static arguments are in calls with so many positional arguments and these keywords.
+    """The positions of leaves and static arguments in calls with so many positional arguments and these keywords.
 
     Each is found by its position, by its keyword, or is None for a leaf that is not given. ``bound`` caches the
     operators by the values of the static arguments.

@@ -526,7 +526,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     @property
     def _fresh_grad(self) -> int:
-        """Whether a backward has written here since the last step; MXNet programs that update by hand also set it."""
+        """True if a backward has written here since the last step; MXNet programs that update by hand also set it."""
         return int(self.variable is not None and self.variable.fresh)
 
     @_fresh_grad.setter
@@ -1008,7 +1008,7 @@ class _Lent(ndarray):
 
     @property
     def value(self) -> Any:  # type: ignore[override]
-        """What is in the memory now."""
+        """The numbers that are in the memory now."""
         return _get_value(self).now()
 
     @value.setter

@@ -15,6 +15,7 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 from numpy.typing import ArrayLike
 
+from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
 from gluonx.deferred import index_checks
 from gluonx.deferred.core import Handle, Tracer, current_state
@@ -102,14 +103,13 @@ def _loop(
     captured = [h for b in bodies for h in b.handles]
     n_random = sum(b.n_random for b in bodies)
     key = _identity(name, key, bodies, functions)
-    op = None if key is None else _interned.get(key)
-    if op is None:
+
+    def make() -> DerivedOp:
         op = DerivedOp(name, fn, wide=any(b.op.wide for b in bodies))
         op.gathers = gathers
-        if key is not None:
-            if len(_interned) >= _MOST:
-                _interned.pop(next(iter(_interned)))
-            _interned[key] = op
+        return op
+
+    op = make() if key is None else recall(_interned, key, _MOST, make)
     head = random_inputs(current_state(), n_random * steps) if n_random else (np.zeros((2,), np.uint32), 0)
     return invoke(op, (*head, *captured, *inputs))
 

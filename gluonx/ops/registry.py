@@ -50,10 +50,10 @@ HINTS = frozenset({
 """Attributes of MXNet that only advise its own kernels. Front ends drop them where the core operator has none of it."""
 
 SAME, BROADCAST, REDUCED = "as the first input", "broadcast of all inputs", "`x` without `axis` (1 with `keepdims`)"
-"""What records say most often of the shape of a result."""
+"""The usual text of a record about the shape of a result."""
 
 NONE, FLAT = "none: the result is no smooth function", "zero"
-"""What records say of the gradient of an operator that has none, and of a step function."""
+"""The usual text about the gradient of an operator that has none, and of a step function."""
 
 STEADY = 2
 """So many values of a moving attribute are constants of their programs; further ones are operands of one program."""
@@ -65,7 +65,7 @@ _AXES = frozenset({"axis", "axes", "axis1", "axis2", "batch_axis"})
 
 
 class Front(NamedTuple):
-    """How MXNet's ``np`` or ``npx`` function of an operator is called, if that differs from the operator's signature.
+    """The signature of MXNet's ``np`` or ``npx`` function of an operator, if it differs from the operator's.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Onnx(NamedTuple):
 
 
 class Record(TypedDict, total=False):
-    """What is declared of an operator besides its function: the keywords of `register`, and attributes of its `Op`.
+    """The declaration of an operator besides its function: keywords of `register`, and attributes of its `Op`.
 
     An omitted field has the default that `Op` shows.
 

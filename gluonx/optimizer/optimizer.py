@@ -716,7 +716,10 @@ class Optimizer(_Keywords):
 
 
 class _Updates:
-    """Whether a user's ``update`` takes one weight, where its parameters do not tell; whether names say what decays."""
+    """Settings of the MXNet that a program is for, which an optimizer's own code does not tell.
+
+    Whether a user's ``update`` takes one weight at a time, and whether weight decay goes by the names of parameters.
+    """
 
     one_by_one = by_names = False
 

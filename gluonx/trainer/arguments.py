@@ -1,4 +1,4 @@
-"""What a Trainer makes of the arguments that it is given."""
+"""The arguments of a Trainer, checked and completed."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, nn, np
+from gluonx.common.process import cores
 from gluonx.deferred import beside, flushing, host, policy
 from lib import ROOT
 
@@ -102,16 +103,21 @@ def _compiled():
     return engine.stats()["programs_compiled"]
 
 
+def check(loop, twin, steps):
+    """Compare a loop with its twin after so many steps of the naive mode."""
+    with engine.mode("naive"):
+        for _ in range(steps):
+            twin.step()
+    for one, two in zip(loop.values(), twin.values(), strict=True):
+        onp.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-6)
+
+
 def test_it_takes_over_at_the_planned_step_and_counts_once():
     loop = Loop(21)
     assert loop.ways(TAKES_OVER + 3) == [True] * TAKES_OVER + [False] * 3
     assert _compiled() == 1
     twin = Loop(21)
-    with engine.mode("naive"):
-        for _ in range(TAKES_OVER + 3):
-            twin.step()
-    for one, two in zip(loop.values(), twin.values(), strict=True):
-        onp.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-6)
+    check(loop, twin, TAKES_OVER + 3)
 
 
 def test_steps_go_on_while_a_thread_compiles(gate):
@@ -211,11 +217,7 @@ def test_an_interrupted_wait_loses_no_step_and_the_next_waits_again(gate, monkey
     gate.open.set()
     assert loop.ways(1) == [False]
     assert len(gate.threads) == 1
-    with engine.mode("naive"):
-        for _ in range(TAKES_OVER + 1):
-            twin.step()
-    for one, two in zip(loop.values(), twin.values(), strict=True):
-        onp.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-6)
+    check(loop, twin, TAKES_OVER + 1)
 
 
 def test_a_program_that_is_forgotten_while_it_is_compiled_begins_again(gate):
@@ -342,7 +344,7 @@ def _run(code, **env):
     )
 
 
-several = pytest.mark.skipif(beside._cores() < 2, reason="compiles at once on one core")
+several = pytest.mark.skipif(cores() < 2, reason="compiles at once on one core")
 
 
 @several
@@ -427,8 +429,8 @@ def test_it_is_possible_without_a_folder_and_with_cores(monkeypatch):
     before = jax.config.jax_compilation_cache_dir
     try:
         jax.config.update("jax_compilation_cache_dir", None)
-        for cores in (1, 2):
-            monkeypatch.setattr(beside, "_cores", lambda n=cores: n)
-            assert beside.is_possible() == (cores == 2)
+        for count in (1, 2):
+            monkeypatch.setattr(beside, "cores", lambda n=count: n)
+            assert beside.is_possible() == (count == 2)
     finally:
         jax.config.update("jax_compilation_cache_dir", before)

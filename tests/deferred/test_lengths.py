@@ -362,7 +362,7 @@ READ += [pytest.param(*each, marks=pytest.mark.slow) for each in REST if each no
 
 @pytest.mark.parametrize(("hybridize", "way"), READ)
 def test_a_loss_that_is_read_before_the_gradient(hybridize, way, by_numpy, counts, monkeypatch):
-    """The forward is linked, and the way back replays it, linked too; no length is traced as a whole."""
+    """The forward is linked, and so is its gradient, which computes it again; no length is traced as a whole."""
     net, steps = Several(), [6, 9, 7, 12, 5, 9]
     ours = read_before(net, steps, hybridize, way)
     assert counts["linked"] and not counts["whole"]

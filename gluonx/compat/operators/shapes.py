@@ -105,7 +105,7 @@ def _of_joined(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
 
 
 _TOLD = {"FullyConnected": _of_dense, "Convolution": _of_convolution, "SliceChannel": _of_parts, "Concat": _of_joined}
-"""What the result of an operator tells of its inputs, of which the first is known in part."""
+"""Functions that complete an operator's partly known input shapes from the shape of its result."""
 
 
 def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | None, attrs: Any) -> list[Shape | None]:

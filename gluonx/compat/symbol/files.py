@@ -175,7 +175,7 @@ _OUTPUTS = {
     **dict.fromkeys(("ROIPooling", "_contrib_Proposal", "_contrib_box_nms", "sort"), 2),
     "SpatialTransformer": 3,
 }
-"""How many outputs MXNet's operators have with those that nobody sees, which ``node_row_ptr`` counts too."""
+"""Numbers of outputs of MXNet's operators, including the invisible ones, which ``node_row_ptr`` counts too."""
 
 
 def dump(entries: list[Entry], modern: bool) -> str:

@@ -16,6 +16,7 @@ import jax
 import jax.export
 import numpy as np
 
+from gluonx.common.recent import recall
 from gluonx.compat.operators.shapes import agreed, shapes_from_output
 from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.compat.symbol.run import run
@@ -129,10 +130,7 @@ class _Search:
         if node.subgraphs or node.op.name == "Custom":
             return self.ask(node, inputs, known, where)
         alike = (node.op.name, *sorted(node.attrs.items()), key)
-        told = _told_of_kinds.pop(alike, None)
-        told = _told_of_kinds[alike] = self.ask(node, inputs, known, where) if told is None else told
-        if len(_told_of_kinds) > _KINDS:
-            _told_of_kinds.pop(next(iter(_told_of_kinds)), None)
+        told = recall(_told_of_kinds, alike, _KINDS, lambda: self.ask(node, inputs, known, where))
         if len(node.told) < _KEPT:
             node.told[key] = told
         return told

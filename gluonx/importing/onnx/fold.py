@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gluonx.common.recent import recall
 from gluonx.deferred import program_cache
 from gluonx.errors import GraphError
 from gluonx.export.onnx.write import need_onnx
@@ -87,19 +88,19 @@ def fold(node: Node, given: Sequence[Any]) -> tuple[np.ndarray, ...] | None:
 
 def _evaluator(node: Node) -> Any:
     """Return ONNX's reference implementation of one node, as a model of its own."""
-    made = _evaluators.get(node.proto)
-    if made is None:
+
+    def make() -> Any:
         onnx = need_onnx("reading")
         helper, reference = onnx.helper, importlib.import_module("onnx.reference")
         proto = onnx.NodeProto.FromString(node.proto)
         names = list(dict.fromkeys(filter(None, node.inputs)))
         ends = [onnx.ValueInfoProto(name=name) for name in names]
         graph = helper.make_graph([proto], "fold", ends, [onnx.ValueInfoProto(name=n) for n in node.outputs if n])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
-        if len(_evaluators) >= _MOST_EVALUATORS:
-            _evaluators.pop(next(iter(_evaluators)))
-        made = _evaluators[node.proto] = reference.ReferenceEvaluator(model)
-    return made
+        return reference.ReferenceEvaluator(
+            helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
+        )
+
+    return recall(_evaluators, node.proto, _MOST_EVALUATORS, make)
 
 
 # -- sizes that are open ----------------------------------------------------------------------------------------------
