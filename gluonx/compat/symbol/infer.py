@@ -35,7 +35,7 @@ DTYPE_NUMBERS = (
 _ROUNDS = 4
 _KEPT = 16  # answers of a node
 _KINDS = 2048  # answers for nodes of the same operator and attributes
-_told_of_kinds: dict[tuple[Any, ...], Any] = memo()  # those that were asked for last at the end
+_told_of_kinds: dict[tuple[Any, ...], Any] = memo()  # the oldest makes room
 _NO_FLOAT = {
     "_npi_argmax": "int64",
     "_npi_argmin": "int64",
