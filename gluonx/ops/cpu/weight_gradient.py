@@ -48,7 +48,7 @@ _FEW, _MANY = (16, 1 << 25), (64, 1 << 29)  # least channels and multiplications
 
 
 def multiplications(x: Any, weight: Any, geometry: Geometry) -> int:
-    """Count those of a convolution."""
+    """Return how many multiplications a convolution takes."""
     return x.shape[0] * math.prod(geometry.positions(x.shape, geometry.spatial(weight.shape))) * math.prod(weight.shape)
 
 
