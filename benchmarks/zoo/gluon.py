@@ -63,7 +63,9 @@ def load(mx: Any, case: Case, net: Any, weights: dict[str, Any]) -> None:
     if mx.__name__ == "mxnet":
         for packed in [name for name in params if name.endswith("rnn_param")]:
             start = packed[: -len("rnn_param")]
-            weights[packed] = onp.concatenate([v.reshape(-1) for k, v in weights.items() if k.startswith(start)])
+            parts = [k for k in weights if k.startswith(start)]
+            parts.sort(key=lambda k: k.endswith("_bias"))  # cuDNN's layout: all weights, then all biases
+            weights[packed] = onp.concatenate([weights[k].reshape(-1) for k in parts])
         weights = fuse_attention(weights)
     else:
         params = net.collect_params(fused=False)
