@@ -17,7 +17,7 @@ from gluonx.np.rules import RULES
 from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.host import algebra, kernels
-from gluonx.ops.registry import OPS, Front, Op, Record
+from gluonx.ops.registry import BROADCAST, OPS, SAME, Front, Op, Record
 
 
 def document(
@@ -114,7 +114,8 @@ def _pure(name: str) -> Callable[..., Any]:
 
 def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
     params = [Param(n, "array", positional_only=True) for n in names]
-    op = OPS.get(name) or operator(name, _broadcasting(_pure(name)), params, **{"level": 4, "ufunc": True, **record})
+    record = {"level": 4, "ufunc": True, "shape": SAME if len(names) == 1 else BROADCAST, **record}
+    op = OPS.get(name) or operator(name, _broadcasting(_pure(name)), params, **record)
     keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
     called = op.np or Front()
     return document(front(op, name), op, name, [*params, *keywords], shown=called.shown)

@@ -177,8 +177,8 @@ With ``size=`` nothing is read: the result has so many elements, also in a hybri
 
 argwhere = _hosted("argwhere", "The indices of elements that are not zero, one row an element.", fits=True)
 flatnonzero = _hosted("flatnonzero", "The flat indices of elements that are not zero.", fits=True)
-histogram2d = _hosted("histogram2d", "How many points fall into each cell, and the edges along both axes.")
-histogramdd = _hosted("histogramdd", "How many points fall into each cell, and the edges along each axis.")
+histogram2d = _hosted("histogram2d", "The numbers of points that fall into each cell, and the edges along both axes.")
+histogramdd = _hosted("histogramdd", "The numbers of points that fall into each cell, and the edges along each axis.")
 intersect1d = _hosted("intersect1d", "The sorted values that two arrays share.", fits=True)
 nonzero = _hosted(
     "nonzero",
@@ -221,7 +221,7 @@ def _bincount(x: onp.ndarray, weights: ArrayLike | None = None, minlength: int =
     return counts.astype(onp.promote_types(numbers.dtype, onp.int32)) if numbers.dtype.kind in "iu" else counts
 
 
-bincount = _hosted("bincount", "How often each whole number occurs.", _bincount)
+bincount = _hosted("bincount", "The number of times that each whole number occurs.", _bincount)
 
 
 class UniqueAll(NamedTuple):
