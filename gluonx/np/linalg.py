@@ -399,13 +399,8 @@ def vector_norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = Fa
     return jnp.linalg.vector_norm(_sizes(_square(x), ord), ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
 
 
-_RULES: dict[str, Callable[..., Any]] = {
-    f.__name__: f
-    for f in (
-        cholesky, cond, cross, diagonal, eigh, eigvalsh, lstsq, matrix_norm, matrix_rank, multi_dot, norm, pinv, qr,
-        solve, svd, tensorsolve, trace, vecdot, vector_norm,
-    )
-}  # fmt: skip
+_RULES: dict[str, Callable[..., Any]] = {name: globals()[name] for name in _RECORDS if name in globals()}
+"""The functions above that stand in for ``jax.numpy.linalg``'s; the functions on ndarrays take their names below."""
 
 for _name, _record in _RECORDS.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)
