@@ -123,6 +123,11 @@ def record(train_mode: bool = True) -> _Scope:
     train_mode : bool
         Whether layers behave as in training (dropout drops, batch norm uses the batch).
 
+    Returns
+    -------
+    context manager
+        The previous state comes back when it is left; it also decorates functions.
+
     Examples
     --------
     >>> from gluonx import autograd, np
@@ -140,6 +145,11 @@ def record(train_mode: bool = True) -> _Scope:
 def pause(train_mode: bool = False) -> _Scope:
     """Stop recording inside ``record()``: what is computed here is a constant to the gradient.
 
+    Returns
+    -------
+    context manager
+        The previous state comes back when it is left; it also decorates functions.
+
     Examples
     --------
     >>> from gluonx import autograd
@@ -155,6 +165,11 @@ def pause(train_mode: bool = False) -> _Scope:
 def train_mode() -> _Scope:
     """Layers behave as in training; recording stays as it is.
 
+    Returns
+    -------
+    context manager
+        The previous mode comes back when it is left; it also decorates functions.
+
     Examples
     --------
     >>> from gluonx import autograd, np, npx
@@ -168,6 +183,11 @@ def train_mode() -> _Scope:
 
 def predict_mode() -> _Scope:
     """Layers behave as in prediction; recording stays as it is.
+
+    Returns
+    -------
+    context manager
+        The previous mode comes back when it is left; it also decorates functions.
 
     Examples
     --------
@@ -184,6 +204,11 @@ def predict_mode() -> _Scope:
 def is_recording() -> bool:
     """Return whether operations are being recorded.
 
+    Returns
+    -------
+    bool
+        True inside ``record()``.
+
     Examples
     --------
     >>> from gluonx import autograd
@@ -198,6 +223,11 @@ def is_recording() -> bool:
 def is_training() -> bool:
     """Return whether layers behave as in training.
 
+    Returns
+    -------
+    bool
+        True in training mode.
+
     Examples
     --------
     >>> from gluonx import autograd
@@ -211,6 +241,11 @@ def is_training() -> bool:
 
 def set_recording(is_recording: bool) -> bool:
     """Switch recording on or off; return what it was. Prefer :func:`record`.
+
+    Returns
+    -------
+    bool
+        The state before.
 
     Examples
     --------
@@ -228,6 +263,11 @@ def set_recording(is_recording: bool) -> bool:
 
 def set_training(train_mode: bool) -> bool:
     """Switch training mode on or off; return what it was. Prefer :func:`train_mode`.
+
+    Returns
+    -------
+    bool
+        The mode before.
 
     Examples
     --------

@@ -44,7 +44,7 @@ __all__ = [
 
 @contextmanager
 def bulk(size: int) -> Iterator[None]:
-    """Defers operations outside ``record()`` too, up to `size` of them at a time.
+    """Defer operations outside ``record()`` too, up to `size` of them at a time.
 
     Examples
     --------

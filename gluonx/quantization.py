@@ -554,7 +554,7 @@ def _batches(net: Any, data: Any, shapes: Any, limit: int | None, needed: bool, 
 
 
 def _inputs(net: Any) -> int:
-    """How many inputs the net must have; what a batch has beyond are labels."""
+    """Return how many inputs the net must have; further arrays of a batch are labels."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return (
         sum(p.kind in kinds and p.default is p.empty for p in inspect.signature(net.forward).parameters.values()) or 1

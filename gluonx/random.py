@@ -145,6 +145,11 @@ def normal(
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
     """Sample from the normal distribution, of the shape given as arguments.
 
+    Returns
+    -------
+    ndarray
+        Of shape `shape`.
+
     Examples
     --------
     >>> from gluonx import random
@@ -248,7 +253,7 @@ def generalized_negative_binomial(
 def randint(
     low: Any, high: Any, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
 ) -> ndarray:
-    """Whole numbers from `low` up to, and not with, `high`; int32 by default.
+    """Draw whole numbers from `low` to `high`, excluding `high`; int32 by default.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where arrays lie: the mesh in use, and the placement of an array on it.
+"""The placement of arrays on devices: the mesh in use, and how an array lies on it.
 
 A *mesh* (``jax.sharding.Mesh``) is an arrangement of devices along named axes. A *spec* says for each axis of an array
 which axes of the mesh it is split over: ``("data", None)`` splits the first and leaves the second whole. The two make a
@@ -48,7 +48,7 @@ Layout: TypeAlias = Callable[[tuple[int, ...]], NamedSharding]  # from a shape, 
 
 
 class Layouts:
-    """How often parameters were laid out: what a trace says of their layouts holds while this stays as it is."""
+    """A count of how often parameters were laid out: what a trace knows of layouts holds until it changes."""
 
     version = 0
 
@@ -275,7 +275,7 @@ def named(mesh: Mesh, spec: Spec, shape: Sequence[int] | None = None, what: str 
 
 
 def gathered(sharding: Any) -> NamedSharding | None:
-    """How a weight of this sharding lies where it is used; None if that is how it lies.
+    """Return the sharding with which a weight of this one is used; None if it is the same.
 
     Over the axes that split the batch, every device computes on samples of its own and needs the whole weight.
     """
@@ -316,7 +316,7 @@ def needed_mesh(what: str) -> Mesh:
 
 
 def batch_sharding(shape: Sequence[int], axis: int = 0) -> NamedSharding | None:
-    """How a batch of this shape lies on the mesh in use; None where no mesh is in use.
+    """Return the sharding of a batch of this shape on the mesh in use; None where no mesh is in use.
 
     One that cannot be split evenly, as the last of an epoch may be, is whole on every device.
     """

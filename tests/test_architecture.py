@@ -474,6 +474,22 @@ def test_a_docstring_that_says_yield_or_return_is_true(path):
     assert not wrong, "\n".join(wrong)
 
 
+QUESTIONS = frozenset({"What", "Where", "Whether", "How", "That", "Who", "Which", "When", "Why"})
+
+
+@every_source
+def test_a_docstring_begins_with_the_thing_or_a_verb(path):
+    """Not with a question: "The number of ...", "Return whether ...", and not "How many ..." or "Whether ..."."""
+    documented = (node for node in ast.walk(parse(path)) if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Module)))
+    texts = [(node, (ast.get_docstring(node) or "").partition("\n")[0]) for node in documented]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {text}"
+        for node, text in texts
+        if text.partition(" ")[0] in QUESTIONS
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def own_nodes(function):
     """All nodes of a function's body but those of functions and classes in it."""
     stack = list(function.body)

@@ -170,7 +170,7 @@ def _of_np(name: str) -> str:
         return "Any"
     if name in table.UNARY or name in table.BINARY:
         return "ndarray"
-    return _one_array(rules.RULES.get(name) or getattr(jnp, name))
+    return _one_array(rules.computes(name))
 
 
 def _of_linalg(name: str) -> str:

@@ -150,7 +150,7 @@ def device_list(device: DevicesLike, path: str) -> list[Device]:
 
 
 class _Repeats:
-    """Whether a list of devices may name one twice."""
+    """The setting whether a list of devices may name one twice."""
 
     allowed = False
 

@@ -1,4 +1,4 @@
-"""What every room may build on and no user imports: frames, the process, checks of arguments, tables.
+"""The lowest room, on which every other one may build and which no user imports: frames, the process, arguments.
 
 Each module is an idea of its own, and says in its docstring which. None knows of arrays, but for `host`, which hands
 NumPy arrays on to JAX.

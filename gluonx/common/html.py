@@ -1,4 +1,4 @@
-"""What rich displays in notebooks are made of: escaped text, tables, folding parts, sizes, and sparklines.
+"""Parts of the rich displays in notebooks: escaped text, tables, folding parts, sizes, and sparklines.
 
 Everything that a user has named goes through `text`, so no name of a block or array is markup.
 """

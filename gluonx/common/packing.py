@@ -133,7 +133,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Groups:
-    """Which of several arrays are kept end to end as one, and which alone; equal ones are equal.
+    """A choice: which of several arrays are kept end to end as one, and which alone; equal choices compare equal.
 
     Parameters
     ----------

@@ -434,7 +434,7 @@ def prop_of(op_type: str, settings: Mapping[str, Any]) -> CustomOpProp:
 
 
 class _Shapes:
-    """What a parameter of unknown shape asks the operator that meets it."""
+    """The question that a parameter of unknown shape asks the operator that meets it."""
 
     random = False
 

@@ -13,7 +13,7 @@ _LOADS: Callable[..., Any] = vars(ForkingPickler)["loads"]
 
 
 class _Worker:
-    """What a worker process has."""
+    """The state of a worker process."""
 
     dataset: Any = None
 

@@ -365,7 +365,7 @@ class _Epoch:
 
 
 class _Place:
-    """How far an epoch has come."""
+    """The point that an epoch has reached."""
 
     __slots__ = ("began", "ended", "given", "left")
 

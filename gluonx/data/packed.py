@@ -15,7 +15,7 @@ from gluonx.errors import ArgumentError
 
 
 class Packed(NamedTuple):
-    """What `pack` gives: three arrays of int32, of shape (rows, length)."""
+    """The result of `pack`: three arrays of int32, of shape (rows, length)."""
 
     tokens: np.ndarray
     segments: np.ndarray

@@ -1,7 +1,8 @@
 """Attributes of blocks in traced code: ``self.scale`` that is read, ``self.state = new`` that is written.
 
-A plain forward reads what the block holds at that moment, and stores new arrays there. Traced code does the same, by
-means of :class:`Attribute`.
+A forward that is not hybridized reads the arrays that the block holds at that moment, and stores new ones there. The
+trace of a hybridized forward runs many times, so it must do this anew in each run: an :class:`Attribute` makes the
+array that is read an input of the trace, and the one that is written an output.
 """
 
 from __future__ import annotations

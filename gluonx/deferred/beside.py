@@ -34,7 +34,7 @@ _turn = threading.Lock()
 
 
 class Switch:
-    """When programs that were compiled beside the work take over; set by :func:`gluonx.engine.set_takeover`."""
+    """The setting of :func:`gluonx.engine.set_takeover`: when programs compiled beside the work take over."""
 
     when: When = "planned"
 

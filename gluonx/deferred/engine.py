@@ -1,8 +1,9 @@
-"""Running operators: every operator goes through :func:`invoke`.
+"""Running operators: every operator of the library goes through :func:`invoke`.
 
-An operation is deferred if the tape is recording or one of its inputs is pending; otherwise it runs at once. Inside a
-traced block it becomes part of the trace. In naive mode everything runs at once, and each recorded operator is a
-segment of its own.
+It decides what becomes of the operator here and now. The operator is recorded in the pending graph if ``record()`` is
+active or one of its inputs is pending (not computed yet); otherwise it runs at once. While a hybridized block is
+traced, the operator becomes part of the trace. In naive mode (`gluonx.engine.set_mode`) everything runs at once, and
+each operator under ``record()`` leaves a segment of the tape (:mod:`gluonx.deferred.segments`) of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The slow half of recording: what happens when a program first reaches an operator at a point of the trie.
+"""The slow half of recording: making a new node when a program first reaches an operator at a point of the trie.
 
 Shapes are inferred with ``jax.eval_shape``, so a wrong shape raises here, at the line that wrote it, with the block's
 path and all shapes. Placeholders are filled, scalars get their dtype, and the inputs through which gradients flow are

@@ -1,4 +1,4 @@
-"""When a program is compiled: the one rule.
+"""The one rule that says when a program is compiled.
 
 A program can run in two ways. NumPy (:mod:`gluonx.ops.host.jaxprs`) can begin at once; XLA must compile first, and is
 faster afterwards. Nobody knows how often the program will run. This is the ski rental problem (Karlin et al.,

@@ -199,7 +199,7 @@ def _buckets(artifact: Artifact, largest: int) -> list[int]:
 
 
 def _metric() -> Histogram:
-    """How many samples each batch had; one for the process, with the model's name as a label."""
+    """Return the metric of how many samples each batch had; one for the process, with the model's name as a label."""
     if _METRIC not in REGISTRY:
         sizes = (1, 2, 4, 8, 16, 32, 64, 128, 256)
         made = Histogram(_METRIC, "Samples in a batch", ["model_name", "model_version"], registry=None, buckets=sizes)

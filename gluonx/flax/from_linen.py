@@ -90,7 +90,7 @@ class LinenBlock(FlaxBlock):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the first batch is to tell what variables there are."""
+        """True until the first batch has told what variables there are."""
         return _WAITING in self._reg_params
 
     def infer_shape(self, *args: Any) -> None:

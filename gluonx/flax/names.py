@@ -1,4 +1,4 @@
-"""How names and kinds of parameters map: the structured name of Gluon is the path in Flax, ``.`` for each step.
+"""The map between names and kinds of parameters: the structured name of Gluon is the path in Flax, ``.`` for each step.
 
 ==============================  ============================  =======================================
 Gluon                           NNX                           Linen

@@ -7,17 +7,15 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax.numpy as jnp
-
 from gluonx.deferred.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
 from gluonx.np.documentation import page
-from gluonx.np.rules import RULES
+from gluonx.np.rules import computes
 from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.host import algebra, kernels
-from gluonx.ops.registry import OPS, Front, Op, Record
+from gluonx.ops.registry import BROADCAST, OPS, SAME, Front, Op, Record
 
 
 def document(
@@ -77,8 +75,9 @@ def make(
 
     Examples
     --------
+    >>> from jax import Array
     >>> from gluonx import np
-    >>> def twice(x: jnp.ndarray):
+    >>> def twice(x: Array):
     ...     return 2 * x
     >>> twice = make("twice", twice, Record(doc="Twice the input."))
     >>> twice(np.array([1.0, 2.0])).tolist()
@@ -108,13 +107,15 @@ _UFUNC_KEYWORDS = (
 )
 
 
-def _pure(name: str) -> Callable[..., Any]:
-    return RULES[name] if name in RULES else getattr(jnp, name)
-
-
-def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any]:
+def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Return the documented function `name` of each element; None if neither an operator nor this JAX computes it."""
     params = [Param(n, "array", positional_only=True) for n in names]
-    op = OPS.get(name) or operator(name, _broadcasting(_pure(name)), params, **{"level": 4, "ufunc": True, **record})
+    op, pure = OPS.get(name), computes(name)
+    if op is None:
+        if pure is None:
+            return None
+        shape = SAME if len(names) == 1 else BROADCAST
+        op = operator(name, _broadcasting(pure), params, **{"level": 4, "ufunc": True, "shape": shape, **record})
     keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
     called = op.np or Front()
     return document(front(op, name), op, name, [*params, *keywords], shown=called.shown)
@@ -129,11 +130,9 @@ def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
     return elementwise
 
 
-_SHARES = {"percentile": 100, "nanpercentile": 100, "quantile": 1, "nanquantile": 1}
-
-
-def _in_range(front: Callable[..., Any], name: str, top: int) -> Callable[..., Any]:
-    """Return the front, which refuses numbers `q` outside of 0 to `top`; the values of arrays are not checked."""
+def _in_range(front: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the front of a quantile or percentile, which refuses a number `q` out of range; arrays are not checked."""
+    top = 1 if "quantile" in name else 100
 
     @functools.wraps(front)
     def checked(*args: object, **kwargs: object) -> Any:
@@ -166,18 +165,18 @@ def fill(namespace: dict[str, Any]) -> list[str]:
     """Put the functions of ``np`` into `namespace`, except those that neither an operator nor jax.numpy computes."""
     made: dict[str, Any] = {}
     for names, rows, front in ((("x",), table.UNARY, unary), (("x1", "x2"), table.BINARY, binary)):
-        there = [n for n in rows if n in OPS or n in RULES or hasattr(jnp, n)]
-        made.update({n: _ufunc(n, rows[n], names, front) for n in there})
+        made.update({n: made_one for n in rows if (made_one := _ufunc(n, rows[n], names, front)) is not None})
     for name, op in table.CORE.items():
         assert op.np is not None
         params = [p._replace(role="sequence") if p.role == "star" else p for p in ordered(op, op.np.order)]
         made[name] = _called(name, op, params, op.np)
     for name, record in table.GENERAL.items():
-        if name in RULES or hasattr(jnp, name):
-            made[name] = make(name, _pure(name), record)
+        pure = computes(name)
+        if pure is not None:
+            made[name] = make(name, pure, record)
     for name, (numpy_kernel, work) in algebra.MORE.items():
         kernels.numpy_kernel(name, work)(numpy_kernel)
-    made.update({n: _in_range(made[n], n, top) for n, top in _SHARES.items()})
+    made.update({n: _in_range(f, n) for n, f in made.items() if n.endswith(("percentile", "quantile"))})
     made["roll"] = _by_positions(made["roll"])
     namespace.update(made)
     return list(made)

@@ -44,6 +44,11 @@ def power(x1: ArrayLike, x2: ArrayLike, out: ndarray | None = None, **kwargs: ob
 
     A Python integer as the exponent is part of the program, and becomes multiplications; any other exponent is a value.
 
+    Returns
+    -------
+    ndarray
+        The shape of both inputs broadcast; of their promoted dtype.
+
     Examples
     --------
     >>> from gluonx import np
@@ -65,6 +70,12 @@ def where(condition: Any, x: ArrayLike | None = None, y: ArrayLike | None = None
     """Return elements of `x` where `condition` is True and of `y` elsewhere.
 
     With `condition` alone, the indices where it is True.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        The shape of all three inputs broadcast, and the promoted dtype of `x` and `y`. With `condition` alone the
+        indices of its True elements, an array for each axis.
 
     Raises
     ------
@@ -106,6 +117,11 @@ def _select(*arrays: Array) -> Array:
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
     """Return for each position the element of the first choice whose condition is True there, else `default`.
 
+    Returns
+    -------
+    ndarray
+        The shape of the conditions and choices broadcast.
+
     Examples
     --------
     >>> from gluonx import np
@@ -133,6 +149,11 @@ def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str
     With ``mode="raise"``, indices with known values raise if they are out of range; others take the nearest choice,
     since a compiled program cannot raise.
 
+    Returns
+    -------
+    ndarray
+        The shape of `a` and the choices broadcast.
+
     Raises
     ------
     BadIndexError
@@ -151,7 +172,13 @@ def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str
 
 
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: object, **kw: object) -> ndarray:
-    """Return `x` with another function (or number) applied wherever another condition is True."""
+    """Return `x` with another function (or number) applied wherever another condition is True.
+
+    Returns
+    -------
+    ndarray
+        Of the shape and dtype of `x`.
+    """
     x = asarray(x)
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
@@ -179,6 +206,11 @@ def einsum(
 ) -> ndarray:
     """Return a sum of products, written in Einstein's notation.
 
+    Returns
+    -------
+    ndarray
+        An axis for each letter of the output, in its order.
+
     Examples
     --------
     >>> from gluonx import np
@@ -198,7 +230,13 @@ def einsum(
 
 
 def einsum_path(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Any:
-    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are used."""
+    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are used.
+
+    Returns
+    -------
+    tuple
+        The path, which begins with 'einsum_path', and a text that describes it.
+    """
     return onp.einsum_path(subscripts, *[onp.empty(onp.shape(o), onp.float32) for o in operands], optimize=optimize)
 
 
@@ -218,6 +256,11 @@ def _block(*arrays: Array, nesting: Any) -> Array:
 
 def block(arrays: Sequence[Any]) -> ndarray:
     """Concatenate nested lists of blocks to one array.
+
+    Returns
+    -------
+    ndarray
+        The blocks of innermost lists joined along the last axis, of outer ones along the axes before it.
 
     Examples
     --------
@@ -284,6 +327,11 @@ def histogram(
     density : bool, optional
         Whether the areas are to sum to one.
 
+    Returns
+    -------
+    tuple of ndarray
+        The counts, of shape ``(bins,)``, and the edges, of shape ``(bins + 1,)``.
+
     Examples
     --------
     >>> from gluonx import np
@@ -295,7 +343,13 @@ def histogram(
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> ndarray:
-    """Return the edges that `histogram` would use."""
+    """Return the edges that `histogram` would use.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(bins + 1,)``.
+    """
     return _binned(_histogram_edges, a, bins, range, weights)
 
 
@@ -340,6 +394,11 @@ def _answer(flag: ndarray) -> Any:
 def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Compare two arrays within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once.
 
+    Returns
+    -------
+    bool
+        Whether all elements agree.
+
     Examples
     --------
     >>> from gluonx import np
@@ -352,6 +411,11 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Return whether two arrays have the same shape and elements; the answer is read at once.
 
+    Returns
+    -------
+    bool
+        Whether shapes and elements are equal.
+
     Examples
     --------
     >>> from gluonx import np
@@ -363,6 +427,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Return whether two arrays are equal after broadcasting; the answer is read at once.
+
+    Returns
+    -------
+    bool
+        Whether the elements are equal.
 
     Examples
     --------
@@ -378,6 +447,11 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
     """Return `arr` without the elements or slices that `obj` (a number, a slice, indices, a mask) selects.
+
+    Returns
+    -------
+    ndarray
+        As `arr`, shorter along `axis`; flattened without one.
 
     Raises
     ------
@@ -418,6 +492,11 @@ def _insert(arr: Array, values: Array, *, obj: ArrayLike, axis: int | None = Non
 
 def insert(arr: ArrayLike, obj: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarray:
     """Return `arr` with `values` inserted before the positions that `obj` (a number, a slice, indices) gives.
+
+    Returns
+    -------
+    ndarray
+        As `arr`, longer along `axis`; flattened without one.
 
     Raises
     ------
@@ -539,7 +618,13 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarray:
-    """Apply `func(a, axis)` for one axis after the other."""
+    """Apply `func(a, axis)` for one axis after the other.
+
+    Returns
+    -------
+    ndarray
+        With as many axes as `a`.
+    """
     a = asarray(a)
     for axis in as_static("axes", axes) if isinstance(axes, (list, tuple)) else (axes,):
         axis = axis + a.ndim if axis < 0 else axis
@@ -550,6 +635,11 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarr
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: object, **kwargs: object) -> ndarray:
     """Apply `func1d`, a function of vectors, to every vector along an axis; it is called once for each.
+
+    Returns
+    -------
+    ndarray
+        As `arr`, with the result of `func1d` in place of the axis.
 
     Examples
     --------
@@ -582,6 +672,11 @@ def vectorize(
     """Return `pyfunc`, a function of scalars (or as `signature` says), as one of arrays.
 
     See ``jax.numpy.vectorize``.
+
+    Returns
+    -------
+    callable
+        A function of arrays, which are broadcast.
     """
 
     def scalars(*raw: object) -> Any:
@@ -593,7 +688,13 @@ def vectorize(
 
 
 def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: object = None) -> Callable[..., Any]:
-    """Return `func`, a function of `nin` scalars with `nout` results, as a function of arrays."""
+    """Return `func`, a function of `nin` scalars with `nout` results, as a function of arrays.
+
+    Returns
+    -------
+    callable
+        A function of arrays, which are broadcast; with several results it returns a tuple.
+    """
     return vectorize(func)
 
 

@@ -284,6 +284,11 @@ def zeros(
 ) -> ndarray:
     """Return zeros of a shape, float32 by default.
 
+    Returns
+    -------
+    ndarray
+        Of shape `shape`; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -298,6 +303,11 @@ def ones(
 ) -> ndarray:
     """Return ones of a shape, float32 by default.
 
+    Returns
+    -------
+    ndarray
+        Of shape `shape`; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -311,6 +321,11 @@ def empty(
     shape: Shape, dtype: DTypeLike = None, order: str = "C", device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
     """Return an array of a shape with any contents (zeros).
+
+    Returns
+    -------
+    ndarray
+        Of shape `shape`; `dtype`, by default float32.
 
     Examples
     --------
@@ -367,6 +382,11 @@ def full_like(
 ) -> ndarray:
     """Return an array of the shape and dtype of `a`, filled with `fill_value`.
 
+    Returns
+    -------
+    ndarray
+        Of the shape of the prototype or array that is given, and of its dtype unless `dtype` says otherwise.
+
     Examples
     --------
     >>> from gluonx import np
@@ -389,6 +409,11 @@ def zeros_like(
 ) -> ndarray:
     """Return zeros of the shape and dtype of `a`.
 
+    Returns
+    -------
+    ndarray
+        Of the shape of the prototype or array that is given, and of its dtype unless `dtype` says otherwise.
+
     Examples
     --------
     >>> from gluonx import np
@@ -409,6 +434,11 @@ def ones_like(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Return ones of the shape and dtype of `a`.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of the prototype or array that is given, and of its dtype unless `dtype` says otherwise.
 
     Examples
     --------
@@ -431,6 +461,11 @@ def empty_like(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Return an array of the dtype and shape of `prototype` (or of `shape`) with any contents.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of the prototype or array that is given, and of its dtype unless `dtype` says otherwise.
 
     Examples
     --------
@@ -470,6 +505,11 @@ def arange(
     """Return evenly spaced numbers from `start` to `stop`, excluding `stop`; float32 by default.
 
     Their number is part of the program; the start and the step are values.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(n,)``, where n is ``(stop - start) / step`` rounded up; `dtype`, by default float32.
 
     Examples
     --------
@@ -656,6 +696,11 @@ def eye(
 ) -> ndarray:
     """Return ones on the k-th diagonal of an N by M matrix, zeros elsewhere.
 
+    Returns
+    -------
+    ndarray
+        Of shape ``(N, M)``, with M equal to N by default; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -668,6 +713,11 @@ def eye(
 
 def identity(n: int, dtype: DTypeLike = None, device: DeviceLike = None, *, ctx: DeviceLike = None) -> ndarray:
     """Return the n by n identity matrix.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(n, n)``; `dtype`, by default float32.
 
     Examples
     --------
@@ -688,6 +738,11 @@ def tri(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Return ones on and below the k-th diagonal, zeros above.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(N, M)``, with M equal to N by default; `dtype`, by default float32.
 
     Examples
     --------
@@ -729,6 +784,11 @@ def indices(
 def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
     """Return the indices of the diagonal of an n by n (by n ...) array.
 
+    Returns
+    -------
+    tuple of ndarray
+        An array of positions for each axis, of dtype int64.
+
     Examples
     --------
     >>> from gluonx import np
@@ -740,6 +800,11 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
 
 def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
     """Return the indices of the diagonal of `arr`, whose axes are all of one length.
+
+    Returns
+    -------
+    tuple of ndarray
+        An array of positions for each axis, of dtype int64.
 
     Examples
     --------
@@ -755,6 +820,11 @@ def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
     """Return the indices of the lower triangle of an n by m matrix.
 
+    Returns
+    -------
+    tuple of ndarray
+        An array of positions for each axis, of dtype int64.
+
     Examples
     --------
     >>> from gluonx import np
@@ -767,6 +837,11 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
 def triu_indices(n: int, k: int = 0, m: int | None = None, device: DeviceLike = None) -> tuple[ndarray, ...]:
     """Return the indices of the upper triangle of an n by m matrix.
 
+    Returns
+    -------
+    tuple of ndarray
+        An array of positions for each axis, of dtype int64.
+
     Examples
     --------
     >>> from gluonx import np
@@ -777,12 +852,24 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, device: DeviceLike = 
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
-    """Return the indices of the lower triangle of the matrix `arr`."""
+    """Return the indices of the lower triangle of the matrix `arr`.
+
+    Returns
+    -------
+    tuple of ndarray
+        An array of positions for each axis, of dtype int64.
+    """
     return tril_indices(arr.shape[-2], k, arr.shape[-1])
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
-    """Return the indices of the upper triangle of the matrix `arr`."""
+    """Return the indices of the upper triangle of the matrix `arr`.
+
+    Returns
+    -------
+    tuple of ndarray
+        An array of positions for each axis, of dtype int64.
+    """
     return triu_indices(arr.shape[-2], k, arr.shape[-1])
 
 

@@ -191,6 +191,25 @@ def _parameters(op: Op, params: Sequence[Param], shown: Mapping[str, str]) -> li
     return lines
 
 
+_DTYPES = {
+    "input": "the dtype of the inputs, promoted where they differ",
+    "float": "the dtype of the inputs, promoted where they differ; float32 for integers",
+    "bool": "bool",
+    "int64": "int64",
+}
+"""What a record's `gives` means."""
+
+
+def _result(op: Op) -> list[str]:
+    """Return the lines of the section Returns that the record tells; none if it tells nothing."""
+    if not op.shape:
+        return []
+    kind = "ndarray" if op.nout == 1 else "ndarray or tuple of ndarray" if callable(op.nout) else "tuple of ndarray"
+    if op.np is not None and op.np.listed:
+        kind = "list of ndarray"
+    return [kind, f"    Shape: {op.shape}.", *([f"    Dtype: {_DTYPES[op.gives]}."] if op.gives else [])]
+
+
 def _errors(op: Op, told: str) -> list[str]:
     lines = told.splitlines()
     if op.index is not None and "BadIndexError" not in told:
@@ -250,8 +269,8 @@ def page(
     add("Parameters", _parameters(op, [p for p in params if p.name], shown))
     if "Returns" in sections:
         add("Returns", re.sub(r"\barray\b", "ndarray", sections["Returns"]).splitlines())
-    elif op.shape:
-        add("Returns", ["ndarray or tuple of ndarray" if op.nout != 1 else "ndarray", f"    Shape: {op.shape}."])
+    else:
+        add("Returns", _result(op))
     add("Raises", _errors(op, sections.get("Raises", "")))
     add("Notes", "\n\n".join(_notes(op, name, module, sections.get("Notes", ""))).splitlines())
     text = "\n".join([head, *lines])

@@ -139,7 +139,10 @@ def _as_numpy_gives(name: str, options: dict[str, Any], found: Any) -> Any:
     return found
 
 
-def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None, fits: bool = False) -> Callable[..., Any]:
+def _hosted(
+    name: str, text: str, fn: Callable[..., Any] | None = None, fits: bool = False, gives: tuple[str, str] | None = None
+) -> Callable[..., Any]:
+    """Return the function `name` that NumPy computes; `text` begins its documentation, `gives` is its result."""
     compute = fn or getattr(onp, name)
     signature = inspect.signature(compute)
     if fits:
@@ -165,6 +168,8 @@ def _hosted(name: str, text: str, fn: Callable[..., Any] | None = None, fits: bo
     front.__doc__ = (
         f"{text}\n\nThe parameters are those of ``numpy.{name}``. The input's values are read, and no gradient flows."
     ) + (_SIZED if fits else "")
+    if gives is not None:
+        front.__doc__ = f"{front.__doc__.rstrip()}\n\nReturns\n-------\n{gives[0]}\n    {gives[1]}\n"
     return front
 
 
@@ -175,24 +180,67 @@ With ``size=`` nothing is read: the result has so many elements, also in a hybri
 """
 
 
-argwhere = _hosted("argwhere", "The indices of elements that are not zero, one row an element.", fits=True)
-flatnonzero = _hosted("flatnonzero", "The flat indices of elements that are not zero.", fits=True)
-histogram2d = _hosted("histogram2d", "How many points fall into each cell, and the edges along both axes.")
-histogramdd = _hosted("histogramdd", "How many points fall into each cell, and the edges along each axis.")
-intersect1d = _hosted("intersect1d", "The sorted values that two arrays share.", fits=True)
+argwhere = _hosted(
+    "argwhere",
+    "The indices of elements that are not zero, one row an element.",
+    fits=True,
+    gives=("ndarray", "Of shape ``(found, axes)``, int64."),
+)
+flatnonzero = _hosted(
+    "flatnonzero",
+    "The flat indices of elements that are not zero.",
+    fits=True,
+    gives=("ndarray", "Of shape ``(found,)``, int64."),
+)
+histogram2d = _hosted(
+    "histogram2d",
+    "The numbers of points that fall into each cell, and the edges along both axes.",
+    gives=("tuple of ndarray", "The counts, of shape ``(bins, bins)``, and the edges along both axes."),
+)
+histogramdd = _hosted(
+    "histogramdd",
+    "The numbers of points that fall into each cell, and the edges along each axis.",
+    gives=("tuple", "The counts, with an axis for each dimension, and the list of edges."),
+)
+intersect1d = _hosted(
+    "intersect1d",
+    "The sorted values that two arrays share.",
+    fits=True,
+    gives=("ndarray", "A vector; with `return_indices` a tuple, the positions in both arrays after it."),
+)
 nonzero = _hosted(
     "nonzero",
     "The indices of elements that are not zero, one array an axis. A number counts as a vector of one.",
     lambda a: onp.nonzero(onp.atleast_1d(a)),
     fits=True,
+    gives=("tuple of ndarray", "A vector of positions for each axis, int64."),
 )
-polydiv = _hosted("polydiv", "Quotient and remainder of two polynomials.")
-polyfit = _hosted("polyfit", "The polynomial that fits points best in the sense of least squares.")
-roots = _hosted("roots", "The roots of a polynomial.")
-setdiff1d = _hosted("setdiff1d", "The sorted values of one array that another does not hold.", fits=True)
-setxor1d = _hosted("setxor1d", "The sorted values that just one of two arrays holds.", fits=True)
-trim_zeros = _hosted("trim_zeros", "A vector without the zeros at its ends.")
-union1d = _hosted("union1d", "The sorted values that either of two arrays holds.", fits=True)
+polydiv = _hosted(
+    "polydiv",
+    "Quotient and remainder of two polynomials.",
+    gives=("tuple of ndarray", "The coefficients of quotient and remainder."),
+)
+polyfit = _hosted(
+    "polyfit",
+    "The polynomial that fits points best in the sense of least squares.",
+    gives=(
+        "ndarray",
+        "Of shape ``(deg + 1,)``, the highest power first; with `full` or `cov` a tuple that begins with it.",
+    ),
+)
+roots = _hosted("roots", "The roots of a polynomial.", gives=("ndarray", "A vector, complex where a root is."))
+setdiff1d = _hosted(
+    "setdiff1d", "The sorted values of one array that another does not hold.", fits=True, gives=("ndarray", "A vector.")
+)
+setxor1d = _hosted(
+    "setxor1d", "The sorted values that just one of two arrays holds.", fits=True, gives=("ndarray", "A vector.")
+)
+trim_zeros = _hosted(
+    "trim_zeros", "A vector without the zeros at its ends.", gives=("ndarray", "A part of the vector.")
+)
+union1d = _hosted(
+    "union1d", "The sorted values that either of two arrays holds.", fits=True, gives=("ndarray", "A vector.")
+)
 
 
 def _unique(
@@ -209,7 +257,16 @@ def _unique(
     return (*found[:where], found[where].reshape(-1), *found[where + 1 :])
 
 
-unique = _hosted("unique", "The sorted values of an array, each once.", _unique, fits=True)
+unique = _hosted(
+    "unique",
+    "The sorted values of an array, each once.",
+    _unique,
+    fits=True,
+    gives=(
+        "ndarray or tuple of ndarray",
+        "The values; after them the first indices, inverse and counts that are asked for.",
+    ),
+)
 
 
 def _bincount(x: onp.ndarray, weights: ArrayLike | None = None, minlength: int = 0) -> onp.ndarray:
@@ -221,7 +278,12 @@ def _bincount(x: onp.ndarray, weights: ArrayLike | None = None, minlength: int =
     return counts.astype(onp.promote_types(numbers.dtype, onp.int32)) if numbers.dtype.kind in "iu" else counts
 
 
-bincount = _hosted("bincount", "How often each whole number occurs.", _bincount)
+bincount = _hosted(
+    "bincount",
+    "The number of times that each whole number occurs.",
+    _bincount,
+    gives=("ndarray", "Of shape ``(max(x) + 1,)``, or ``(minlength,)`` if that is longer."),
+)
 
 
 class UniqueAll(NamedTuple):

@@ -158,6 +158,11 @@ issubdtype, isdtype = jnp.issubdtype, jnp.isdtype
 def finfo(dtype: DTypeLike) -> Any:
     """Return the limits of a floating dtype: ``eps``, ``max``, ``min``, ``tiny``, ``bits``.
 
+    Returns
+    -------
+    finfo
+        An object with these attributes.
+
     Examples
     --------
     >>> from gluonx import np
@@ -169,6 +174,11 @@ def finfo(dtype: DTypeLike) -> Any:
 
 def iinfo(dtype: DTypeLike) -> Any:
     """Return the limits of an integer dtype: ``max``, ``min``, ``bits``.
+
+    Returns
+    -------
+    iinfo
+        An object with these attributes.
 
     Examples
     --------
@@ -182,6 +192,11 @@ def iinfo(dtype: DTypeLike) -> Any:
 def shape(a: Any) -> tuple[int, ...]:
     """Return the shape of an array, number or nested sequence; nothing is computed.
 
+    Returns
+    -------
+    tuple of int
+        One length for each axis.
+
     Examples
     --------
     >>> from gluonx import np
@@ -194,6 +209,11 @@ def shape(a: Any) -> tuple[int, ...]:
 def ndim(a: ArrayLike) -> int:
     """Return the number of axes; nothing is computed.
 
+    Returns
+    -------
+    int
+        0 for a number.
+
     Examples
     --------
     >>> from gluonx import np
@@ -205,6 +225,11 @@ def ndim(a: ArrayLike) -> int:
 
 def size(a: ArrayLike, axis: int | None = None) -> int:
     """Return the number of elements, of all axes or of one; nothing is computed.
+
+    Returns
+    -------
+    int
+        The product of the lengths, or the length of `axis`.
 
     Examples
     --------
@@ -223,6 +248,11 @@ def _typed(value: object) -> Any:
 def result_type(*arrays_and_dtypes: object) -> onp.dtype:
     """Return the dtype of an operation on these arrays, numbers and dtypes, by JAX's rules of promotion.
 
+    Returns
+    -------
+    numpy.dtype
+        The dtype of the result.
+
     Examples
     --------
     >>> from gluonx import np
@@ -239,6 +269,11 @@ def result_type(*arrays_and_dtypes: object) -> onp.dtype:
 def promote_types(type1: Any, type2: Any) -> onp.dtype:
     """Return the smallest dtype to which both can be promoted, by JAX's rules: integer and float32 give float32.
 
+    Returns
+    -------
+    numpy.dtype
+        The common dtype.
+
     Examples
     --------
     >>> from gluonx import np
@@ -250,18 +285,35 @@ def promote_types(type1: Any, type2: Any) -> onp.dtype:
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
-    """Return whether one dtype can be cast to another under NumPy's rule `casting`."""
+    """Return whether one dtype can be cast to another under NumPy's rule `casting`.
+
+    Returns
+    -------
+    bool
+        True if the cast is allowed.
+    """
     return onp.can_cast(_typed(from_), to, casting)
 
 
 def astype(x: Any, dtype: DTypeLike, /, *, copy: Any = True, device: DeviceLike = None) -> Any:
-    """Return `x` with another dtype."""
+    """Return `x` with another dtype.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `x`, and of the dtype `dtype`.
+    """
     result = x.astype(dtype, copy=copy)
     return result if device is None else result.to_device(device)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape that these shapes broadcast to.
+
+    Returns
+    -------
+    tuple of int
+        The common shape.
 
     Examples
     --------
@@ -273,22 +325,45 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def isscalar(element: object) -> Any:
-    """Return whether `element` is a number rather than an array."""
+    """Return whether `element` is a number rather than an array.
+
+    Returns
+    -------
+    bool
+        True for a number.
+    """
     return onp.isscalar(element)
 
 
 def iscomplexobj(x: ArrayLike) -> Any:
-    """Return whether `x` is of a complex dtype."""
+    """Return whether `x` is of a complex dtype.
+
+    Returns
+    -------
+    bool
+        True for a complex dtype.
+    """
     return x.dtype.kind == "c" if isinstance(x, ndarray) else onp.iscomplexobj(x)
 
 
 def isrealobj(x: ArrayLike) -> Any:
-    """Return whether `x` is not of a complex dtype."""
+    """Return whether `x` is not of a complex dtype.
+
+    Returns
+    -------
+    bool
+        True for any other dtype.
+    """
     return not iscomplexobj(x)
 
 
 def shares_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
     """Return whether two arrays have an element in common: they are the same array, or overlapping slices of one.
+
+    Returns
+    -------
+    bool
+        True if there is such an element.
 
     Examples
     --------
@@ -302,6 +377,11 @@ def shares_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
 
 def may_share_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
     """Return whether the memory ranges of two slices of one array overlap.
+
+    Returns
+    -------
+    bool
+        True if the ranges overlap.
 
     Examples
     --------
@@ -339,14 +419,26 @@ def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
 def array_repr(
     arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
 ) -> str:
-    """Return the text that ``repr`` of the values as a NumPy array gives."""
+    """Return the text that ``repr`` of the values as a NumPy array gives.
+
+    Returns
+    -------
+    str
+        The text with ``array(...)`` around the values.
+    """
     return onp.array_repr(onp.asarray(arr), max_line_width, precision, suppress_small)
 
 
 def array_str(
     a: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
 ) -> str:
-    """Return the values as text."""
+    """Return the values as text.
+
+    Returns
+    -------
+    str
+        The text of the values alone.
+    """
     return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
 
 
@@ -395,6 +487,11 @@ def load(file: str | os.PathLike[str] | Any) -> Any:
     """Load what `save` or `savez` wrote: an ndarray, or a dict of them.
 
     An open file is read from its current position; after an array, its position is behind that array.
+
+    Returns
+    -------
+    ndarray or dict of str to ndarray
+        The array of a ``.npy`` file, or the arrays of an ``.npz`` file by name.
 
     Raises
     ------

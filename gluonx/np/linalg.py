@@ -23,7 +23,7 @@ from gluonx.np.hosted import is_wide, on_host, to_device
 from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.host import algebra, kernels
-from gluonx.ops.registry import Front, Record
+from gluonx.ops.registry import BROADCAST, SAME, Front, Record
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
 
@@ -48,52 +48,82 @@ def _has_no_tensor_solution(attrs: Attrs, out: onp.ndarray, inputs: list[onp.nda
 
 _RECORDS: dict[str, Record] = {
     "cholesky": Record(
+        shape=SAME,
+        gives="float",
         doc="The triangular factor of a positive definite matrix.",
         amp="float32",
         matrix=has_no_factor,
         example=("np.linalg.cholesky(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[1.414, 0.0], [0.0, 2.0]]"),
     ),
     "cond": Record(
+        shape="the batch's; () for one matrix",
+        gives="float",
         doc="The condition number.",
         amp="float32",
         example=("float(np.linalg.cond(np.array([[2.0, 0.0], [0.0, 4.0]])))", "2.0"),
     ),
     "cross": Record(
+        shape=BROADCAST,
+        gives="input",
         doc="The vector product of 3-vectors along an axis.",
         example=("np.linalg.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])).tolist()", "[0.0, 0.0, 1.0]"),
     ),
     "det": Record(
+        shape="the batch's; () for one matrix",
+        gives="float",
         doc="The determinant.",
         amp="float32",
         example=("float(np.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))", "8.0"),
     ),
     "diagonal": Record(
+        shape="the batch's, then the length of the diagonal",
+        gives="input",
         doc="The diagonal of the last two axes.",
         example=("np.linalg.diagonal(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[2.0, 4.0]"),
     ),
     "eigh": Record(
-        doc="Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.",
+        doc="Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.\n\n"
+        "Returns\n-------\n"
+        "eigenvalues : ndarray\n"
+        "    ``(..., n)``, ascending and real.\n"
+        "eigenvectors : ndarray\n"
+        "    ``(..., n, n)``, in the columns.",
         amp="float32",
         example=("[part.shape for part in np.linalg.eigh(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(2,), (2, 2)]"),
     ),
     "eigvalsh": Record(
+        shape="(..., n)",
+        gives="float",
         doc="The eigenvalues of a symmetric or Hermitian matrix, ascending.",
         amp="float32",
         example=("np.linalg.eigvalsh(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[2.0, 4.0]"),
     ),
     "inv": Record(
+        shape=SAME,
+        gives="float",
         doc="The inverse.",
         amp="float32",
         matrix=has_no_inverse,
         example=("np.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[0.5, 0.0], [0.0, 0.25]]"),
     ),
     "lstsq": Record(
-        doc="The least-squares solution of a linear system: solution, residuals, rank, singular values.",
+        doc="The least-squares solution of a linear system: solution, residuals, rank, singular values.\n\n"
+        "Returns\n-------\n"
+        "x : ndarray\n"
+        "    ``(n,)`` or ``(n, k)``, the solution.\n"
+        "residuals : ndarray\n"
+        "    ``(k,)``, the sums of squares; ``(0,)`` where they mean nothing.\n"
+        "rank : ndarray\n"
+        "    ``()``, int64.\n"
+        "s : ndarray\n"
+        "    ``(min(m, n),)``, the singular values.",
         amp="float32",
         wide=True,
         example=("np.linalg.lstsq(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0]))[0].tolist()", "[1.0, 2.0]"),
     ),
     "matmul": Record(
+        shape="the batch's, then the first one's rows and the second one's columns",
+        gives="input",
         doc="The matrix product.",
         amp="low",
         example=(
@@ -102,65 +132,97 @@ _RECORDS: dict[str, Record] = {
         ),
     ),
     "matrix_norm": Record(
+        shape="as the input without the two axes (1 with `keepdims`)",
+        gives="float",
         doc="A norm of the matrices in two axes.",
         amp="float32",
         example=("float(np.linalg.matrix_norm(np.array([[2.0, 0.0], [0.0, 4.0]])))", "4.472"),
     ),
     "matrix_power": Record(
+        shape=SAME,
+        gives="input",
         doc="A square matrix to a whole power.",
         amp="float32",
         matrix=_has_no_power,
         example=("np.linalg.matrix_power(np.array([[2.0, 0.0], [0.0, 4.0]]), 3).tolist()", "[[8.0, 0.0], [0.0, 64.0]]"),
     ),
     "matrix_rank": Record(
+        shape="the batch's; () for one matrix",
+        gives="int64",
         doc="The number of singular values above a tolerance.",
         amp="float32",
         wide=True,
         example=("float(np.linalg.matrix_rank(np.array([[2.0, 0.0], [0.0, 4.0]])))", "2.0"),
     ),
     "matrix_transpose": Record(
+        shape="as the input, its last two axes exchanged",
+        gives="input",
         doc="The last two axes exchanged.",
         np=Front(shown={"x": "a"}),
         example=("np.linalg.matrix_transpose(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[2.0, 0.0], [0.0, 4.0]]"),
     ),
     "multi_dot": Record(
+        shape="the rows of the first one, the columns of the last one",
+        gives="input",
         doc="The product of several matrices in the cheapest order.",
         amp="low",
         example=("np.linalg.multi_dot([np.ones((2, 3)), np.ones((3, 4)), np.ones((4, 2))]).shape", "(2, 2)"),
     ),
     "norm": Record(
+        shape="as the input without `axis` (1 with `keepdims`)",
+        gives="float",
         doc="A vector or matrix norm.",
         amp="float32",
         example=("float(np.linalg.norm(np.array([[2.0, 0.0], [0.0, 4.0]])))", "4.472"),
     ),
     "outer": Record(
+        shape="(size of the first, size of the second)",
+        gives="input",
         doc="The product of all pairs of two vectors.",
         np=Front(shown={"x1": "a", "x2": "b"}),
         example=("np.linalg.outer(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[[3.0, 4.0], [6.0, 8.0]]"),
     ),
     "pinv": Record(
+        shape="(..., n, m) for (..., m, n)",
+        gives="float",
         doc="The Moore-Penrose inverse.",
         amp="float32",
         example=("np.linalg.pinv(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[0.5, 0.0], [0.0, 0.25]]"),
     ),
     "qr": Record(
-        doc="The factors of an orthogonal and a triangular matrix.",
+        doc="The factors of an orthogonal and a triangular matrix.\n\n"
+        "Returns\n-------\n"
+        "tuple of ndarray\n"
+        "    ``q`` of ``(..., m, k)`` and ``r`` of ``(..., k, n)`` for ``(..., m, n)``; k is the smaller of m and n,\n"
+        "    or m with `mode` 'complete'. With `mode` 'r' the second array alone.",
         amp="float32",
         example=("[part.shape for part in np.linalg.qr(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(2, 2), (2, 2)]"),
     ),
     "slogdet": Record(
-        doc="Sign and logarithm of the absolute value of the determinant.",
+        doc="Sign and logarithm of the absolute value of the determinant.\n\n"
+        "Returns\n-------\n"
+        "sign : ndarray\n"
+        "    The batch's shape; 0 for a singular matrix.\n"
+        "logabsdet : ndarray\n"
+        "    The batch's shape; minus infinity for a singular matrix.",
         amp="float32",
         example=("[part.shape for part in np.linalg.slogdet(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(), ()]"),
     ),
     "solve": Record(
+        shape="that of the right hand side",
+        gives="float",
         doc="The solution of a linear system.",
         amp="float32",
         matrix=has_no_inverse,
         example=("np.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0])).tolist()", "[1.0, 2.0]"),
     ),
     "svd": Record(
-        doc="The singular value decomposition, in its reduced form.",
+        doc="The singular value decomposition, in its reduced form.\n\n"
+        "Returns\n-------\n"
+        "tuple of ndarray\n"
+        "    For ``(..., m, n)`` and k the smaller of m and n: ``u`` of ``(..., m, k)``, ``s`` of ``(..., k)`` and\n"
+        "    descending, ``vh`` of ``(..., k, n)``. With `full_matrices` ``u`` is ``(..., m, m)`` and ``vh``\n"
+        "    ``(..., n, n)``. Without `compute_uv` ``s`` alone.",
         amp="float32",
         example=(
             "[part.shape for part in np.linalg.svd(np.array([[2.0, 0.0], [0.0, 4.0]]))]",
@@ -168,38 +230,49 @@ _RECORDS: dict[str, Record] = {
         ),
     ),
     "svdvals": Record(
+        shape="(..., k), k the smaller of the last two lengths",
+        gives="float",
         doc="The singular values, descending.",
         amp="float32",
         np=Front(shown={"x": "a"}),
         example=("np.linalg.svdvals(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[4.0, 2.0]"),
     ),
     "tensordot": Record(
+        shape="what is left of the first one's axes, then of the second one's",
+        gives="input",
         doc="The sum of products over given axes.",
         np=Front(shown={"x1": "a", "x2": "b"}),
         example=("np.linalg.tensordot(np.ones((2, 3, 4)), np.ones((3, 4, 5)), axes=2).shape", "(2, 5)"),
     ),
     "tensorinv": Record(
+        shape="the input's, its first `ind` axes moved behind the others",
         doc="The inverse for `tensordot`.",
         amp="float32",
         matrix=_has_no_tensor_inverse,
         example=("np.linalg.tensorinv(np.eye(4).reshape(2, 2, 2, 2)).shape", "(2, 2, 2, 2)"),
     ),
     "tensorsolve": Record(
+        shape="the trailing axes of the first input that are solved for",
         doc="The solution of a linear system of tensors.",
         amp="float32",
         matrix=_has_no_tensor_solution,
         example=("np.linalg.tensorsolve(np.eye(4).reshape(2, 2, 2, 2), np.ones((2, 2))).shape", "(2, 2)"),
     ),
     "trace": Record(
+        shape="as the input without the last two axes",
         doc="The sum of the diagonal of the last two axes.",
         amp="float32",
         example=("float(np.linalg.trace(np.array([[2.0, 0.0], [0.0, 4.0]])))", "6.0"),
     ),
     "vecdot": Record(
+        shape="the batch's: the inputs' without the axis",
+        gives="input",
         doc="The inner product of vectors along an axis.",
         example=("float(np.linalg.vecdot(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
     ),
     "vector_norm": Record(
+        shape="as the input without `axis` (1 with `keepdims`)",
+        gives="float",
         doc="A norm of the vectors in given axes.",
         amp="float32",
         example=("float(np.linalg.vector_norm(np.array([[2.0, 0.0], [0.0, 4.0]])))", "4.472"),
@@ -326,13 +399,8 @@ def vector_norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = Fa
     return jnp.linalg.vector_norm(_sizes(_square(x), ord), ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
 
 
-_RULES: dict[str, Callable[..., Any]] = {
-    f.__name__: f
-    for f in (
-        cholesky, cond, cross, diagonal, eigh, eigvalsh, lstsq, matrix_norm, matrix_rank, multi_dot, norm, pinv, qr,
-        solve, svd, tensorsolve, trace, vecdot, vector_norm,
-    )
-}  # fmt: skip
+_RULES: dict[str, Callable[..., Any]] = {name: globals()[name] for name in _RECORDS if name in globals()}
+"""The functions above that stand in for ``jax.numpy.linalg``'s; the functions on ndarrays take their names below."""
 
 for _name, _record in _RECORDS.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)

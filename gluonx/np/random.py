@@ -108,6 +108,11 @@ def uniform(
     device, ctx : Device, optional
     out : ndarray, optional
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -131,6 +136,11 @@ def normal(
 ) -> ndarray:
     """Sample from the normal distribution of mean `loc` and standard deviation `scale`; gradients flow to both.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Raises
     ------
     ValueError
@@ -146,12 +156,23 @@ def normal(
 
 
 def standard_normal(size: Size | None = None, dtype: DTypeLike = None, device: DeviceLike = None) -> ndarray:
-    """Sample from the normal distribution of mean 0 and standard deviation 1."""
+    """Sample from the normal distribution of mean 0 and standard deviation 1.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, () without one; `dtype`, by default float32.
+    """
     return sample("normal", (0.0, 1.0), size, dtype, device)
 
 
 def randn(*size: int, dtype: DTypeLike = None, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """Sample from the standard normal distribution, of the shape given as arguments.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`; `dtype`, by default float32.
 
     Examples
     --------
@@ -165,6 +186,11 @@ def randn(*size: int, dtype: DTypeLike = None, device: DeviceLike = None, ctx: D
 def rand(*size: int, dtype: DTypeLike = None, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """Sample from the uniform distribution on [0, 1), of the shape given as arguments.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -176,6 +202,11 @@ def rand(*size: int, dtype: DTypeLike = None, device: DeviceLike = None, ctx: De
 
 def random(size: Size | None = None, dtype: DTypeLike = None, device: DeviceLike = None) -> ndarray:
     """Sample from the uniform distribution on [0, 1).
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, () without one; `dtype`, by default float32.
 
     Examples
     --------
@@ -201,6 +232,11 @@ def laplace(
 ) -> ndarray:
     """Sample from the Laplace distribution of mean `loc`; gradients flow to both parameters.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -221,6 +257,11 @@ def logistic(
 ) -> ndarray:
     """Sample from the logistic distribution of mean `loc`; gradients flow to both parameters.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -240,6 +281,11 @@ def gumbel(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the Gumbel distribution of mode `loc`; gradients flow to both parameters.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; float32.
 
     Examples
     --------
@@ -262,6 +308,11 @@ def lognormal(
 ) -> ndarray:
     """Sample numbers whose logarithm is normal with this mean and standard deviation.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -281,6 +332,11 @@ def exponential(
     dtype: DTypeLike = None,
 ) -> ndarray:
     """Sample from the exponential distribution of mean `scale`; gradients flow to it.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
 
     Examples
     --------
@@ -303,6 +359,11 @@ def gamma(
 ) -> ndarray:
     """Sample from the gamma distribution of this shape and scale; gradients flow to both.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -322,6 +383,11 @@ def beta(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the beta distribution with these two parameters.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
 
     Examples
     --------
@@ -343,6 +409,11 @@ def chisquare(
 ) -> ndarray:
     """Sample from the chi-square distribution of `df` degrees of freedom.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -355,7 +426,13 @@ def chisquare(
 def f(
     dfnum: Any, dfden: Any, size: Size | None = None, device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Sample from the F distribution with these degrees of freedom of numerator and denominator."""
+    """Sample from the F distribution with these degrees of freedom of numerator and denominator.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; float32.
+    """
     return sample("f", (dfnum, dfden), size, None, device, ctx)
 
 
@@ -368,6 +445,11 @@ def pareto(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from the Pareto II (Lomax) distribution of this shape, on [0, inf).
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; float32.
 
     Examples
     --------
@@ -387,6 +469,11 @@ def power(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample from [0, 1] with density ``a * x**(a - 1)``.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; float32.
 
     Examples
     --------
@@ -408,6 +495,11 @@ def rayleigh(
 ) -> ndarray:
     """Sample from the Rayleigh distribution.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -427,6 +519,11 @@ def weibull(
 ) -> ndarray:
     """Sample from the Weibull distribution of this shape and scale 1.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -440,6 +537,11 @@ def triangular(
     left: ArrayLike, mode: ArrayLike, right: ArrayLike, size: Size | None = None, device: DeviceLike = None
 ) -> ndarray:
     """Sample from the triangular distribution between `left` and `right` with its peak at `mode`.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; float32.
 
     Examples
     --------
@@ -461,6 +563,11 @@ def poisson(
 ) -> ndarray:
     """Sample from the Poisson distribution of mean `lam`, as float32 by default.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -481,6 +588,11 @@ def binomial(
 ) -> ndarray:
     """Sample the number of successes in `n` trials of probability `p`, as float32 by default.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -500,6 +612,11 @@ def geometric(
 ) -> ndarray:
     """Sample the number of trials of probability `p` up to the first success, as float32 by default.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
+
     Examples
     --------
     >>> from gluonx import np
@@ -518,6 +635,11 @@ def bernoulli(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample one with probability `prob`, else zero; float32 by default.
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the parameters' broadcast shape without one; `dtype`, by default float32.
 
     Examples
     --------
@@ -542,6 +664,11 @@ def randint(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Sample integers from `low` to `high`, excluding `high` (from 0 to `low`, if `high` is not given).
+
+    Returns
+    -------
+    ndarray
+        Of shape `size`, () without one; `dtype`, by default int64.
 
     Raises
     ------
@@ -615,6 +742,11 @@ def choice(
 def permutation(x: ArrayLike, device: DeviceLike = None) -> ndarray:
     """Return 0, 1, ..., x - 1 in random order, or the slices of the array `x` along its first axis.
 
+    Returns
+    -------
+    ndarray
+        As `x`, in another order; of a number n the shape (n,).
+
     Examples
     --------
     >>> from gluonx import np
@@ -650,6 +782,11 @@ def multinomial(
 ) -> ndarray:
     """Sample how often each of ``len(pvals)`` outcomes occurs in `n` trials; the last axis holds the outcomes.
 
+    Returns
+    -------
+    ndarray
+        Of shape ``(*size, k)`` for k probabilities; int64.
+
     Examples
     --------
     >>> from gluonx import np
@@ -666,6 +803,11 @@ def multivariate_normal(
     mean: ArrayLike, cov: ArrayLike, size: Size | None = None, check_valid: Any = None, tol: Any = None
 ) -> ndarray:
     """Sample vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*size, k)`` for means of shape ``(k,)``, after the shape of a batch of them.
 
     Examples
     --------
@@ -689,6 +831,11 @@ def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
 
 def dirichlet(alpha: ArrayLike, size: Size | None = None) -> ndarray:
     """Sample vectors of probabilities from the Dirichlet distribution.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*size, k)`` for `alpha` of shape ``(k,)``; each vector sums to 1.
 
     Examples
     --------

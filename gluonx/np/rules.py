@@ -23,7 +23,7 @@ from gluonx.ops.common import axes_of, axis_of, index_dtype, positions
 from gluonx.ops.reduce import in_double, in_long, is_long, max_, min_
 from gluonx.ops.tensor import cut
 
-__all__ = ["RULES", "histogram", "histogram_edges", "whole"]
+__all__ = ["computes", "histogram", "histogram_edges", "whole"]
 
 
 def whole(x: ArrayLike) -> Array:
@@ -243,7 +243,7 @@ def modf(x: Array) -> tuple[Array, Array]:
     return jnp.where(jnp.isinf(x), jnp.copysign(0, whole), part).astype(part.dtype), whole
 
 
-def quotient_and_rest(x1: Array, x2: Array) -> tuple[Array, Array]:
+def divmod(x1: Array, x2: Array) -> tuple[Array, Array]:
     quotient, rest = jnp.divmod(x1, x2)
     if not jnp.issubdtype(quotient.dtype, jnp.inexact):
         quotient = jnp.where(x2 == 0, 0, quotient).astype(quotient.dtype)  # XLA's result is undefined
@@ -414,27 +414,20 @@ def histogram(
     return (counts if density or weights is not None else counts.astype(index_dtype())), at
 
 
-_OLD_NAMES: dict[str, Callable[..., Any]] = {
-    "alltrue": jnp.all,
-    "fix": jnp.trunc,
-    "product": jnp.prod,
-    "round_": jnp.round,
-    "row_stack": vstack,
-    "trapz": trapezoid,
-}
+percentile, nanpercentile, quantile, nanquantile = map(
+    _quantiles, ("percentile", "nanpercentile", "quantile", "nanquantile")
+)
+nancumprod, nancumsum = _running("nancumprod"), _running("nancumsum")
+nanprod, nansum = _without_nan("nanprod"), _without_nan("nansum")
+alltrue, fix, product, round_, row_stack, trapz = jnp.all, jnp.trunc, jnp.prod, jnp.round, vstack, trapezoid
 
-RULES: dict[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (
-        argpartition, array_split, average, copy, corrcoef, cross, digitize,
-        gradient, in1d, interp, isin, median, modf, msort, nanmedian, pad, partition, permute_dims, polyder, polyint,
-        polymul, polyval, ptp, ravel, ravel_multi_index, roll, searchsorted, sometrue,
-        trace, trapezoid, unravel_index, vander, vecmat, vstack, meshgrid,
-    )},
-    **{f"{kind}{name}": _quantiles(f"{kind}{name}") for kind in ("", "nan") for name in ("percentile", "quantile")},
-    **{name: _running(name) for name in ("nancumprod", "nancumsum")},
-    **{name: _without_nan(name) for name in ("nanprod", "nansum")},
-    "convolve": convolve, "correlate": correlate, "divmod": quotient_and_rest,
-    "hsplit": hsplit, "vsplit": vsplit, "dsplit": dsplit,
-    **_OLD_NAMES,
-}  # fmt: skip
-"""The functions that stand in for ``jax.numpy``'s, by name."""
+
+def computes(name: str) -> Callable[..., Any] | None:
+    """Return the function that computes ``np``'s `name`: the one here, or else ``jax.numpy``'s; None without both.
+
+    Examples
+    --------
+    >>> computes("vander") is vander, computes("tri") is jnp.tri, computes("no_such")
+    (True, True, None)
+    """
+    return globals().get(name) or getattr(jnp, name, None)

@@ -212,163 +212,166 @@ _unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", le
     example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"))
 _unary("relu6", jax.nn.relu6, "``min(max(x, 0), 6)``, the activation of MobileNets.", level=1, methods=("relu6",),
     gradient="through `x`, 0 at 0 and at 6", composed=lambda run, x: run("clip", x, 0.0, 6.0),
-    example=("npx.relu6(np.array([-1.0, 2.0, 8.0])).tolist()", "[0.0, 2.0, 6.0]"))
+    example=("npx.relu6(np.array([-1.0, 2.0, 8.0])).tolist()", "[0.0, 2.0, 6.0]"), gives="float")
 _unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", level=1, methods=("sigmoid",),
     stands_for="`stablehlo.logistic`",
     onnx=Onnx("Sigmoid"),
-    example=("npx.sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.2689, 0.5, 0.8808]"))
+    example=("npx.sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.2689, 0.5, 0.8808]"), gives="float")
 _unary("log_sigmoid", _single(jax.nn.log_sigmoid), "The logarithm of the sigmoid, without overflow.", level=1,
     methods=("log_sigmoid",),
-    example=("npx.log_sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.313, -0.6931, -0.1269]"))
+    example=("npx.log_sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.313, -0.6931, -0.1269]"), gives="float")
 _unary("softrelu", _single(jax.nn.softplus), "``log(1 + exp(x))``, without overflow.", level=1, aliases=("softplus",),
     onnx=Onnx("Softplus"),
-    example=("npx.softrelu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3133, 0.6931, 2.127]"))
+    example=("npx.softrelu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3133, 0.6931, 2.127]"), gives="float")
 _unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.", level=1,
     onnx=Onnx("Softsign"),
-    example=("npx.softsign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.5, 0.0, 0.6667]"))
+    example=("npx.softsign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.5, 0.0, 0.6667]"), gives="float")
 _unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1, methods=("tanh",),
-    example=("npx.tanh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7616, 0.0, 0.964]"))
+    example=("npx.tanh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7616, 0.0, 0.964]"), gives="float")
 _unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",),
     onnx=Onnx("Mish"),
-    example=("npx.mish(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.3034, 0.0, 1.944]"))
+    example=("npx.mish(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.3034, 0.0, 1.944]"), gives="float")
 _unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1,
-    example=("npx.silu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.2689, 0.0, 1.762]"))
+    example=("npx.silu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.2689, 0.0, 1.762]"), gives="float")
 _unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1,
-    example=("npx.selu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.111, 0.0, 2.101]"))
+    example=("npx.selu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.111, 0.0, 2.101]"), gives="float")
 _unary("exp", _small(jnp.exp), "e to the power of each element.", ufunc=True, level=1, amp="float32", methods=("exp",),
-    example=("npx.exp(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3679, 1.0, 7.389]"))
+    example=("npx.exp(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3679, 1.0, 7.389]"), gives="float")
 _unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, amp="float32", methods=("log",),
-    example=("npx.log(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.6931, 1.386]"))
+    example=("npx.log(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.6931, 1.386]"), gives="float")
 _unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",),
-    example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"))
+    example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"), gives="float")
 _unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",),
     example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"))
 _unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1,
-    example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"))
+    example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"), gives="input")
 _unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
     aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0",
-    example=("npx.absolute(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"))
+    example=("npx.absolute(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"), gives="input")
 _unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",), gradient=FLAT,
-    example=("npx.sign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.0]"))
+    example=("npx.sign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _unary("floor", jnp.floor, "The largest whole number that is not above each element.", ufunc=True, methods=("floor",),
     gradient=FLAT,
-    example=("npx.floor(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 1.0]"))
+    example=("npx.floor(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 1.0]"), gives="input")
 _unary("ceil", jnp.ceil, "The smallest whole number that is not below each element.", ufunc=True, methods=("ceil",),
     gradient=FLAT,
-    example=("npx.ceil(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 1.0, 2.0]"))
+    example=("npx.ceil(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 1.0, 2.0]"), gives="input")
 _unary("trunc", jnp.trunc, "Each element rounded towards zero.", ufunc=True, aliases=("fix",), methods=("fix", "trunc"),
     gradient=FLAT,
-    example=("npx.trunc(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"))
+    example=("npx.trunc(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _unary("rint", _small(jnp.rint), "The nearest whole number, halves to the even one (MXNet sends halves down).",
     ufunc=True, methods=("rint",), gradient=FLAT,
-    example=("npx.rint(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 2.0]"))
+    example=("npx.rint(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 2.0]"), gives="float")
 _unary("cbrt", _small(jnp.cbrt), "The cube root of each element.", ufunc=True, methods=("cbrt",),
-    example=("npx.cbrt(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.26]"))
+    example=("npx.cbrt(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.26]"), gives="float")
 _unary("rsqrt", lambda x: lax.rsqrt(narrow(x, float_dtype(x))), "``1 / sqrt(x)``.", amp="float32", methods=("rsqrt",),
     stands_for="`stablehlo.rsqrt`",
-    example=("npx.rsqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.7071, 0.5]"))
+    example=("npx.rsqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.7071, 0.5]"), gives="float")
 _unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", amp="float32", methods=("rcbrt",),
-    example=("npx.rcbrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.7937, 0.63]"))
+    example=("npx.rcbrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.7937, 0.63]"), gives="float")
 _unary("reciprocal", _single(lambda x: 1 / x), "One divided by each element.", ufunc=True, amp="float32",
     methods=("reciprocal",),
-    example=("npx.reciprocal(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.5, 0.25]"))
+    example=("npx.reciprocal(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.5, 0.25]"), gives="float")
 _unary("expm1", _small(jnp.expm1), "exp(x) - 1, exact also for x near zero.", ufunc=True, amp="float32",
     methods=("expm1",),
-    example=("npx.expm1(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.6321, 0.0, 6.389]"))
+    example=("npx.expm1(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.6321, 0.0, 6.389]"), gives="float")
 _unary("exp2", _small(jnp.exp2), "2 to the power of each element.", ufunc=True, amp="float32",
-    example=("npx.exp2(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5, 1.0, 4.0]"))
+    example=("npx.exp2(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5, 1.0, 4.0]"), gives="float")
 _unary("log1p", _small(jnp.log1p), "log(1 + x), exact also for x near zero.", ufunc=True, amp="float32",
     methods=("log1p",),
-    example=("npx.log1p(np.array([1.0, 2.0, 4.0])).tolist()", "[0.6931, 1.099, 1.609]"))
+    example=("npx.log1p(np.array([1.0, 2.0, 4.0])).tolist()", "[0.6931, 1.099, 1.609]"), gives="float")
 _unary("log2", _small(jnp.log2), "The logarithm to base two.", ufunc=True, amp="float32", methods=("log2",),
-    example=("npx.log2(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 1.0, 2.0]"))
+    example=("npx.log2(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 1.0, 2.0]"), gives="float")
 _unary("log10", _small(jnp.log10), "The logarithm to base ten.", ufunc=True, amp="float32", methods=("log10",),
-    example=("npx.log10(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.301, 0.6021]"))
+    example=("npx.log10(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.301, 0.6021]"), gives="float")
 _unary("sin", _small(jnp.sin), "The sine of angles in radians.", ufunc=True, methods=("sin",),
-    example=("npx.sin(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8415, 0.0, 0.9093]"))
+    example=("npx.sin(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8415, 0.0, 0.9093]"), gives="float")
 _unary("cos", _small(jnp.cos), "The cosine of angles in radians.", ufunc=True, methods=("cos",),
-    example=("npx.cos(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5403, 1.0, -0.4161]"))
+    example=("npx.cos(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5403, 1.0, -0.4161]"), gives="float")
 _unary("tan", _small(jnp.tan), "The tangent of angles in radians.", ufunc=True, amp="float32", methods=("tan",),
-    example=("npx.tan(np.array([0.0, 1.0])).tolist()", "[0.0, 1.557]"))
+    example=("npx.tan(np.array([0.0, 1.0])).tolist()", "[0.0, 1.557]"), gives="float")
 _unary("arcsin", _small(jnp.arcsin), "The angle in [-pi/2, pi/2] whose sine is x.", ufunc=True, aliases=("asin",),
     amp="float32", methods=("arcsin",),
-    example=("npx.arcsin(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5236, 0.0, 0.5236]"))
+    example=("npx.arcsin(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5236, 0.0, 0.5236]"), gives="float")
 _unary("arccos", _small(jnp.arccos), "The angle in [0, pi] whose cosine is x.", ufunc=True, aliases=("acos",),
     amp="float32", methods=("arccos",),
-    example=("npx.arccos(np.array([-0.5, 0.0, 0.5])).tolist()", "[2.094, 1.571, 1.047]"))
+    example=("npx.arccos(np.array([-0.5, 0.0, 0.5])).tolist()", "[2.094, 1.571, 1.047]"), gives="float")
 _unary("arctan", _small(jnp.arctan), "The angle in [-pi/2, pi/2] whose tangent is x.", ufunc=True, aliases=("atan",),
     methods=("arctan",),
-    example=("npx.arctan(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7854, 0.0, 1.107]"))
+    example=("npx.arctan(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7854, 0.0, 1.107]"), gives="float")
 _unary("sinh", _small(jnp.sinh), "The hyperbolic sine.", ufunc=True, amp="float32", methods=("sinh",),
-    example=("npx.sinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.175, 0.0, 3.627]"))
+    example=("npx.sinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.175, 0.0, 3.627]"), gives="float")
 _unary("cosh", _small(jnp.cosh), "The hyperbolic cosine.", ufunc=True, amp="float32", methods=("cosh",),
-    example=("npx.cosh(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.543, 1.0, 3.762]"))
+    example=("npx.cosh(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.543, 1.0, 3.762]"), gives="float")
 _unary("arcsinh", _small(jnp.arcsinh), "The number whose hyperbolic sine is x.", ufunc=True, aliases=("asinh",),
     methods=("arcsinh",),
-    example=("npx.arcsinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8814, 0.0, 1.444]"))
+    example=("npx.arcsinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8814, 0.0, 1.444]"), gives="float")
 _unary("arccosh", _small(jnp.arccosh), "The number whose hyperbolic cosine is x.", ufunc=True, aliases=("acosh",),
     methods=("arccosh",),
-    example=("npx.arccosh(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 1.317, 2.063]"))
+    example=("npx.arccosh(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 1.317, 2.063]"), gives="float")
 _unary("arctanh", _small(jnp.arctanh), "The number whose hyperbolic tangent is x.", ufunc=True, aliases=("atanh",),
     amp="float32", methods=("arctanh",),
-    example=("npx.arctanh(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5493, 0.0, 0.5493]"))
+    example=("npx.arctanh(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5493, 0.0, 0.5493]"), gives="float")
 _unary("degrees", _small(jnp.degrees), "Radians to degrees.", ufunc=True, aliases=("rad2deg",), methods=("degrees",),
-    example=("npx.degrees(np.array([0.0, 3.1415927])).tolist()", "[0.0, 180.0]"))
+    example=("npx.degrees(np.array([0.0, 3.1415927])).tolist()", "[0.0, 180.0]"), gives="float")
 _unary("radians", _small(jnp.radians), "Degrees to radians.", ufunc=True, aliases=("deg2rad",), methods=("radians",),
-    example=("npx.radians(np.array([0.0, 180.0])).tolist()", "[0.0, 3.142]"))
+    example=("npx.radians(np.array([0.0, 180.0])).tolist()", "[0.0, 3.142]"), gives="float")
 _unary("erf", lambda x: special.erf(narrow(x, float_dtype(x))), "The error function.",
     stands_for="`chlo.erf`, `erf_inv`",
     onnx=Onnx("Erf"),
-    example=("npx.erf(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8427, 0.0, 0.9953]"))
+    example=("npx.erf(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8427, 0.0, 0.9953]"), gives="float")
 _unary("erfinv", lambda x: special.erfinv(narrow(x, float_dtype(x))), "The inverse of the error function.",
     amp="float32", stands_for="`chlo.erf`, `erf_inv`",
-    example=("npx.erfinv(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.4769, 0.0, 0.4769]"))
+    example=("npx.erfinv(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.4769, 0.0, 0.4769]"), gives="float")
 _unary("logit", lambda x: special.logit(narrow(x, float_dtype(x))), "``log(x / (1 - x))``, the inverse of the sigmoid.",
     amp="float32", composed=lambda run, x: run("log", run("true_divide", x, run("subtract", 1.0, x))),
-    example=("npx.logit(np.array([0.25, 0.5, 0.75])).tolist()", "[-1.0986, 0.0, 1.0986]"))
+    example=("npx.logit(np.array([0.25, 0.5, 0.75])).tolist()", "[-1.0986, 0.0, 1.0986]"), gives="float")
 _unary("gamma", lambda x: special.gamma(narrow(x, float_dtype(x))), "The gamma function.", amp="float32",
-    example=("npx.gamma(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.0, 6.0]"))
+    example=("npx.gamma(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.0, 6.0]"), gives="float")
 _unary("gammaln", lambda x: special.gammaln(narrow(x, float_dtype(x))), "Logarithm of ``|gamma(x)|``.", amp="float32",
     stands_for="`chlo.lgamma`",
-    example=("npx.gammaln(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.0, 1.792]"))
+    example=("npx.gammaln(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.0, 1.792]"), gives="float")
 _unary("digamma", lambda x: special.digamma(narrow(x, float_dtype(x))), "The derivative of ``gammaln``.", amp="float32",
     stands_for="`chlo.digamma`",
-    example=("npx.digamma(np.array([1.0, 2.0, 4.0])).tolist()", "[-0.5772, 0.4228, 1.256]"))
-_unary("logical_not", jnp.logical_not, "Where an element is zero or False.", ufunc=True, gradient=NONE,
-    example=("np.logical_not(np.array([0.0, 2.0])).tolist()", "[True, False]"))
+    example=("npx.digamma(np.array([1.0, 2.0, 4.0])).tolist()", "[-0.5772, 0.4228, 1.256]"), gives="float")
+_unary("logical_not", jnp.logical_not, "True where an element is zero or False.", ufunc=True, gradient=NONE,
+    example=("np.logical_not(np.array([0.0, 2.0])).tolist()", "[True, False]"), gives="bool")
 _unary("bitwise_not", jnp.bitwise_not, "Each bit inverted; logical not for booleans.", ufunc=True,
     aliases=("invert", "bitwise_invert"), gradient=NONE,
     example=("np.bitwise_not(np.array([0, 5], dtype='int32')).tolist()", "[-1, -6]"))
-_unary("isnan", jnp.isnan, "Where an element is NaN.", ufunc=True, gradient=NONE,
-    example=("npx.isnan(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, False, True]"))
-_unary("isinf", jnp.isinf, "Where an element is infinite.", ufunc=True, gradient=NONE,
-    example=("npx.isinf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, True, False]"))
-_unary("isfinite", jnp.isfinite, "Where an element is neither infinite nor NaN.", ufunc=True, gradient=NONE,
-    example=("npx.isfinite(np.array([1.0, float('inf'), float('nan')])).tolist()", "[True, False, False]"))
-_unary("isposinf", jnp.isposinf, "Where an element is plus infinity.", ufunc=True, gradient=NONE,
-    example=("npx.isposinf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, True, False]"))
-_unary("isneginf", jnp.isneginf, "Where an element is minus infinity.", ufunc=True, gradient=NONE,
-    example=("npx.isneginf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, False, False]"))
+_unary("isnan", jnp.isnan, "True where an element is NaN.", ufunc=True, gradient=NONE,
+    example=("npx.isnan(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, False, True]"), gives="bool")
+_unary("isinf", jnp.isinf, "True where an element is infinite.", ufunc=True, gradient=NONE,
+    example=("npx.isinf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, True, False]"), gives="bool")
+_unary("isfinite", jnp.isfinite, "True where an element is neither infinite nor NaN.", ufunc=True, gradient=NONE,
+    example=("npx.isfinite(np.array([1.0, float('inf'), float('nan')])).tolist()", "[True, False, False]"),
+    gives="bool")
+_unary("isposinf", jnp.isposinf, "True where an element is plus infinity.", ufunc=True, gradient=NONE,
+    example=("npx.isposinf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, True, False]"),
+    gives="bool")
+_unary("isneginf", jnp.isneginf, "True where an element is minus infinity.", ufunc=True, gradient=NONE,
+    example=("npx.isneginf(np.array([1.0, float('inf'), float('nan')])).tolist()", "[False, False, False]"),
+    gives="bool")
 _unary("copy", lambda x: x, "The same values.", aliases=("identity",), stands_for="the identity",
-    example=("npx.copy(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]"))
+    example=("npx.copy(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]"), gives="input")
 _unary("stop_gradient", lax.stop_gradient, "The same values, through which no gradient flows.", aliases=("BlockGrad",),
     gradient=NONE, stands_for="the identity",
-    example=("npx.stop_gradient(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]"))
+    example=("npx.stop_gradient(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]"), gives="input")
 _unary("round_ste", _straight_through(_half_away), "Rounding (halves away from zero) with gradient 1.",
     gradient="as if it were the identity",
-    example=("npx.round_ste(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 1.0, 2.0]"))
+    example=("npx.round_ste(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 1.0, 2.0]"), gives="input")
 _unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity",
-    example=("npx.sign_ste(np.array([-1.5, 0.0, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"))
+    example=("npx.sign_ste(np.array([-1.5, 0.0, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest",
-    example=("np.add(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 4.0]"))
+    example=("np.add(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 4.0]"), gives="input")
 _binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest",
-    example=("np.subtract(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-5.0, 0.0]"))
+    example=("np.subtract(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-5.0, 0.0]"), gives="input")
 _binary("multiply", lambda x, y: jnp.multiply(*_counted(x, y)), "The product, elementwise.", ufunc=True, level=1,
     amp="widest",
-    example=("np.multiply(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-6.0, 4.0]"))
+    example=("np.multiply(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-6.0, 4.0]"), gives="input")
 _binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, level=1, aliases=("divide",),
     amp="widest",
-    example=("np.true_divide(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.5, 1.0]"))
+    example=("np.true_divide(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.5, 1.0]"), gives="float")
 _binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", level=4, aliases=("pow",), amp="float32",
     example=("np.power(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[9.0, 4.0]"))
 _binary("floor_divide", _floor_divide, "The quotient rounded down; 0 where an integer is divided by 0.", ufunc=True,
@@ -381,55 +384,58 @@ _binary("fmod", jnp.fmod, "The remainder with the sign of x1.", ufunc=True, leve
     example=("np.fmod(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 0.0]"))
 _binary("maximum", _maximum, "The larger element; NaN where either is. The gradient of a tie goes to ``x1``.",
     ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
-    example=("np.maximum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"))
+    example=("np.maximum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"), gives="input")
 _binary("minimum", _minimum, "The smaller element; NaN where either is. The gradient of a tie goes to ``x1``.",
     ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
-    example=("np.minimum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"))
+    example=("np.minimum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"), gives="input")
 _binary("fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y),
     "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
     amp="widest",
-    example=("np.fmax(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"))
+    example=("np.fmax(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"), gives="input")
 _binary("fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y),
     "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
     amp="widest",
-    example=("np.fmin(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"))
+    example=("np.fmin(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"), gives="input")
 _binary("arctan2", jnp.arctan2, "The angle of the point (x2, x1) from the positive first axis.", ufunc=True, level=4,
     aliases=("atan2",),
-    example=("np.arctan2(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-0.9828, 0.7854]"))
+    example=("np.arctan2(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-0.9828, 0.7854]"), gives="float")
 _binary("hypot", jnp.hypot, "The length of the vector (x1, x2).", ufunc=True, level=4, amp="widest",
-    example=("np.hypot(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.606, 2.828]"))
+    example=("np.hypot(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.606, 2.828]"), gives="float")
 _binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4, amp="widest", gradient="through `x1`",
-    example=("np.copysign(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.0, 2.0]"))
+    example=("np.copysign(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.0, 2.0]"), gives="float")
 _binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, level=4, amp="float32",
-    example=("np.logaddexp(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.007, 2.693]"))
+    example=("np.logaddexp(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.007, 2.693]"), gives="float")
 _binary("xlogy", special.xlogy, "``x1 * log(x2)``, 0 where x1 is 0: a term of an entropy, or of a divergence.", level=4,
     amp="float32", gradient="`log(x2)` to `x1`, and `x1 / x2` to `x2`: NaN where both are 0",
     composed=lambda run, x, y: run("where", run("equal", x, 0.0), 0.0, run("multiply", x, run("log", y))),
-    example=("npx.xlogy(np.array([0.0, 0.5]), np.array([0.0, 0.5])).tolist()", "[0.0, -0.3466]"))
+    example=("npx.xlogy(np.array([0.0, 0.5]), np.array([0.0, 0.5])).tolist()", "[0.0, -0.3466]"), gives="float")
 _binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32",
-    example=("np.ldexp(np.array([1.0, 3.0]), np.array([2, 3])).tolist()", "[4.0, 24.0]"))
+    example=("np.ldexp(np.array([1.0, 3.0]), np.array([2, 3])).tolist()", "[4.0, 24.0]"), gives="float")
 _binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE,
     example=("np.gcd(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[2, 3]"))
 _binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE,
     example=("np.lcm(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[12, 6]"))
-_binary("equal", _compared(jnp.equal), "Where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"))
-_binary("not_equal", _compared(jnp.not_equal), "Where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"))
-_binary("greater", _compared(jnp.greater), "Where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"))
-_binary("greater_equal", _compared(jnp.greater_equal), "Where x1 >= x2.", ufunc=True, level=4, amp="widest",
+_binary("equal", _compared(jnp.equal), "True where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool")
+_binary("not_equal", _compared(jnp.not_equal), "True where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool")
+_binary("greater", _compared(jnp.greater), "True where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"), gives="bool")
+_binary("greater_equal", _compared(jnp.greater_equal), "True where x1 >= x2.", ufunc=True, level=4, amp="widest",
     gradient=NONE,
-    example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"))
-_binary("less", _compared(jnp.less), "Where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"))
-_binary("less_equal", _compared(jnp.less_equal), "Where x1 <= x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"))
-_binary("logical_and", jnp.logical_and, "Where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.logical_and(np.array([True, False]), np.array([True, True])).tolist()", "[True, False]"))
-_binary("logical_or", jnp.logical_or, "Where at least one is true.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.logical_or(np.array([True, False]), np.array([True, True])).tolist()", "[True, True]"))
-_binary("logical_xor", jnp.logical_xor, "Where just one is true.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool")
+_binary("less", _compared(jnp.less), "True where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool")
+_binary("less_equal", _compared(jnp.less_equal), "True where x1 <= x2.", ufunc=True, level=4, amp="widest",
+    gradient=NONE, example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"),
+    gives="bool")
+_binary("logical_and", jnp.logical_and, "True where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    example=("np.logical_and(np.array([True, False]), np.array([True, True])).tolist()", "[True, False]"), gives="bool")
+_binary("logical_or", jnp.logical_or, "True where at least one is true.", ufunc=True, level=4, amp="widest",
+    gradient=NONE, example=("np.logical_or(np.array([True, False]), np.array([True, True])).tolist()", "[True, True]"),
+    gives="bool")
+_binary("logical_xor", jnp.logical_xor, "True where just one is true.", ufunc=True, level=4, amp="widest",
+    gradient=NONE, gives="bool",
     example=("np.logical_xor(np.array([True, False]), np.array([True, True])).tolist()", "[False, True]"))
 _binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4, gradient=NONE,
     example=("np.bitwise_and(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[0, 2]"))
@@ -465,7 +471,15 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     return lax.integer_pow(x, exponent)
 
 
-@register(level=3, aliases=("round",), methods=("round",), np=Front(order="x decimals out"), gradient=FLAT)
+@register(
+    level=3,
+    aliases=("round",),
+    methods=("round",),
+    np=Front(order="x decimals out"),
+    gradient=FLAT,
+    shape=SAME,
+    gives="input",
+)
 def around(x: Array, *, decimals: int = 0) -> Array:
     """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on.
 
@@ -490,6 +504,8 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     level=4,
     channels_last="each",
     np=Front(order="x a_min a_max out", shown={"x": "a"}, also={"min": "a_min", "max": "a_max"}),
+    shape=BROADCAST,
+    gives="input",
 )
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.

@@ -38,6 +38,7 @@ from gluonx.ops.checks import Index, MatrixCheck
 Shape = tuple[int, ...]
 Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
 Layout = Literal["", "each", "axis", "layout"]
+Gives = Literal["", "input", "float", "bool", "int64"]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
 
 OPS: dict[str, Op] = {}
@@ -49,7 +50,11 @@ HINTS = frozenset({
 })  # fmt: skip
 """Attributes of MXNet that only advise its own kernels. Front ends drop them where the core operator has none of it."""
 
-SAME, BROADCAST, REDUCED = "as the first input", "broadcast of all inputs", "`x` without `axis` (1 with `keepdims`)"
+SAME, BROADCAST, REDUCED = (
+    "as the first input",
+    "broadcast of all inputs",
+    "as the input without `axis` (1 with `keepdims`)",
+)
 """The usual text of a record about the shape of a result."""
 
 NONE, FLAT = "none: the result is no smooth function", "zero"
@@ -169,6 +174,9 @@ class Record(TypedDict, total=False):
         ONNX's and MXNet's files contain these if the formats lack the operator itself.
     example : tuple of str
         A call and its result, for the documentation of a function whose docstring has no example.
+    gives : {'', 'input', 'float', 'bool', 'int64'}
+        For the documentation: the dtype of the results. 'input' is the dtype of the inputs, promoted where they
+        differ; 'float' is that too, but float32 if the inputs are integers; '' says nothing.
     shape, gradient, stands_for : str
         For the documentation and ``docs/core_ops.md``: the shape of the result, special properties of the gradient
         (above all at kinks), and the same operation in NumPy or StableHLO. If they are empty, ``tools/core_ops.py``
@@ -197,6 +205,7 @@ class Record(TypedDict, total=False):
     onnx: Onnx | None
     composed: Callable[..., Any] | None
     example: tuple[str, str] | None
+    gives: Gives
     shape: str
     gradient: str
     stands_for: str
@@ -243,6 +252,7 @@ class Op:
     onnx: Onnx | None = None
     composed: Callable[..., Any] | None = None
     example: tuple[str, str] | None = None
+    gives: Gives = ""
     shape: str = ""
     gradient: str = ""
     stands_for: str = ""

@@ -147,7 +147,7 @@ def _inside(bodies: dict[str, list[_Line]]) -> set[str]:
 
 
 def _often(bodies: dict[str, list[_Line]], entry: str) -> tuple[dict[str, int], int]:
-    """How often each computation runs, and how many loops do not tell how often they go round."""
+    """Return how often each computation runs, and how many loops do not tell how often they go round."""
     often: dict[str, int] = defaultdict(int)
     unknown: set[tuple[str, str]] = set()
     stack = [(entry, 1)]
@@ -253,7 +253,7 @@ class _Numbers:
 
 
 def _rounds_of_loop(bodies: dict[str, list[_Line]], name: str, loop: _Line) -> int | None:
-    """How often a loop goes round, None where that is not told.
+    """Return how often a loop goes round, None where that is not told.
 
     XLA for CPUs writes it down. Of other loops the count is read off where an integer goes from one constant to another
     in steps of a third, as it does in all that is made of ``lax.scan``.
@@ -311,7 +311,7 @@ def _result(line: _Line, kind: str) -> int:
 
 
 def _rounds(kind: str, size: int) -> float:
-    """How often a link carries a byte of the result, on a ring."""
+    """Return how often a link carries a byte of the result, on a ring."""
     if kind == "all-reduce":
         return 2 * (size - 1) / size
     if kind == "reduce-scatter":  # whose result is one part
@@ -409,7 +409,7 @@ def _convolution(rest: str, parts: tuple[list[int], ...]) -> float:
 
 
 def _taps(window: dict[str, str], axis: int, size: int, kernel: int, result: int) -> int:
-    """How many pairs of an output and a tap of the kernel meet an element of the input along an axis.
+    """Return how many pairs of an output and a tap of the kernel meet an element of the input along an axis.
 
     Others meet padding, or the holes of a dilated input, and are not computed: the TPU's compiler writes a batch of
     matrix products as one convolution with holes, so that of many taps a single one is real.

@@ -181,7 +181,7 @@ class Independent(Distribution):
 
     @property
     def support(self) -> Any:
-        """That of the base."""
+        """The support of the base."""
         return self.base_dist.support
 
     @property
@@ -304,7 +304,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def support(self) -> Any:
-        """That of the components."""
+        """The support of the components."""
         return self.component_distribution.support if not self._bounded_by_components else C.Real()
 
     @property
@@ -316,12 +316,12 @@ class MixtureSameFamily(Distribution):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """That of the weights, broadcast with the components'."""
+        """The batch shape of the weights, broadcast with the components'."""
         return onp.broadcast_shapes(self.mixture_distribution.batch_shape, self.component_distribution.batch_shape[:-1])
 
     @property
     def event_shape(self) -> tuple[int, ...]:
-        """That of the components."""
+        """The event shape of the components."""
         return self.component_distribution.event_shape
 
     def broadcast_to(self, batch_shape: Any) -> Distribution:

@@ -176,7 +176,7 @@ class ComposeTransform(Transformation):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """That to which those of the parts broadcast."""
+        """The shape to which the batch shapes of the parts broadcast."""
         return onp.broadcast_shapes(*[part.batch_shape for part in self._parts])
 
     @property
@@ -248,7 +248,7 @@ class AffineTransform(Transformation):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """That of `loc` and `scale`."""
+        """The batch shape of `loc` and `scale`."""
         return onp.broadcast_shapes(shape_of(self._loc), shape_of(self._scale))
 
     @property
@@ -290,7 +290,7 @@ class PowerTransform(Transformation):
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """That of the exponent."""
+        """The batch shape of the exponent."""
         return shape_of(self._exponent)
 
     @property

@@ -152,7 +152,7 @@ class _ConvGRUCell(_ConvCell):
 
 @declared
 class _Declared(_ConvCell):
-    """What cells take, with the defaults of one dimension."""
+    """The parameters of cells, with the defaults of one dimension."""
 
     input_shape: InitVar[tuple[int, ...]]
     hidden_channels: InitVar[int]

@@ -86,7 +86,7 @@ def plain(value: Any) -> Any:
 
 
 class BaseSparseNDArray(ndarray):
-    """What a `CSRNDArray` and a `RowSparseNDArray` have in common; see the module."""
+    """The base of `CSRNDArray` and `RowSparseNDArray`; see the module."""
 
     __slots__ = ("_seen", "_seen_in", "_values")
 
@@ -444,7 +444,7 @@ class CSRNDArray(BaseSparseNDArray):
 
     @property
     def indptr(self) -> Any:
-        """Where each row begins among them, int64, shape (rows + 1,)."""
+        """The position among them at which each row begins, int64, shape (rows + 1,)."""
         return self._kin(_whole(self._indptr))
 
     @property

@@ -96,3 +96,17 @@ def test_help_says_which_axis_is_which():
     text = npx.dot_product_attention.__doc__
     assert "query : ndarray, shape (batch, queries, heads, width)" in text
     assert "keys : ndarray, shape (batch, keys, key_heads, width)" in text
+
+
+def test_pages_of_np_say_what_comes_out():
+    """A record of a function of `np` names the shape of the result, or its docstring describes the results."""
+    made = [name for name in MADE if name.startswith("np.")]
+    assert len(made) > 250
+    assert not [name for name in made if "\nReturns\n-------\n" not in MADE[name].__doc__]
+
+
+def test_a_page_begins_with_the_thing_or_a_verb():
+    """Also where a record's row or a table says it, and no docstring in a file."""
+    first = {name: (function.__doc__ or "").partition(" ")[0] for name, function in FUNCTIONS.items()}
+    asks = {"What", "Where", "Whether", "How", "That", "Which", "When"}
+    assert not [name for name, word in first.items() if word in asks]

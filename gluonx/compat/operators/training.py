@@ -145,7 +145,7 @@ class _AdaDelta(optimizer.AdaDelta):
 class _RMSProp(optimizer.RMSProp):
     """RMSProp by its former keywords, `epsilon` under the root."""
 
-    gamma1 = property(attrgetter("rho"), doc="How much of the average of squares stays.")
+    gamma1 = property(attrgetter("rho"), doc="The share of the average of squares that stays.")
     gamma2 = property(attrgetter("momentum"), doc="The momentum, where it is centered.")
 
     def __init__(self, learning_rate: float = 0.001, gamma1: float = 0.9, gamma2: float = 0.9, **kwargs: Any) -> None:

@@ -110,7 +110,7 @@ class Executor:
 
     @property
     def outputs(self) -> list[ndarray]:
-        """What the last :meth:`forward` gave; before the first, zeros."""
+        """The results of the last :meth:`forward`; before the first, zeros."""
         if not self._outputs:
             known = {name: array.shape for name, array in self.arg_dict.items()}
             _, shapes, _ = self._symbol.infer_shape_partial(**known)

@@ -34,7 +34,7 @@ class _Windows(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether gluonx's operator has such windows."""
+        """True if gluonx's operator has such windows."""
         even = all(low == high for low, high in self.pads)
         return even and all(d == 1 for d in self.dilate)
 

@@ -66,7 +66,7 @@ class _WikiText(Dataset):
 
     @property
     def frequencies(self) -> Any:
-        """How often each token is in the file."""
+        """The number of times that each token is in the file."""
         return self._counter
 
     def __getitem__(self, idx: Any) -> tuple[Any, Any]:
