@@ -6,7 +6,7 @@ nothing is computed before somebody reads a value or ``trainer.step`` ends. See 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -81,7 +81,7 @@ class _Scope:
                 self._leave(depth, False)
             raise
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         depth = len(self._entered) - 1
         try:
             self._leave(depth, kind is not None)
@@ -501,7 +501,7 @@ class Function:
             set_state(state)
         return self._tape(sources, outputs, state)
 
-    def _tape(self, sources: list[Any], outputs: Any, state: Any) -> Any:
+    def _tape(self, sources: list[Any], outputs: Sequence[ndarray], state: Any) -> Any:
         outs = [outputs] if isinstance(outputs, Handle) else list(outputs)
         self._kinds = [o.plain_class for o in outs]
         fresh = [_of_kind(engine.stripped(o), kind) for o, kind in zip(outs, self._kinds, strict=True)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,10 @@ import ml_dtypes
 import numpy as np
 
 from gluonx.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+
 
 __all__ = [
     "WIDE",
@@ -72,7 +76,7 @@ class _Switched:
             self._scope.__enter__()
             _entered.by_us = self.on
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._scope is not None:
             _entered.by_us = self._before
             self._scope.__exit__(*error)
@@ -157,7 +161,7 @@ def operand_dtype(array: np.ndarray, beside: Any = ()) -> np.dtype:
     return narrow
 
 
-def on_device(host: Any, device: Any = None, may_alias: bool | None = None) -> jax.Array:
+def on_device(host: Any, device: DeviceLike = None, may_alias: bool | None = None) -> jax.Array:
     """Return ``jax.device_put(host, device)`` of an array of NumPy or JAX, with its dtype kept.
 
     The device may be a sharding, over the devices of other processes too: then each process puts its part. Whether the

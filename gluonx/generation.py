@@ -219,7 +219,7 @@ def _steps(
 
 
 def _run(
-    programs: _Programs, net: Any, rows: list[np.ndarray], count: int, settings: tuple[Any, ...]
+    programs: _Programs, net: Block, rows: list[np.ndarray], count: int, settings: tuple[Any, ...]
 ) -> Iterator[jax.Array]:
     after, empty, states = _begin(net, rows, count)
     values = programs.values()
@@ -285,7 +285,7 @@ def _is_ours(x: Any) -> bool:
     return isinstance(x, ndarray)
 
 
-def _array(x: Any) -> Any:
+def _array(x: ndarray) -> jax.Array:
     return x._read() if isinstance(x, ndarray) else x
 
 
@@ -297,7 +297,7 @@ class _Programs:
         self.traces = 0
         alive = weakref.ref(net)  # the net holds on to nothing here, and is not held
 
-        def decode(tokens: Any, states: Any, mask: Any) -> Any:
+        def decode(tokens: ndarray, states: Any, mask: ndarray) -> Any:
             return alive().incremental_decode(tokens, states, mask)  # type: ignore[union-attr]
 
         forward = PureForward(decode, handles)  # type: ignore[arg-type] - it is only called
@@ -310,7 +310,13 @@ class _Programs:
 
     def _stepping(self, forward: PureForward) -> Callable[..., Any]:
         def step(
-            values: Any, states: Any, tokens: Any, empty: Any, root: Any, index: Any, settings: Any
+            values: Any,
+            states: Any,
+            tokens: Any,
+            empty: Any,
+            root: Any,
+            index: Any,
+            settings: Any,
         ) -> tuple[Any, Any]:
             self.traces += 1
             logits, states = _logits(forward, values, states, tokens, empty)
@@ -340,7 +346,7 @@ class _Programs:
         return step
 
 
-def _logits(forward: PureForward, values: Any, states: Any, tokens: Any, empty: Any) -> tuple[jax.Array, Any]:
+def _logits(forward: PureForward, values: Any, states: Any, tokens: Any, empty: jax.Array) -> tuple[jax.Array, Any]:
     """Return the logits of what follows the tokens, whose first columns are `empty`, and the states after them."""
     length = jax.tree.leaves(states)[0].shape[1]
     seen = jnp.arange(length)[None, None] >= empty[:, None, None]
@@ -349,7 +355,7 @@ def _logits(forward: PureForward, values: Any, states: Any, tokens: Any, empty: 
     return logits[:, -1].astype(jnp.float32), states
 
 
-def _choose(logits: jax.Array, key: Any, temperature: Any, top_k: Any, top_p: Any) -> jax.Array:
+def _choose(logits: jax.Array, key: jax.Array, temperature: jax.Array, top_k: jax.Array, top_p: jax.Array) -> jax.Array:
     """Return a token for each row: the likeliest, or one drawn among those that `top_k` and `top_p` leave."""
 
     def draw() -> jax.Array:

@@ -24,7 +24,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,12 @@ from gluonx.dtype import canonical
 from gluonx.errors import ArgumentError
 from gluonx.ops import prng
 from gluonx.ops.rnn import input_size_of, packing
+
+if TYPE_CHECKING:
+    from gluonx.block.parameter import Parameter
+    from gluonx.dtype import DTypeLike
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "Bilinear",
@@ -125,7 +131,7 @@ class Initializer(Checked):
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = kwargs
 
-    def make(self, desc: str, shape: Sequence[int], dtype: Any = None) -> np.ndarray:
+    def make(self, desc: str, shape: Sequence[int], dtype: DTypeLike = None) -> np.ndarray:
         """Make the values of a parameter on the host: a new NumPy array.
 
         Parameters
@@ -178,7 +184,7 @@ class Initializer(Checked):
         else:
             self._by_rule(desc, arr)
 
-    def _by_rule(self, name: str, arr: Any) -> None:
+    def _by_rule(self, name: str, arr: ndarray) -> None:
         method = next((method for end, method in _RULES if name.endswith(end)), "_init_default")
         getattr(self, method)(name, arr)
         self._verbose_print(name, self, arr)
@@ -197,7 +203,7 @@ class Initializer(Checked):
         else:
             self._by_rule(name, arr)
 
-    def _verbose_print(self, desc: str, init: Any, arr: Any) -> None:
+    def _verbose_print(self, desc: str, init: Any, arr: ndarray | np.ndarray) -> None:
         if self._verbose and self._print_func:
             logging.info("Initialized %s by %s: %s", desc, init, self._print_func(arr))
 
@@ -221,7 +227,7 @@ class Initializer(Checked):
         """Give the values of a weight, as an array or number; dtype conversion is the caller's."""
         raise NotImplementedError(f"{type(self).__name__} must define _init_weight(self, name, arr).")
 
-    def _init_weight(self, name: str, arr: Any) -> None:
+    def _init_weight(self, name: str, arr: ndarray | np.ndarray) -> None:
         with telling():
             arr[...] = self._values(name, tuple(arr.shape))
 
@@ -232,13 +238,13 @@ class Initializer(Checked):
         arr[...] = 1.0
 
     # Methods of their own, and none another's name: who overrides `_init_zero` leaves biases alone, as in MXNet.
-    def _init_bias(self, name: str, arr: Any) -> None:
+    def _init_bias(self, name: str, arr: ndarray) -> None:
         arr[...] = 0.0
 
-    def _init_beta(self, name: str, arr: Any) -> None:
+    def _init_beta(self, name: str, arr: ndarray) -> None:
         arr[...] = 0.0
 
-    def _init_gamma(self, name: str, arr: Any) -> None:
+    def _init_gamma(self, name: str, arr: ndarray) -> None:
         arr[...] = 1.0
 
     def _init_bilinear(self, name: str, arr: Any) -> None:
@@ -756,7 +762,7 @@ class _ByName(Initializer):
         return self.chosen.dumps()
 
 
-def told(init: Initializer, param: Any, explicitly: bool) -> Initializer | None:
+def told(init: Initializer, param: Parameter, explicitly: bool) -> Initializer | None:
     """Return what `init` says a parameter begins with whose own initializer says something else; None where nothing.
 
     Parameters

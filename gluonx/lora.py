@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from typing import Any
 
 from gluonx import files, np
@@ -90,7 +91,7 @@ def _replace(parent: Block, name: str, block: Block) -> None:
         object.__setattr__(parent, name, block)
 
 
-def _exchange(net: Block, wanted: Any) -> list[str]:
+def _exchange(net: Block, wanted: Callable[..., Any]) -> list[str]:
     """Put ``wanted(path, child)`` in place of each child for which it is not None; return the paths."""
     made: dict[int, Any] = {}  # a layer that stands in two places stays one
     found: list[tuple[Block, str, Block, str]] = []

@@ -26,6 +26,12 @@ from gluonx.ops.prng import seed as seed
 from gluonx.ops.prng import set_state as set_state
 from gluonx.ops.registry import HINTS
 
+if TYPE_CHECKING:
+    from gluonx.common.arguments import Size
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
+
 __all__ = [
     "binomial",
     "categorical",
@@ -84,7 +90,7 @@ def deterministic(seed_state: int = 0) -> None:
     deterministic_operations()
 
 
-def _spread(name: str, given: dict[str, Any], shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+def _spread(name: str, given: dict[str, Any], shape: Size | None) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """Return the parameters with axes for what is drawn of each element, and the size of the draw."""
     arrays = [isinstance(value, ndarray) for value in given.values()]
     wanted = as_size(shape)
@@ -102,7 +108,14 @@ def _spread(name: str, given: dict[str, Any], shape: Any) -> tuple[tuple[Any, ..
 
 
 def _draw(
-    name: str, given: dict[str, Any], shape: Any, dtype: Any, ctx: Any, out: Any, further: dict[str, Any], **more: str
+    name: str,
+    given: dict[str, Any],
+    shape: Size | None,
+    dtype: DTypeLike,
+    ctx: DeviceLike,
+    out: ndarray | None,
+    further: dict[str, Any],
+    **more: str,
 ) -> ndarray:
     refuse(f"random.{name}", further, [*given, "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
     if shape is None and out is not None:
@@ -113,7 +126,13 @@ def _draw(
 
 
 def uniform(
-    low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+    low: Any = 0,
+    high: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **further: Any,
 ) -> ndarray:
     """Sample from the uniform distribution on [low, high).
 
@@ -129,7 +148,13 @@ def uniform(
 
 
 def normal(
-    loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+    loc: Any = 0,
+    scale: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **further: Any,
 ) -> ndarray:
     """Sample from the normal distribution of mean `loc` and standard deviation `scale`.
 
@@ -142,7 +167,14 @@ def normal(
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, further)
 
 
-def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, out: Any = None) -> ndarray:
+def randn(
+    *shape: int,
+    loc: ndarray | float = 0,
+    scale: ndarray | float = 1,
+    dtype: DTypeLike = None,
+    ctx: Any = None,
+    out: ndarray | None = None,
+) -> ndarray:
     """Sample from the normal distribution, of the shape given as arguments.
 
     Returns
@@ -175,7 +207,12 @@ def gamma(
 
 
 def exponential(
-    scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+    scale: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **further: Any,
 ) -> ndarray:
     """Sample from the exponential distribution of mean `scale`.
 
@@ -189,7 +226,12 @@ def exponential(
 
 
 def poisson(
-    lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+    lam: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **further: Any,
 ) -> ndarray:
     """Sample from the Poisson distribution of mean `lam`.
 
@@ -203,7 +245,13 @@ def poisson(
 
 
 def binomial(
-    n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+    n: Any = 1,
+    p: Any = 0.5,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **further: Any,
 ) -> ndarray:
     """Sample the number of successes in `n` trials of probability `p`.
 
@@ -217,7 +265,13 @@ def binomial(
 
 
 def negative_binomial(
-    k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+    k: Any = 1,
+    p: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **further: Any,
 ) -> ndarray:
     """Sample the number of failures before the `k`-th success, in trials of probability `p`.
 
@@ -231,7 +285,13 @@ def negative_binomial(
 
 
 def generalized_negative_binomial(
-    mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+    mu: Any = 1,
+    alpha: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **further: Any,
 ) -> ndarray:
     """Draw counts of mean `mu` and variance ``mu + alpha * mu**2``: a Poisson whose mean is drawn from a gamma.
 
@@ -251,7 +311,13 @@ def generalized_negative_binomial(
 
 
 def randint(
-    low: Any, high: Any, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **further: Any
+    low: Any,
+    high: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **further: Any,
 ) -> ndarray:
     """Draw whole numbers from `low` to `high`, excluding `high`; int32 by default.
 
@@ -275,7 +341,12 @@ def shuffle(data: ndarray, **further: Any) -> ndarray:
 
 
 def categorical(
-    data: ndarray, shape: Any = None, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **further: Any
+    data: ndarray,
+    shape: Any = None,
+    get_prob: bool = False,
+    out: Any = None,
+    dtype: Any = "int32",
+    **further: Any,
 ) -> Any:
     """Give indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too."""
     refuse("random.categorical", further, ["data", "shape", "get_prob", "out", "dtype"], IGNORED | HINTS)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import nn
 from gluonx.amp.state import policy_for
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import amp_policy
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 _scoped_classes: dict[type, type] = {}
 
@@ -52,12 +57,12 @@ def _cast_weights(below: dict[str, Any], excluded: list[str], policy: amp_policy
 
 def convert_hybrid_block(
     block: HybridBlock,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Iterable[str] | None = None,
     fp32_ops: Iterable[str] | None = None,
     conditional_fp32_ops: Iterable[tuple[str, str, Iterable[Any]]] | None = None,
     excluded_sym_names: Iterable[str] | None = None,
-    device: Any = None,
+    device: DeviceLike = None,
     cast_optional_params: bool = False,
 ) -> HybridBlock:
     """Get a copy of a block that computes in mixed precision, for prediction above all.

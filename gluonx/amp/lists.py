@@ -7,13 +7,17 @@ a user gives a list. An operator whose record says nothing takes its inputs as t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gluonx.common.arguments import did_you_mean
 from gluonx.dtype import bfloat16
 from gluonx.ops.registry import OPS, Op
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 LOSS_OUTPUTS = (
     "linear_regression_output", "logistic_regression_output", "mae_regression_output", "softmax_output"
@@ -45,7 +49,7 @@ _MXNET = {
 _PREFIXES = ("_npi_", "_npx_", "_np_", "_contrib_", "_linalg_", "broadcast_", "_")
 
 
-def target_of(dtype: Any) -> np.dtype:
+def target_of(dtype: DTypeLike) -> np.dtype:
     """Return the low precision that `dtype` names.
 
     Raises
@@ -98,7 +102,7 @@ def _listed(amp: str) -> list[str]:
     return sorted({_plain(op) for op in OPS.values() if op.amp == amp})
 
 
-def list_lp16_ops(target_dtype: Any) -> list[str]:
+def list_lp16_ops(target_dtype: DTypeLike) -> list[str]:
     """Operators that run in `target_dtype`.
 
     Examples
@@ -110,39 +114,39 @@ def list_lp16_ops(target_dtype: Any) -> list[str]:
     return _listed("low")
 
 
-def list_fp32_ops(target_dtype: Any) -> list[str]:
+def list_fp32_ops(target_dtype: DTypeLike) -> list[str]:
     """Operators that run in float32 whatever comes in."""
     target_of(target_dtype)
     return _listed("float32")
 
 
-def list_conditional_fp32_ops(target_dtype: Any) -> list[tuple[str, str, list[str]]]:
+def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, list[str]]]:
     """Operators that run in float32 if an attribute has one of some values: (operator, attribute, values)."""
     target_of(target_dtype)
     given = sorted({(_plain(op), *op.amp) for op in OPS.values() if isinstance(op.amp, tuple)})
     return [(name, attribute, list(values)) for name, attribute, values in given]
 
 
-def list_widest_type_cast(target_dtype: Any) -> list[str]:
+def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
     """Operators that run in the widest type among their inputs."""
     target_of(target_dtype)
     return _listed("widest")
 
 
-def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
+def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
     """Operators that run in the type that comes in: all others of the registry."""
     target_of(target_dtype)
     listed = {_plain(op) for op in OPS.values() if op.amp}
     return sorted({_plain(op) for op in OPS.values()} - listed)
 
 
-def list_loss_output_functions(target_dtype: Any) -> list[str]:
+def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
     """Operators that are loss and output in one."""
     target_of(target_dtype)
     return list(LOSS_OUTPUTS)
 
 
-def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]]:
+def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]]:
     """Operators that take data in `target_dtype` beside parameters in float32, and which parameters."""
     target_of(target_dtype)
     return {name: list(params) for name, params in PARAMETERS_IN_FP32.items()}

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,10 @@ from gluonx.optimizer.numbers import moved_back
 from gluonx.optimizer.rules import Update
 from gluonx.sharding import replicated
 from gluonx.trainer import Trainer
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 _NOT_ON = "AMP is not switched on: call amp.init() before amp.{name}()"
 _NO_SCALER = "this Trainer has no loss scale: call amp.init_trainer(trainer) once, after it was made"
@@ -90,7 +94,7 @@ class LossScaler:
             if aval_of(value).sharding != place:
                 array.value, array.aval = on_device(np.array(value), place), None
 
-    def beside(self, array: Any) -> Any:
+    def beside(self, array: Any) -> ndarray:
         """Return the scale on the device of an array, or on its mesh."""
         if self.replicas:
             return self.replicas.get(array.device, self.arrays)[0]
@@ -160,11 +164,13 @@ def _devices_of(place: Any) -> Any:
     return place and tuple(place.device_set)
 
 
-def _all_finite(grads: Sequence[Any]) -> Any:
+def _all_finite(grads: Sequence[Any]) -> jax.Array:
     return jnp.stack([jnp.isfinite(g).all() for g in grads]).all()
 
 
-def _moved(now: Any, after: Any, good: Any, skipped: Any, finite: Any, interval: int, most: float) -> tuple[Any, ...]:
+def _moved(
+    now: jax.Array, after: jax.Array, good: jax.Array, skipped: jax.Array, finite: Any, interval: int, most: float
+) -> tuple[Any, ...]:
     """Return the scaler's four numbers after a step."""
     good = jnp.where(finite, good + 1, 0)
     full = good == interval
@@ -189,7 +195,7 @@ class _Scaled(Update):
         return super().common + 1
 
     def apply(
-        self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: Any, **extra: Any
+        self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: jax.Array, **extra: Any
     ) -> tuple[Any, ...]:
         """Return the new arrays, packed states and numbers of the scaler."""
         *states, now, after, good, skipped, hyper = packed
@@ -201,13 +207,13 @@ class _Scaled(Update):
         return (*kept, *_moved(now, after, good, skipped, finite, self.interval, self.most))
 
 
-def _trainer(trainer: Any, name: str) -> Trainer:
+def _trainer(trainer: Trainer, name: str) -> Trainer:
     if isinstance(trainer, Trainer):
         return trainer
     raise TypeError(f"amp.{name}() works with a gluonx.Trainer, got {type(trainer).__name__}")
 
 
-def _scaler_of(trainer: Any, name: str) -> LossScaler:
+def _scaler_of(trainer: Trainer, name: str) -> LossScaler:
     scaler = _trainer(trainer, name)._scaler
     if scaler is None:
         raise GluonxError(_NO_SCALER)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.amp import lists
 from gluonx.deferred import amp_policy
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 _policies: dict[Any, amp_policy.Policy] = {}
 
@@ -18,7 +22,7 @@ class State:
 
 
 def policy_for(
-    target_dtype: Any,
+    target_dtype: DTypeLike,
     low: Iterable[str] | None,
     single: Iterable[str] | None,
     conditional: Iterable[tuple[str, str, Iterable[Any]]] | None,

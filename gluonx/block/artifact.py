@@ -118,7 +118,7 @@ class _Call:
         ]  # `from_jax` reads it: whether the function makes 64-bit types of others
         self.__name__ = str(artifact.model["metadata"].get("block", "artifact"))
 
-    def __call__(self, values: Sequence[Any], leaves: Sequence[Any]) -> Any:
+    def __call__(self, values: Sequence[Any], leaves: Sequence[Any]) -> list[jax.Array]:
         return list(self.exported.call(dict(zip(self.names, values, strict=True)), *leaves))
 
 

@@ -68,6 +68,7 @@ from gluonx.sharding import Spec
 if TYPE_CHECKING:
     from gluonx.deferred.contracts import Handle
     from gluonx.initializer import InitLike
+    from gluonx.np.handle import ndarray
 
 
 __all__ = ["Block", "HookHandle", "HybridBlock", "name_blocks_by", "wrap_calls"]
@@ -902,7 +903,7 @@ class Block(Checked):
         """Give every piece its own array again, and forget fusions that are still to be done."""
         return fusion.unfuse(self)
 
-    def weights_of(self, name: str) -> Any:
+    def weights_of(self, name: str) -> ndarray:
         """Return the array of a fused parameter, for use in ``forward``.
 
         Parameters

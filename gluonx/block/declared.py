@@ -12,6 +12,7 @@ parameters. A member lists these as a dataclass does, and needs no ``__init__``:
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
 from gluonx.block.block import Block
@@ -69,7 +70,7 @@ def declared(cls: Class) -> Class:
     return cls
 
 
-def _constructor(cls: type[Block], rows: list[inspect.Parameter]) -> Any:
+def _constructor(cls: type[Block], rows: list[inspect.Parameter]) -> Callable[..., Any]:
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     signature = inspect.Signature([own, *rows], return_annotation="None")
 

@@ -81,7 +81,7 @@ def _export(
             ChannelsLast,
         )
 
-    def forward(params: dict[str, Any], *arrays: Any) -> Any:
+    def forward(params: dict[str, Any], *arrays: jax.Array) -> Any:
         trained = {name: params[name] for name in pure.params}
         state = {name: params[name] for name in pure.state}
         return pure.apply(trained, state, None, *arrays)[0]

@@ -285,7 +285,7 @@ def from_jax(
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
-) -> Any:
+) -> Callable[..., Any]:
     """Turn a JAX function into one on ndarrays, which is recorded, deferred and differentiated like any operator.
 
     Parameters

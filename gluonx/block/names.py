@@ -33,7 +33,7 @@ class Names:
             BLOCK_KEYWORDS["prefix"](type(block))
             type(block)._block_names.begin(block, prefix, params)
 
-    def adopt(self, block: Block, param: Parameter, name: str) -> Any:
+    def adopt(self, block: Block, param: Parameter, name: str) -> Parameter:
         """Return the parameter for the attribute `name` of `block`: `param`, or a shared one."""
         del block, name
         return param

@@ -441,7 +441,7 @@ class Parameter:
         assert shape is not None, "only an array of a known shape is put anywhere"
         return self._layout(shape)
 
-    def _make_handle(self) -> Any:
+    def _make_handle(self) -> ndarray:
         if self._handle is None:
             self._handle = ndarray._unknown(self)
         return self._handle
@@ -541,14 +541,14 @@ class Parameter:
         devices = self._devices_for(ctx if device is None else device)
         self._load(self._staged(host, host.dtype if dtype_source == "saved" else self._dtype, devices), devices)
 
-    def _load_as(self, fresh: Any, devices: list[Device], options: Any) -> None:
+    def _load_as(self, fresh: ndarray, devices: list[Device], options: Any) -> None:
         """Take over a loaded value, with the class's own `_load_init` if it has one."""
         if self._overrides("_load_init"):
             self._load_init(fresh, devices, options.cast_dtype, options.dtype_source)
         else:
             self._load(fresh, devices)
 
-    def _load(self, fresh: Any, devices: list[Device]) -> None:
+    def _load(self, fresh: ndarray, devices: list[Device]) -> None:
         """Take over a loaded value as `_adopt` does, but through overridden methods."""
         if not self._is_ready and self._overrides("_init_impl"):
             self._shape, self._dtype = fresh.shape, fresh.dtype
@@ -627,13 +627,13 @@ class Parameter:
             )
         return mine
 
-    def _staged(self, value: np.ndarray, dtype: np.dtype, devices: list[Device]) -> Any:
+    def _staged(self, value: np.ndarray, dtype: np.dtype, devices: list[Device]) -> ndarray:
         """Return a handle on the value, ready for :meth:`_adopt`; nothing has changed yet."""
         fresh = ndarray._unknown(self)
         fresh._assign_host(value.astype(dtype, copy=False), self._sharding(devices[0], value.shape))
         return fresh
 
-    def _adopt(self, fresh: Any, devices: list[Device]) -> None:
+    def _adopt(self, fresh: ndarray, devices: list[Device]) -> None:
         """Take over the value of a handle that nobody else uses."""
         if self._home is not None:
             self._home.cast(fresh.dtype)
@@ -687,7 +687,7 @@ class Parameter:
         self._check_device(device)
         return handle
 
-    def _replica(self, device: DevicesLike) -> Any:
+    def _replica(self, device: DevicesLike) -> ndarray:
         """Return the handle for a device, the current one if None. In a trace, which serves all devices, the first."""
         assert self._replicas is not None, "asked of parameters on several devices"
         if current_state().trace is not None:
@@ -715,7 +715,7 @@ class Parameter:
                 f"Bring the data there, x.to_device({self._device}), or move the net, net.reset_device({wanted})."
             )
 
-    def _require_ready(self) -> Any:
+    def _require_ready(self) -> ndarray:
         if self._handle is None:
             raise self._uninitialized_error()
         if self._awaiting is not None:

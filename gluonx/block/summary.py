@@ -27,6 +27,8 @@ from gluonx.dtype import keeping_64_bits
 if TYPE_CHECKING:
     from gluonx.block.block import Block
     from gluonx.deferred.contracts import Operator
+    from gluonx.np.handle import ndarray
+    from gluonx.ops.registry import BoundOp
 
 
 _COLUMNS = "{:<44}{:<26}{:>12}{:>12}{:>12}"
@@ -135,7 +137,7 @@ def summarize(block: Block, *inputs: object) -> Summary:
     return _table(rows, block)
 
 
-def _flops(op: Any, args: Any, outputs: Any) -> float:
+def _flops(op: Any, args: Any, outputs: Sequence[ndarray]) -> float:
     """Return the floating-point operations of one call."""
     made = sum(math.prod(out.shape) for out in outputs)
     if op.name in ("convolution", "deconvolution", "fully_connected"):
@@ -150,7 +152,7 @@ def _flops(op: Any, args: Any, outputs: Any) -> float:
     return _by_xla(op, args, made)
 
 
-def _by_xla(op: Any, args: Any, made: int) -> float:
+def _by_xla(op: BoundOp, args: Sequence[ndarray], made: int) -> float:
     if op.random or not all(a is None or isinstance(a, (Handle, bool, int, float)) for a in args):
         return made
     return _cost(op, *[(tuple(a.shape), a.dtype) if isinstance(a, Handle) else type(a) for a in args])

@@ -7,7 +7,7 @@ import functools
 import re
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -25,6 +25,8 @@ from gluonx.sharding import is_spread
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block
+    from gluonx.np.handle import ndarray
+    from gluonx.ops.registry import BoundOp
 
 
 __all__ = [
@@ -276,7 +278,7 @@ class _Watch(Interceptor):
         super().__init__(outer)
         self.callbacks, self.calls, self.count = callbacks, calls, 0
 
-    def invoke(self, op: Any, args: Any) -> Any:
+    def invoke(self, op: BoundOp, args: Sequence[ndarray]) -> Any:
         self.count += 1
         out = super().invoke(op, args)
         outputs = out if type(out) is tuple else (out,)

@@ -13,11 +13,15 @@ import sys
 import warnings
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from gluonx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = ["cast", "door", "is_library", "shorten", "telling", "user_frame", "warn"]
 
@@ -78,7 +82,7 @@ def telling(operation: str = "cast", line: Callable[[], tuple[str, int] | None] 
     return np.errstate(call=tell, **told)
 
 
-def cast(array: np.ndarray, dtype: Any) -> np.ndarray:
+def cast(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     """Return a copy of `array` in `dtype`; numbers that do not fit are told of at the user's line."""
     if array.dtype == dtype:
         return array.astype(dtype)  # of two types that are equal, such as ulong and ulonglong, the one asked for

@@ -12,7 +12,7 @@ the speed of memcpy); NumPy's own large arrays never do. So large copies are mad
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,10 @@ import numpy as np
 
 from gluonx.common.frames import cast, telling
 from gluonx.dtype import WIDE, keeping_64_bits, on_device
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = ["copied", "copied_as", "to_jax"]
 
@@ -44,7 +48,7 @@ def copied_as(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return copy
 
 
-def to_jax(value: Any, dtype: Any = None) -> jax.Array:
+def to_jax(value: Any, dtype: DTypeLike = None) -> jax.Array:
     """Return `value` (array or number) as a JAX array, of `dtype` if one is given, on no memory that a user holds.
 
     An array keeps its own dtype otherwise, 64 bits too.

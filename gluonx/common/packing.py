@@ -113,7 +113,7 @@ class Layout:
         whole = _put(whole, (*[slice(None)] * self.axis, self._index(i)), piece)
         return whole.transpose() if self.transposed else whole
 
-    def spread(self, values: Sequence[Any]) -> Any:
+    def spread(self, values: Sequence[Any]) -> jax.Array:
         """Return one number a piece as an array that broadcasts against the joined one."""
         line = jnp.concatenate([jnp.broadcast_to(v, (n,)) for v, (_, n, _) in zip(values, self.spans, strict=True)])
         if self.how == "flat":
@@ -122,7 +122,7 @@ class Layout:
         out = line.reshape([-1 if axis == self.axis else 1 for axis in range(ndim)])
         return out.transpose() if self.transposed else out
 
-    def norm(self, joined: Any) -> Any:
+    def norm(self, joined: Any) -> jax.Array:
         """Return the Euclidean norm of each piece, as an array that broadcasts against the joined one."""
         return self.spread([jnp.sqrt(jnp.sum(jnp.square(part))) for part in self.split(joined)])
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.module.module import Module
+
+if TYPE_CHECKING:
+    from gluonx.compat.symbol.symbol import Symbol
+
 
 __all__ = ["DataParallelExecutorManager"]
 
@@ -71,7 +75,7 @@ class DataParallelExecutorManager:
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         ctx: Any,
         train_data: Any,
         arg_names: Any,
@@ -87,7 +91,7 @@ class DataParallelExecutorManager:
         self._by_key = {getattr(train_data, "default_bucket_key", None): self._first}
         self._batch: Any = None
 
-    def _module(self, symbol: Any, described: Any, shared: Any = None) -> Module:
+    def _module(self, symbol: Symbol, described: Any, shared: Any = None) -> Module:
         data, labels = described.provide_data, described.provide_label
         module = Module(symbol, [d[0] for d in data], [d[0] for d in labels], self.logger or logging, self.ctx)
         module.bind(data, labels, shared_module=shared)

@@ -159,7 +159,7 @@ class DistributedTrainer(Trainer):
         optimizer: Any,
         optimizer_params: Any = None,
         root_rank: int | None = None,
-        **_: Any,
+        **_: object,
     ) -> None:
         if root_rank is not None and isinstance(params, Mapping):
             broadcast_parameters({n: p for n, p in params.items() if p._is_ready}, root_rank)

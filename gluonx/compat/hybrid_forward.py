@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.block.block import HybridBlock
 from gluonx.compat import nd
@@ -18,6 +18,10 @@ from gluonx.compat.nd.ndarray import as_nd, as_np, nd_twin, uses_nd_arrays
 from gluonx.deferred.core import current_state, set_state
 from gluonx.deferred.interceptor import Interceptor
 from gluonx.np.handle import ndarray
+
+if TYPE_CHECKING:
+    from gluonx.compat.nd.ndarray import NDArray
+    from gluonx.ops.registry import BoundOp
 
 
 def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -151,6 +155,6 @@ class _Scope(Interceptor):
     def __exit__(self, *exc: object) -> None:
         set_state(self.outer)
 
-    def invoke(self, op: Any, args: Any) -> Any:
+    def invoke(self, op: BoundOp, args: Any) -> NDArray:
         """Run `op` outside."""
         return as_nd(super().invoke(op, args))

@@ -100,11 +100,11 @@ class _Numpy(ndarray):
 
     __slots__ = ()
 
-    def as_np_ndarray(self) -> Any:
+    def as_np_ndarray(self) -> ndarray:
         """Itself."""
         return self
 
-    def as_nd_ndarray(self) -> Any:
+    def as_nd_ndarray(self) -> NDArray:
         """Return the same array as an NDArray."""
         return shared_nd(self)
 
@@ -114,7 +114,7 @@ class _Numpy(ndarray):
         return held_np(super().grad)
 
     @property
-    def T(self) -> Any:
+    def T(self) -> ndarray:
         """The array with its axes reversed."""
         return self.transpose()  # type: ignore[attr-defined]
 
@@ -124,9 +124,9 @@ class _Numpy(ndarray):
         return self.swapaxes(-1, -2)  # type: ignore[attr-defined]
 
 
-def _method(function: Any) -> Any:
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: ndarray, *args: Any, **kwargs: Any) -> Any:
         if not uses_nd_arrays():
             return function(self, *args, **kwargs)
         with array_semantics(True):
@@ -207,7 +207,7 @@ NUMPY_KINDS.update((*make_kinds(_Numpy), _SharedNumpy))
 ND_KINDS.add(_SharedND)
 
 
-def _share(array: Any, cls: Any) -> Any:
+def _share(array: ndarray, cls: type) -> ndarray:
     if isinstance(array, _Shared):
         return array.of  # which is of the other kind
     twin = object.__new__(cls)
@@ -215,7 +215,7 @@ def _share(array: Any, cls: Any) -> Any:
     return twin
 
 
-def shared_np(array: Any) -> Any:
+def shared_np(array: Any) -> ndarray:
     """Return an array as a np array; the very array, so that writes and gradients are those of both."""
     return _share(array, _SharedNumpy) if NDArray in type(array).__mro__ else array
 
@@ -232,11 +232,11 @@ def _holds_np(args: Any) -> bool:
     return any(type(a) in NUMPY_KINDS or (isinstance(a, (list, tuple)) and _holds_np(a)) for a in args)
 
 
-def _by_kind(call: Any) -> Any:
+def _by_kind(call: Callable[..., Any]) -> Callable[..., Any]:
     """Call blocks with np arrays with the semantics of np arrays, which is MXNet 2's answer (1 refuses them)."""
 
     @functools.wraps(call)
-    def call_by_kind(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call_by_kind(self: Any, *args: ndarray, **kwargs: Any) -> Any:
         if uses_nd_arrays() and (_holds_np(args) or _holds_np(kwargs.values())):
             Mode.met_numpy()
             with array_semantics(True):

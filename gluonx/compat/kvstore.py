@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gluonx import optimizer as opt
 from gluonx.compat import processes
 from gluonx.errors import GluonxError
 from gluonx.files import atomic_write
 from gluonx.sparse.functions import retain, rows_of
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["DistributedKVStore", "KVStore", "KVStoreBase", "TestStore", "create"]
 
@@ -96,7 +100,7 @@ class KVStoreBase:
         return klass
 
 
-def _together(values: Any) -> Any:
+def _together(values: Any) -> ndarray:
     """Return the sum of arrays, on the device of the first."""
     values = list(values) if isinstance(values, (list, tuple)) else [values]
     return functools.reduce(operator.add, [v.to_device(values[0].device) for v in values[1:]], values[0].copy())
@@ -158,7 +162,7 @@ class KVStore(KVStoreBase):
         """Return whether the store can do something: it can update weights by an ``'optimizer'``."""
         return capability.lower() == KVStoreBase.OPTIMIZER
 
-    def _stored(self, key: Any) -> Any:
+    def _stored(self, key: Any) -> ndarray:
         if key not in self._values:
             raise GluonxError(f"key {key!r} has no value yet: call init(key, value) or broadcast first")
         return self._values[key]
@@ -293,7 +297,7 @@ class KVStore(KVStoreBase):
         with open(fname, "rb") as file:
             updater.set_states(file.read())
 
-    def _total(self, values: Any) -> Any:
+    def _total(self, values: Sequence[ndarray] | ndarray) -> ndarray:
         return _together(values)
 
     def _barrier(self) -> None:

@@ -266,7 +266,7 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
             yield name, vars(home)[name]
 
 
-def _decorator(name: str, scope: Callable[[], Any], holds: Callable[[], bool], what: str) -> Any:
+def _decorator(name: str, scope: Callable[[], Any], holds: Callable[[], bool], what: str) -> Callable[..., Any]:
     def decorate(func: Decorated) -> Decorated:
         if inspect.isclass(func):
             for member, found in list(_members(func)):

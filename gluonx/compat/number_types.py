@@ -35,7 +35,7 @@ class NumberType:
             raise AttributeError(name)
         return getattr(self.dtype, name)
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> bool:
         return self.dtype == (other.dtype if isinstance(other, NumberType) else other)
 
     def __hash__(self) -> int:

@@ -10,7 +10,7 @@ back. What it does beside computing (printing, counting) may then happen more or
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as onp
@@ -27,6 +27,10 @@ from gluonx.deferred.shapes import Unknown
 from gluonx.device import current_device
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.compat.nd.ndarray import NDArray
+
 
 __all__ = [
     "CustomOp",
@@ -304,12 +308,12 @@ class _Call(autograd.Function):
         super().__init__()
         self.op, self.outs, self.aux = op, outs, aux
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: NDArray) -> tuple[NDArray, ...]:
         self.inputs = [_shown(x) for x in inputs]
         self.results = _forward(self.op, autograd.is_training(), self.inputs, self.outs, self.aux)
         return tuple(self.results)
 
-    def backward(self, *output_grads: Any) -> Any:
+    def backward(self, *output_grads: NDArray) -> tuple[NDArray, ...]:
         given = [_shown(g) for g in output_grads]
         return tuple(_backward(self.op, given, self.inputs, self.results, self.aux))
 
@@ -344,15 +348,15 @@ def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, 
         return _backward(op, grads, inputs, results, aux)
 
     @jax.custom_vjp
-    def run(*arrays: Any) -> tuple[Any, ...]:
+    def run(*arrays: jax.Array) -> tuple[Any, ...]:
         wanted = [jax.ShapeDtypeStruct(shape, canonical(dtype)) for shape, dtype in outs]
         return jax.pure_callback(lambda *xs: _on_host(forward, xs), (*wanted, *map(_struct, arrays[count:])), *arrays)
 
-    def run_and_keep(*arrays: Any) -> Any:
+    def run_and_keep(*arrays: jax.Array) -> Any:
         results = run(*arrays)
         return results, (arrays[:count], results)
 
-    def pull(kept: Any, given: Any) -> Any:
+    def pull(kept: Any, given: Sequence[jax.Array]) -> Any:
         inputs, results = kept
         aux = results[len(outs) :]
         wanted = tuple(map(_struct, inputs))
@@ -369,15 +373,15 @@ def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, 
     return run
 
 
-def _is_whole(x: Any) -> bool:
+def _is_whole(x: jax.Array) -> bool:
     return not jax.numpy.issubdtype(x.dtype, jax.numpy.inexact)
 
 
-def _struct(x: Any) -> jax.ShapeDtypeStruct:
+def _struct(x: jax.Array) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
-def custom(*data: Any, op_type: str, name: Any = None, **kwargs: Any) -> Any:
+def custom(*data: Any, op_type: str, name: str | None = None, **kwargs: Any) -> Any:
     """``mx.nd.Custom``: runs the operator that was registered as `op_type`.
 
     Parameters

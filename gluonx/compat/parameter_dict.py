@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gluonx import files as serialize
 from gluonx.block.parameter import Constant, Parameter
 from gluonx.errors import FormatError, ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
 
 
 class NamedConstant(Constant):
@@ -116,7 +119,7 @@ class ParameterDict(dict[str, Parameter]):
                 raise ValueError(f"Parameter '{full}' exists with dtype {found.dtype}, and {value!r} was asked for.")
         return found
 
-    def get_constant(self, name: str, value: Any = None) -> Any:
+    def get_constant(self, name: str, value: Any = None) -> Parameter:
         """Return the constant ``prefix + name``, made of `value` if there is none.
 
         Raises
@@ -163,7 +166,12 @@ class ParameterDict(dict[str, Parameter]):
     # ---------------------------------------------------------------- all at once
 
     def initialize(
-        self, init: Any = None, ctx: Any = None, verbose: bool = False, force_reinit: bool = False, device: Any = None
+        self,
+        init: Any = None,
+        ctx: Any = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+        device: Any = None,
     ) -> None:
         """Initialize all; `init` goes where a parameter has no initializer of its own."""
         for param in self.values():
@@ -190,7 +198,7 @@ class ParameterDict(dict[str, Parameter]):
         for param in self.values():
             setattr(param, name, value)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all."""
         for param in self.values():
             param.cast(dtype)

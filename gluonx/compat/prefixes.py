@@ -314,7 +314,7 @@ Undecided.__name__ = Undecided.__qualname__ = "ParameterDict"  # which it is, as
 _OF_MXNET_1 = frozenset(["initialize", "zero_grad", "reset_ctx", "list_ctx", "setattr", "save", "load", "get_constant"])
 
 
-def _prefixes(block: Any) -> list[str]:
+def _prefixes(block: Block) -> list[str]:
     found = block.__dict__.get("_reserved")
     own = [found] if found else [block.__dict__["_scope"].prefix] if "_scope" in block.__dict__ else []
     return [*own, *[prefix for child in block._children.values() for prefix in _prefixes(child)]]
@@ -479,17 +479,17 @@ def _has_forward_of_its_own(cls: type) -> bool:
     return written and not home.__module__.startswith("gluonx.")
 
 
-def _named_by_activation(block: Any, activation: Any = None, **_: Any) -> None:
+def _named_by_activation(block: Block, activation: Any = None, **_: object) -> None:
     if activation is not None:
         block.__dict__["_act_type"] = activation
 
 
-def _named_by_base(block: Any, base_cell: Any = None, *_: Any, **__: Any) -> None:
+def _named_by_base(block: Block, base_cell: Block | None = None, *_: object, **__: object) -> None:
     if isinstance(base_cell, Block):
         block.__dict__["_base"] = block.__dict__["_modifies"] = base_cell
 
 
-def _named_by_none(block: Any, *_: Any, **__: Any) -> None:
+def _named_by_none(block: Any, *_: object, **__: object) -> None:
     if wants_scope():  # elsewhere to ask for a prefix is to be named by it
         block.__dict__.setdefault("_asked", ("", None))
 

@@ -22,7 +22,7 @@ from gluonx.compat.mode import Mode
 from gluonx.rnn import RecurrentCell
 
 
-def attribute(block: Any, name: str) -> Any:
+def attribute(block: Block, name: str) -> Any:
     """Answer to an attribute that a block has not.
 
     Raises
@@ -50,7 +50,7 @@ def is_called_as_a_reference(block: Any) -> bool:
     return False
 
 
-def _collect(block: Any, prefix: str = "", select: str | None = None) -> dict[str, Any]:
+def _collect(block: Block, prefix: str = "", select: str | None = None) -> dict[str, Any]:
     """Return the parameters by structured name, which `prefix` and a point begin; in both versions of MXNet."""
     begin = f"{prefix}." if prefix else ""
     found = {begin + name: param for name, param in block._structured_params(None, fused=False).items()}
@@ -93,7 +93,7 @@ def _format(value: Any) -> Any:
 _NAMED = {"tanh": npx.tanh, "relu": npx.relu, "sigmoid": npx.sigmoid, "softsign": npx.softsign}
 
 
-def _activation(cell: Any, *args: Any, **options: Any) -> Any:
+def _activation(cell: Block, *args: Any, **options: Any) -> Any:
     """``cell._get_activation(F, x, activation)`` of MXNet 1, or without F; a function's name, or a callable."""
     x, activation = args[-2:]
     if isinstance(activation, str):

@@ -6,7 +6,7 @@ import copy
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from gluonx.errors import FormatError, ShapeError
 from gluonx.files import arriving
 from gluonx.files.places import is_path
 from gluonx.np.handle import ndarray
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = ["SymbolBlock", "free_labels"]
 
@@ -113,10 +118,10 @@ class SymbolBlock(HybridBlock):
         symbol_file: str | os.PathLike[str],
         input_names: str | Sequence[str],
         param_file: str | os.PathLike[str] | None = None,
-        device: Any = None,
+        device: DeviceLike = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
-        ctx: Any = None,
+        ctx: DeviceLike = None,
     ) -> SymbolBlock:
         """Load what ``HybridBlock.export`` of MXNet 1 or 2, or a Module's checkpoint, wrote.
 
@@ -166,7 +171,7 @@ class SymbolBlock(HybridBlock):
             )
         return block
 
-    def _take(self, arrays: Mapping[str, np.ndarray], what: str, device: Any, allow: bool, ignore: bool) -> None:
+    def _take(self, arrays: Mapping[str, np.ndarray], what: str, device: DeviceLike, allow: bool, ignore: bool) -> None:
         plain = {without_kind(name): array for name, array in arrays.items()}
         if len(plain) != len(arrays):
             raise FormatError(f"Cannot load {what}: it has an 'arg:' and an 'aux:' of one name")
@@ -314,7 +319,7 @@ class SymbolBlock(HybridBlock):
             if param is not None and shape is not None and infer.complete(shape):
                 param.shape = shape
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all floating parameters."""
         super().cast(dtype)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -18,6 +18,11 @@ from gluonx.device import num_gpus as get_gpu_count
 from gluonx.npx import get_cuda_compute_capability, modes
 from gluonx.npx.modes import *  # noqa: F403
 from gluonx.npx.modes import is_np_default_dtype
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = [
     "default_array",
@@ -39,7 +44,7 @@ __all__ = [
 __all__ += modes.__all__
 
 
-def default_array(source_array: Any, device: Any = None, dtype: Any = None) -> np.ndarray:
+def default_array(source_array: Any, device: DeviceLike = None, dtype: DTypeLike = None) -> np.ndarray:
     """``np.array``, as the older name for it.
 
     Examples

@@ -6,9 +6,13 @@ import ast
 import importlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = ["plot_network", "print_summary"]
 
@@ -160,7 +164,7 @@ def plot_network(
     title: str = "plot",
     save_format: str = "pdf",
     shape: Mapping[str, Sequence[int]] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:

@@ -11,7 +11,11 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
 
 _INCEPTION = ("A1_", "A2_", "A3_", "B_", "C1_", "C2_", "C3_", "C4_", "D_", "E1_", "E2_")
 
@@ -134,7 +138,7 @@ FORWARDS: dict[str, Callable[[Any, Any, Any], Any]] = {
 """The forward with symbols of classes of gluonx, by their names, as MXNet 1 writes it."""
 
 
-def forward_of(block: Any) -> Callable[[Any, Any, Any], Any] | None:
+def forward_of(block: Block) -> Callable[[Any, Any, Any], Any] | None:
     """Return the forward with symbols of a block, if it has one here."""
     for cls in type(block).__mro__:
         if not cls.__module__.startswith("gluonx.") or "forward" in vars(cls):

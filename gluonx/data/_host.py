@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from gluonx.device import resolve
 from gluonx.dtype import on_device, operand_dtype
 from gluonx.np.handle import ndarray
 from gluonx.parallel.batches import Share
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
 
 
 @dataclass(slots=True)
@@ -113,12 +116,12 @@ def chain_on_host(blocks: Iterable[Callable[..., Any]], args: Sequence[Any]) -> 
     return sample if len(sample) != 1 else sample[0]
 
 
-def whole_on_host(blocks: Iterable[Callable[..., Any]], args: Sequence[Any]) -> Any:
+def whole_on_host(blocks: Iterable[Callable[..., Any]], args: Sequence[Any]) -> np.ndarray:
     """`chain_on_host` from NumPy arrays to NumPy arrays: the ``on_host`` of a container."""
     return unmarked(chain_on_host(blocks, _marked(tuple(args))))
 
 
-def _on_host(fn: Any) -> Any:
+def _on_host(fn: Block) -> Callable[..., Any] | None:
     return host_form(fn, "on_host", "__call__", "forward")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from gluonx.data._host import as_host, device_batch, host_array, is_batchable, r
 from gluonx.data._wire import empty
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.ops.prng import host_rng
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = ["Append", "AsList", "CutMix", "Group", "MixUp", "Pad", "PadToBucket", "Stack", "bucket_of"]
 
@@ -102,7 +106,11 @@ class Pad(_Batchify):
     """
 
     def __init__(
-        self, val: float | None = None, dtype: Any = None, round_to: int | None = None, use_shared_mem: bool = False
+        self,
+        val: float | None = None,
+        dtype: DTypeLike = None,
+        round_to: int | None = None,
+        use_shared_mem: bool = False,
     ) -> None:
         if round_to is not None and round_to < 1:
             raise ValueError(f"round_to must be at least 1, got {round_to}")
@@ -203,7 +211,7 @@ class PadToBucket(_Batchify):
     ((2, 4), [3, 1])
     """
 
-    def __init__(self, sizes: Mapping[int, Sequence[int]], val: Any = 0, dtype: Any = None) -> None:
+    def __init__(self, sizes: Mapping[int, Sequence[int]], val: Any = 0, dtype: DTypeLike = None) -> None:
         self._sizes, self._val, self._dtype = bucket_sizes(sizes), val, dtype
 
     def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
@@ -279,7 +287,7 @@ class Group(_Batchify):
             if not callable(one):
                 raise TypeError(f"Group takes functions, got {one!r} at place {place}")
 
-    def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
+    def host_batch(self, data: Sequence[Any]) -> tuple[Any, ...]:  # noqa: D102 (the interface says it)
         columns = _columns(data, len(self._fns))
         return tuple(run_batchify(fn, column) for fn, column in zip(self._fns, columns, strict=True))
 
@@ -376,7 +384,9 @@ class CutMix(_Mixing):
         super().__init__(classes, alpha)
         self._axes = axes
 
-    def _mixed(self, images: np.ndarray, others: np.ndarray, share: float, rng: Any) -> tuple[np.ndarray, float]:
+    def _mixed(
+        self, images: np.ndarray, others: np.ndarray, share: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, float]:
         where, area = [slice(None)] * images.ndim, 1.0
         for axis in self._axes:
             size, middle = images.shape[axis], int(rng.integers(images.shape[axis]))

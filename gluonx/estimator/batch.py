@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import autograd
 from gluonx.utils import split_and_load
+
+if TYPE_CHECKING:
+    from gluonx.estimator.estimator import Estimator
 
 
 class BatchProcessor:
@@ -29,7 +32,7 @@ class BatchProcessor:
         """Split the first two entries of the batch over the devices."""
         return split_and_load(batch[0], ctx, batch_axis), split_and_load(batch[1], ctx, batch_axis)
 
-    def evaluate_batch(self, estimator: Any, val_batch: Any, batch_axis: int = 0) -> tuple[Any, Any, Any, Any]:
+    def evaluate_batch(self, estimator: Estimator, val_batch: Any, batch_axis: int = 0) -> tuple[Any, Any, Any, Any]:
         """Compute predictions and losses of a validation batch, with ``estimator.val_net`` and ``val_loss``.
 
         Parameters
@@ -49,7 +52,7 @@ class BatchProcessor:
         pred = [estimator.val_net(x) for x in data]
         return data, label, pred, [estimator.val_loss(p, y) for p, y in zip(pred, label, strict=True)]
 
-    def fit_batch(self, estimator: Any, train_batch: Any, batch_axis: int = 0) -> tuple[Any, Any, Any, Any]:
+    def fit_batch(self, estimator: Estimator, train_batch: Any, batch_axis: int = 0) -> tuple[Any, Any, Any, Any]:
         """Compute predictions, losses and gradients of a training batch. The weights are updated by a handler.
 
         Parameters and returns are those of `evaluate_batch`.

@@ -7,9 +7,9 @@ import copy
 import logging
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -41,6 +41,11 @@ from gluonx.metric import Loss as LossMetric
 from gluonx.metric.gathered import Gathered
 from gluonx.ops import prng
 from gluonx.trainer import Trainer
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.initializer import InitLike
+
 
 _TRAINING, _VALIDATION = "training", "validation"
 
@@ -124,14 +129,14 @@ class Estimator:
 
     def __init__(
         self,
-        net: Any,
+        net: Block,
         loss: Any,
-        train_metrics: Any = None,
-        val_metrics: Any = None,
-        initializer: Any = None,
-        trainer: Any = None,
-        device: Any = None,
-        val_net: Any = None,
+        train_metrics: EvalMetric | Sequence[EvalMetric] | None = None,
+        val_metrics: EvalMetric | Sequence[EvalMetric] | None = None,
+        initializer: InitLike = None,
+        trainer: Trainer | None = None,
+        device: DeviceLike = None,
+        val_net: Block | None = None,
         val_loss: Any = None,
         batch_processor: Any = None,
         *,
@@ -177,7 +182,7 @@ class Estimator:
         """The metrics of the validation."""
         return self._val_metrics
 
-    def _initialize(self, initializer: Any) -> None:
+    def _initialize(self, initializer: InitLike) -> None:
         if not isinstance(self.net, Block):
             return  # it says by itself what it is
         params = self.net.collect_params().values()
@@ -189,7 +194,7 @@ class Estimator:
                 "call net.initialize(initializer, force_reinit=True) before."
             )
 
-    def _trainer(self, trainer: Any) -> Trainer:
+    def _trainer(self, trainer: Trainer | None) -> Trainer:
         if trainer is None:
             warn("The Estimator was given no trainer: SGD with a learning rate of 0.001 is used.")
             return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
@@ -199,7 +204,7 @@ class Estimator:
 
     # -- the loops -------------------------------------------------------------------------------------------------
 
-    def evaluate(self, val_data: Any, batch_axis: int = 0, event_handlers: Any = None) -> None:
+    def evaluate(self, val_data: Iterable[Any], batch_axis: int = 0, event_handlers: Any = None) -> None:
         """Update ``val_metrics`` over all batches, without training.
 
         Parameters
@@ -287,7 +292,7 @@ class Estimator:
             go_on = not self._event(EpochEnd, "epoch_end")
         self._event(TrainEnd, "train_end")
 
-    def _epoch(self, train_data: Any, begins: list[Any], ends: list[Any]) -> bool:
+    def _epoch(self, train_data: Iterable[Any], begins: list[Any], ends: list[Any]) -> bool:
         """Train on the batches of an epoch; return whether the epoch is complete."""
         progress, empty = self.progress, True
         for batch in self._rest_of_epoch(train_data):
@@ -305,7 +310,7 @@ class Estimator:
             raise ValueError("train_data has no batch: a training on it would not end")
         return True
 
-    def _rest_of_epoch(self, train_data: Any) -> Iterator[Any]:
+    def _rest_of_epoch(self, train_data: Iterable[Any]) -> Iterator[Any]:
         """Return the batches of an epoch one by one, without those that a resumed epoch has trained on already."""
         progress, now = self.progress, None
         if progress.batch_in_epoch:
@@ -347,7 +352,7 @@ class Estimator:
 
     # -- handlers --------------------------------------------------------------------------------------------------
 
-    def _fit_handlers(self, val_data: Any, given: Any) -> list[Any]:
+    def _fit_handlers(self, val_data: Iterable[Any], given: Any) -> list[Any]:
         added: list[Any] = [StoppingHandler(self.max_epoch, self.max_batch)]
         given = _handler_list(given)
         if not any(isinstance(handler, GradientUpdateHandler) for handler in given):
@@ -376,7 +381,7 @@ _ORDER = [StoppingHandler, GradientUpdateHandler, MetricHandler, ValidationHandl
 _A_BATCH = 1 << 30  # operators
 
 
-def _default_metrics(loss: Any) -> list[EvalMetric]:
+def _default_metrics(loss: Block) -> list[EvalMetric]:
     first: list[EvalMetric] = [Accuracy()] if isinstance(loss, SoftmaxCrossEntropyLoss) else []
     return [*first, LossMetric(type(loss).__name__)]
 
@@ -388,7 +393,7 @@ def _prefix(metrics: list[EvalMetric], prefix: str) -> None:
         metric.name = f"{prefix} {name}"
 
 
-def _devices(device: Any) -> list[Any]:
+def _devices(device: DeviceLike) -> list[Any]:
     found = list(device) if isinstance(device, (list, tuple)) else [current_device() if device is None else device]
     if not found or not all(isinstance(d, Device) for d in found):
         raise ArgumentError(f"device must be a Device or a list of them, such as [gpu(0), gpu(1)], got {device!r}")

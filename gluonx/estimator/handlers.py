@@ -15,10 +15,13 @@ import math
 import operator
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gluonx.common.frames import warn
 from gluonx.metric import CompositeEvalMetric, EvalMetric, Loss
+
+if TYPE_CHECKING:
+    from gluonx.estimator.estimator import Estimator
 
 
 class EventHandler:
@@ -50,28 +53,28 @@ class EventHandler:
 class TrainBegin(EventHandler):
     """The event before the first epoch."""
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Run before the first epoch."""
 
 
 class TrainEnd(EventHandler):
     """The event after the last epoch."""
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Run after the last epoch."""
 
 
 class EpochBegin(EventHandler):
     """The event before the first batch of an epoch."""
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Run before the first batch of an epoch."""
 
 
 class EpochEnd(EventHandler):
     """The event after the last batch of an epoch."""
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Run after the last batch of an epoch; a true result ends the training."""
         return False
 
@@ -79,14 +82,14 @@ class EpochEnd(EventHandler):
 class BatchBegin(EventHandler):
     """The event before a batch."""
 
-    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Run before a batch, with the keyword ``batch``."""
 
 
 class BatchEnd(EventHandler):
     """The event after a batch."""
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def batch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Run after a batch, with the keywords ``batch``, ``pred``, ``label`` and ``loss``; true ends the epoch."""
         return False
 
@@ -131,19 +134,19 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
         self.current_batch = self.current_epoch = 0
         self.stop_training = False
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Take the bounds of ``fit``, and count from 0."""
         self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
         self.current_batch = self.current_epoch = 0
         self.stop_training = False
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def batch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> bool:
         """Count a batch."""
         self.current_batch += 1
         self.stop_training |= self.current_batch == self.max_batch
         return self.stop_training
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> bool:
         """Count an epoch."""
         self.current_epoch += 1
         self.stop_training |= self.current_epoch == self.max_epoch
@@ -165,12 +168,12 @@ class MetricHandler(EpochBegin, BatchEnd):
         self.metrics = metric_list(metrics)
         self.priority = priority
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Reset the metrics."""
         for metric in self.metrics:
             metric.reset()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Add the batch. Nothing is read, unless a metric of the user's does."""
         for metric in self.metrics:
             if isinstance(metric, Loss):
@@ -212,21 +215,21 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         self.priority, self.event_handlers = priority, event_handlers
         self.current_batch = self.current_epoch = 0
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Count from 0."""
         self.current_batch = self.current_epoch = 0
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Evaluate where a batch completes a period."""
         self.current_batch += 1
         self._evaluate(estimator, self.current_batch, self.batch_period)
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Evaluate where an epoch completes a period."""
         self.current_epoch += 1
         self._evaluate(estimator, self.current_epoch, self.epoch_period)
 
-    def _evaluate(self, estimator: Any, count: int, period: int | None) -> None:
+    def _evaluate(self, estimator: Estimator, count: int, period: int | None) -> None:
         if period and count % period == 0:
             self.eval_fn(val_data=self.val_data, batch_axis=estimator.batch_axis, event_handlers=self.event_handlers)
 
@@ -261,7 +264,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.log_interval_time = 0.0
         self.train_start = self.epoch_start = self.batch_start = 0.0
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log optimizer, learning rate and how long the training is to be."""
         trainer, log = estimator.trainer, estimator.logger.info
         self.train_start = time.time()
@@ -274,13 +277,13 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         else:
             log("Train for %d batches.", estimator.max_batch)
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log the time and the last values."""
         seconds = time.time() - self.train_start
         text = f"Train finished using total {int(seconds)}s with {self.current_epoch} epochs. "
         estimator.logger.info((text + metric_texts(self.metrics)).rstrip(", "))
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log the learning rate; of an evaluation, that it begins."""
         self.epoch_start = time.time()
         if any("training" in metric.name for metric in self.metrics):
@@ -289,11 +292,11 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         else:
             estimator.logger.info("Validation Begin")
 
-    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Look at the clock."""
         self.batch_start = time.time()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Estimator, *args: object, **kwargs: Any) -> None:
         """Log time and metrics where the batch is one of each interval's."""
         if isinstance(self.log_interval, int):
             self.log_interval_time += time.time() - self.batch_start
@@ -305,7 +308,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
                 estimator.logger.info(text.rstrip(", "))
         self.batch_index += 1
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log time and metrics."""
         seconds = time.time() - self.epoch_start
         text = f"[Epoch {self.current_epoch}] Finished in {seconds:.3f}s, {metric_texts(self.metrics)}"
@@ -412,11 +415,11 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         worst = -math.inf if self.monitor_op is operator.gt else math.inf
         self.best = worst if self.baseline is None else self.baseline
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Forget what was best."""
         self._reset()
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> bool:
         """Compare the metric with its best value; this reads it."""
         name, value = self.monitor.get()
         if math.isnan(value):
@@ -434,7 +437,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.current_epoch += 1
         return self.stop_training
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log if the training was ended early."""
         if self.stopped_epoch > 0:
             name = self.monitor.get()[0]

@@ -10,11 +10,14 @@ import csv
 import math
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.errors import FormatError
 from gluonx.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, TrainEnd, metric_list
 from gluonx.estimator.shown import memory_in_use, optional, samples_of
+
+if TYPE_CHECKING:
+    from gluonx.estimator.estimator import Estimator
 
 
 class RecordingHandler(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
@@ -44,26 +47,26 @@ class RecordingHandler(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
     def end(self) -> None:
         """Close what was written to."""
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Open what is written to, and look at the clock."""
         self.begin(estimator)
         self._samples, self._since = 0, time.perf_counter()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Write where a batch completes a period."""
         self._samples += samples_of(kwargs["label"])
         if self.batch_period and estimator.progress.batch % self.batch_period == 0:
             self._write(estimator, self.metrics or estimator.train_metrics)
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Write."""
         self._write(estimator, self.metrics or [*estimator.train_metrics, *estimator.val_metrics])
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Close what was written to."""
         self.end()
 
-    def _write(self, estimator: Any, metrics: list[Any]) -> None:
+    def _write(self, estimator: Estimator, metrics: list[Any]) -> None:
         pairs = [pair for metric in metrics for pair in metric.get_name_value()]
         values = {name: float(value) for name, value in pairs if value == value}
         if estimator.trainer.learning_rate is not None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
 from gluonx.estimator.handlers import BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
+
+if TYPE_CHECKING:
+    from gluonx.estimator.estimator import Estimator
 
 
 def optional(module: str, package: str, extra: str, who: str) -> Any:
@@ -73,12 +76,12 @@ class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
         self.current_epoch = 0
         self._bar: Any = None
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Count epochs from 0."""
         self._tqdm = optional("tqdm.auto", "tqdm", "progress", "ProgressHandler").tqdm
         self.current_epoch = 0
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Begin a bar."""
         options = {"total": estimator.batches_per_epoch, "desc": f"Epoch {self.current_epoch}", "unit": "batch"}
         if estimator.progress.batch_in_epoch:
@@ -86,20 +89,20 @@ class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
         self._bar = self._tqdm(**{**options, **self.options})
         self._samples, self._since = 0, time.perf_counter()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Move the bar."""
         self._bar.update()
         self._samples += samples_of(kwargs["label"])
         if self.metric_period and self._bar.n % self.metric_period == 0:
             self._show(self.metrics or estimator.train_metrics)
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Show the metrics and end the bar."""
         self._show(self.metrics or [*estimator.train_metrics, *estimator.val_metrics])
         self._bar.close()
         self.current_epoch += 1
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Let go of the bar."""
         self._bar = None
 
@@ -148,31 +151,31 @@ class LiveCurves(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
         self.figure: Any = None
         self._display: Any = None
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Begin an empty figure."""
         # Figure without pyplot: no window system is chosen, and no figure is left open.
         self.figure = optional("matplotlib.figure", "matplotlib", "notebook", "LiveCurves").Figure(figsize=(7, 4))
         self.history.clear()
         self._display = _notebook_display()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Add a point where a batch completes a period."""
         if self.batch_period and estimator.progress.batch % self.batch_period == 0:
             length = estimator.batches_per_epoch or estimator.progress.batch_in_epoch
             self._add(estimator, estimator.train_metrics, estimator.progress.batch_in_epoch / length)
             self._draw()
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Add a point."""
         self._add(estimator, [*estimator.train_metrics, *estimator.val_metrics], 0)
         self._draw()
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Save the picture."""
         if self.path is not None:
             self.figure.savefig(self.path)
 
-    def _add(self, estimator: Any, metrics: list[Any], part: float) -> None:
+    def _add(self, estimator: Estimator, metrics: list[Any], part: float) -> None:
         for metric in self.metrics or metrics:
             for name, value in metric.get_name_value():
                 if value == value:

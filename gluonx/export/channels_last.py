@@ -7,7 +7,7 @@ back. So a net of the common kind is turned once at its beginning and once befor
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
@@ -15,6 +15,13 @@ from gluonx.common.host import to_jax
 from gluonx.deferred.core import Handle, new_handle
 from gluonx.deferred.derived import strong
 from gluonx.deferred.tracing import Trace
+
+if TYPE_CHECKING:
+    import jax
+
+    from gluonx.np.handle import ndarray
+    from gluonx.ops.registry import BoundOp
+
 
 _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 
@@ -37,24 +44,24 @@ class ChannelsLast(Trace):
         value = self.value(handle)
         return self._twin(value) if value.ndim == 4 else value
 
-    def _turned(self, last: Any) -> Any:
+    def _turned(self, last: jax.Array) -> jax.Array:
         first = jnp.transpose(last, _FIRST)
         self.twins[id(first)] = last
         self.kept.append(first)
         return first
 
-    def _twin(self, value: Any) -> Any:
+    def _twin(self, value: jax.Array) -> jax.Array:
         found = self.twins.get(id(value))
         return jnp.transpose(value, _LAST) if found is None else found
 
-    def invoke(self, op: Any, args: Any) -> Any:
+    def invoke(self, op: BoundOp, args: Any) -> ndarray:
         """Run `op` on twins where it can be."""
         run = self._on_twins(op, args) if getattr(op, "op", None) is not None and not op.random else None
         if run is None:
             return super().invoke(op, args)
         return new_handle(self._turned(run))
 
-    def _on_twins(self, op: Any, args: Any) -> Any:
+    def _on_twins(self, op: BoundOp, args: Any) -> Any:
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         way, attrs = op.op.channels_last, dict(op.attrs)
         if not way or getattr(values[0], "ndim", 0) != 4:

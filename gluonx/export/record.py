@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import numpy as np
@@ -24,6 +24,10 @@ from gluonx.deferred.tracing import Trace, is_handle
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ops.registry import get
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 running_node: ContextVar[str] = ContextVar("gluonx_symbol_node", default="")
 """The name of the node of a symbol that runs; empty outside of graphs."""
@@ -130,7 +134,7 @@ class _Recorder(Trace):
     unrolls = True
     runs_hooks = None
 
-    def __init__(self, handles: list[Handle], tracers: Any, key: Any) -> None:
+    def __init__(self, handles: list[Handle], tracers: Sequence[jax.Array], key: Sequence[jax.Array]) -> None:
         super().__init__(handles, tracers, key)
         self.steps: list[Step] = []
         self.refs: dict[int, Ref] = {}
@@ -162,7 +166,7 @@ class _Recorder(Trace):
         self.steps.append(step)
         return out
 
-    def _run(self, name: str, *arrays: Any, **attrs: Any) -> Any:
+    def _run(self, name: str, *arrays: Any, **attrs: Any) -> ndarray:
         """Run an operator that another one is composed of."""
         return self.invoke(get(name).bind(**attrs), arrays)
 

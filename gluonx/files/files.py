@@ -8,7 +8,7 @@ import json
 import mmap
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from gluonx.files.safetensors import read_header, read_safetensors, write_safete
 from gluonx.files.source import Source
 from gluonx.files.sparse import Stored
 from gluonx.files.torch import is_torch, read_torch
+
+if TYPE_CHECKING:
+    import jax
+
 
 Readable = Place | bytes | bytearray | memoryview
 
@@ -250,7 +254,7 @@ def load_metadata(source: Readable) -> dict[str, str]:
         return {}
 
 
-def _plain(name: Any, value: Any) -> np.ndarray:
+def _plain(name: Any, value: jax.Array | np.ndarray) -> np.ndarray:
     if not isinstance(name, str) or not name:
         raise TypeError(f"a parameter's name must be a non-empty string, got {name!r}")
     array = np.asarray(value, order="C")

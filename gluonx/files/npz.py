@@ -306,7 +306,7 @@ def _start_stored(source: Source, info: zipfile.ZipInfo, checks: Checks) -> Any:
     return _map_stored(source, info, begin)
 
 
-def _at_once(work: Callable[..., Any], *args: Any) -> Any:
+def _at_once(work: Callable[..., Any], *args: Any) -> np.ndarray | None:
     return work(*args)
 
 

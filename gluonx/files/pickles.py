@@ -64,7 +64,7 @@ class Machine:
                 return items
         raise self.fail("an instruction finds no mark")
 
-    def run(self, data: bytes) -> Any:
+    def run(self, data: bytes) -> tuple[Any, ...]:
         """Return what a pickle builds."""
         try:
             for opcode, arg, _ in pickletools.genops(io.BytesIO(data)):

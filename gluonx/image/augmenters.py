@@ -74,7 +74,7 @@ class Described:
             name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in arrays.items()
         }
 
-    def dumps(self) -> Any:
+    def dumps(self) -> str:
         """Return the name and the settings as JSON."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 

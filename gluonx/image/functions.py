@@ -58,7 +58,7 @@ def _of_images(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of a NumPy image that takes an ndarray as well, and gives what it is given."""
 
     @functools.wraps(function)
-    def call(src: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(src: ndarray | np.ndarray, *args: Any, **kwargs: Any) -> Any:
         out = function(to_host(src), *args, **kwargs)
         if not isinstance(src, ndarray):
             return out
@@ -67,14 +67,14 @@ def _of_images(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _given(out: Any, result: Any) -> Any:
+def _given(out: Any, result: ndarray | np.ndarray) -> Any:
     if out is None:
         return result
     out[...] = result
     return out
 
 
-def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True, out: Any = None) -> Any:
+def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True, out: Any = None) -> ndarray:
     """Read an image file.
 
     Parameters
@@ -200,7 +200,7 @@ def copyMakeBorder(
     value: float = 0.0,
     values: Sequence[float] = (),
     out: Any = None,
-) -> Any:
+) -> ndarray:
     """Return an image with borders.
 
     Parameters
@@ -364,7 +364,7 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
     return out if std is None else out / std
 
 
-def _floats(value: Any) -> np.ndarray:
+def _floats(value: np.ndarray) -> np.ndarray:
     return np.array(value, np.float32)
 
 

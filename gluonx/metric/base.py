@@ -472,7 +472,7 @@ def np(
     'worst'
     """
 
-    def feval(label: Any, pred: Any) -> Any:
+    def feval(label: ndarray, pred: ndarray) -> Any:
         return numpy_feval(label, pred)
 
     feval.__name__ = numpy_feval.__name__

@@ -7,7 +7,7 @@ here too.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as onp
@@ -16,6 +16,12 @@ from gluonx.errors import ShapeError
 from gluonx.metric.base import alias, register
 from gluonx.metric.gathered import Gathered
 from gluonx.ops import metrics as ops
+
+if TYPE_CHECKING:
+    import jax
+
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["F1", "MCC", "PCC", "Fbeta", "PearsonCorrelation"]
 
@@ -43,10 +49,10 @@ class _Counts(_Scored):
         super().reset()
         self.num_classes: int | None = None
 
-    def _fresh(self) -> Any:
+    def _fresh(self) -> jax.Array:
         return jnp.zeros((2, 4 * (self.num_classes or 1) + 1), jnp.float32)
 
-    def _add(self, *args: Any) -> None:
+    def _add(self, *args: ndarray | onp.ndarray) -> None:
         label, pred = args
         classes = 1 if self.class_type == "binary" else pred.shape[-1]
         if self.num_classes is None:
@@ -55,7 +61,7 @@ class _Counts(_Scored):
             raise ShapeError(f"{self.name}: predictions of {self.num_classes} classes came before, now of {classes}.")
         super()._add(label, pred, self.threshold)
 
-    def _count(self, label: Any, pred: Any) -> int:
+    def _count(self, label: ndarray | onp.ndarray, pred: ndarray | onp.ndarray) -> int:
         return label.size // (self.num_classes or 1) if self.class_type == "multilabel" else label.size
 
     def _table(self) -> onp.ndarray:
@@ -191,10 +197,10 @@ class PearsonCorrelation(_Scored):
         super().__init__(name, output_names=output_names, label_names=label_names)
         self._op = ops.metric_pearson.bind()
 
-    def _fresh(self) -> Any:
+    def _fresh(self) -> jax.Array:
         return jnp.zeros(6, jnp.float32)
 
-    def _count(self, label: Any, pred: Any) -> int:
+    def _count(self, label: ndarray | onp.ndarray, pred: ndarray | onp.ndarray) -> int:
         return 1
 
     def get(self) -> tuple[str, float]:
@@ -232,10 +238,10 @@ class PCC(_Scored):
         super().reset()
         self.k = 2
 
-    def _fresh(self) -> Any:
+    def _fresh(self) -> jax.Array:
         return jnp.zeros((2, self.k * self.k), jnp.float32)
 
-    def _add(self, *args: Any) -> None:
+    def _add(self, *args: ndarray) -> None:
         label, pred = args
         scores = pred.shape != label.shape
         self._grow(pred.shape[1] if scores else 1 + int(max(pred.max(), label.max())))
@@ -251,7 +257,7 @@ class PCC(_Scored):
             self._state = jnp.asarray(grown.reshape(2, -1))
         self.k = classes
 
-    def _count(self, label: Any, pred: Any) -> int:
+    def _count(self, label: ndarray, pred: ndarray) -> int:
         return 1
 
     def get(self) -> tuple[str, float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as onp
@@ -20,6 +20,10 @@ from gluonx.metric.base import Lasting, alias, as_list, check_label_shapes, regi
 from gluonx.np.handle import ndarray
 from gluonx.ops import metrics as ops
 from gluonx.ops.registry import BoundOp
+
+if TYPE_CHECKING:
+    import jax
+
 
 __all__ = [
     "Accuracy",
@@ -54,7 +58,7 @@ class Gathered(Lasting):
         self._state: Any = None
         self._num = 0
 
-    def _fresh(self) -> Any:
+    def _fresh(self) -> jax.Array:
         return jnp.zeros((2, self._width), jnp.float32)
 
     def _add(self, *args: Any) -> None:
@@ -73,7 +77,7 @@ class Gathered(Lasting):
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         return [_together(label, pred) for label, pred in zip(labels, preds)]
 
-    def _count(self, label: Any, pred: Any) -> int:
+    def _count(self, label: ndarray | onp.ndarray, pred: ndarray | onp.ndarray) -> int:
         return label.size
 
     def update(self, labels: Any, preds: Any) -> None:
@@ -159,7 +163,7 @@ class _Ignoring(Gathered):
             self._state = jnp.asarray(state)
 
 
-def _together(label: Any, pred: Any) -> tuple[Any, Any]:
+def _together(label: ndarray | onp.ndarray, pred: ndarray | onp.ndarray) -> tuple[Any, Any]:
     """Label and prediction as arrays on one device: the prediction's, which is the larger."""
     label = label if hasattr(label, "shape") else onp.asarray(label)
     pred = pred if hasattr(pred, "shape") else onp.asarray(pred)
@@ -276,14 +280,14 @@ class BinaryAccuracy(Gathered):
         self.threshold = threshold
         self._op = ops.metric_binary_accuracy.bind()
 
-    def _add(self, *args: Any) -> None:
+    def _add(self, *args: onp.ndarray) -> None:
         super()._add(*args, self.threshold)
 
 
 class _Samples(Gathered):
     """A metric that is a mean over samples, by an operator that differs."""
 
-    def _count(self, label: Any, pred: Any) -> int:
+    def _count(self, label: ndarray | onp.ndarray, pred: ndarray | onp.ndarray) -> int:
         return label.shape[0]
 
 
@@ -383,7 +387,7 @@ class MeanCosineSimilarity(Gathered):
         self.eps = eps
         self._op = ops.metric_cosine.bind(eps=eps)
 
-    def _count(self, label: Any, pred: Any) -> int:
+    def _count(self, label: ndarray, pred: ndarray) -> int:
         return math.prod(label.shape[:-1])
 
 

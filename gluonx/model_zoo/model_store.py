@@ -18,7 +18,7 @@ import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from gluonx.common.frames import door
 from gluonx.errors import FormatError, GluonxError
 from gluonx.model_zoo import torchvision
 from gluonx.utils import check_sha1, download
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+
 
 __all__ = ["finished", "get_model_file", "getter", "load_weights", "named", "one_of", "purge", "short_hash"]
 
@@ -201,7 +205,7 @@ def purge(root: str | os.PathLike[str] | None = None) -> None:
 
 
 def load_weights(
-    net: Any, filename: str | os.PathLike[str], device: Any = None, ignore_mismatch: bool | str = False
+    net: Any, filename: str | os.PathLike[str], device: DeviceLike = None, ignore_mismatch: bool | str = False
 ) -> None:
     """Read a weights file of MXNet into a net of the zoo, of whichever layout.
 
@@ -251,7 +255,7 @@ def finished(
     net: Any,
     name: str,
     pretrained: bool | str | os.PathLike[str],
-    device: Any = None,
+    device: DeviceLike = None,
     root: str | os.PathLike[str] | None = None,
     url: str | None = None,
 ) -> Any:
@@ -304,10 +308,10 @@ def getter(weights: Callable[..., str]) -> Callable[[Callable[..., Net]], Callab
 
 def _taken(
     pretrained: bool = False,
-    device: Any = None,
+    device: DeviceLike = None,
     root: Any = None,
     *,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
     url: str | None = None,
     **kwargs: Any,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import nn
 from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.ops import get
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.np.handle import ndarray
+
 
 Size = int | tuple[int, int]
 
@@ -66,11 +71,11 @@ class Classifier(HybridBlock):
         self.features = features
         self.output = output
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any) -> ndarray:
         """Images in the net's layout to scores of shape (batch, classes)."""
         return self.output(self.features(x))
 
-    def reset_output(self, classes: int, init: Any = None, device: Any = None) -> None:
+    def reset_output(self, classes: int, init: Any = None, device: DeviceLike = None) -> None:
         """Put a last layer for other classes in the place of ``output``, and initialize it; to tune the rest further.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import initializer
 from gluonx.block.block import HybridBlock
@@ -13,6 +13,10 @@ from gluonx.initializer import InitLike
 from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.ops.elementwise import ACTIVATIONS
+
+if TYPE_CHECKING:
+    from gluonx.ops.registry import BoundOp
+
 
 __all__ = ["Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish"]
 
@@ -32,7 +36,7 @@ _OTHERS = {
 """The operators, with their defaults, of names that `activation` does not know."""
 
 
-def activation_op(name: str) -> Any:
+def activation_op(name: str) -> BoundOp:
     """Return the bound operator of an activation by its name; ``'gelu'`` is `GELU`, ``'elu'`` is `ELU`, and so on.
 
     Raises

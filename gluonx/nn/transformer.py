@@ -150,11 +150,11 @@ class _TransformerLayer(HybridBlock):
         out = self.dropout_layer(attend(norm(data) if self._pre_norm else data)) + data
         return out if self._pre_norm else norm(out)
 
-    def _cached(self, data: ndarray, states: Cache, attn_mask: Any = None) -> tuple[ndarray, Cache]:
+    def _cached(self, data: ndarray, states: Cache, attn_mask: ndarray | None = None) -> tuple[ndarray, Cache]:
         """Return self attention with what is around it, by a cache, and the cache after it."""
         kept: list[Cache] = []
 
-        def attend(x: ndarray) -> Any:
+        def attend(x: ndarray) -> ndarray:
             out, cache = self.self_attention(x, None, None, attn_mask, None, states)
             kept.append(cache)
             return out
@@ -302,7 +302,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         )
 
     def incremental_decode(
-        self, data: Any, states: Cache, mem: Any, mem_valid_length: Any = None, mem_mask: Any = None
+        self, data: ndarray, states: Cache, mem: Any, mem_valid_length: Any = None, mem_mask: Any = None
     ) -> tuple[Any, Cache]:
         """Decode the next tokens.
 
@@ -345,7 +345,7 @@ class _Stack(HybridBlock):
         """Return the empty states of decoding, one of each layer."""
         return [layer.init_states(batch_size, length, dtype) for layer in self.layers]
 
-    def _decoded(self, data: Any, states: list[Cache], *more: Any) -> tuple[Any, list[Cache]]:
+    def _decoded(self, data: ndarray, states: list[Cache], *more: ndarray) -> tuple[Any, list[Cache]]:
         after = []
         for layer, state in zip(self.layers, states, strict=True):
             data, state = layer.incremental_decode(data, state, *more)
@@ -417,7 +417,7 @@ class TransformerDecoder(_Stack):
         return self._last(self.chained(self.layers, data, mem, mem_valid_length, attn_mask, mem_mask))
 
     def incremental_decode(
-        self, data: Any, states: list[Cache], mem: Any, mem_valid_length: Any = None, mem_mask: Any = None
+        self, data: ndarray, states: list[Cache], mem: Any, mem_valid_length: Any = None, mem_mask: Any = None
     ) -> tuple[Any, list[Cache]]:
         """Decode the next tokens; see :meth:`TransformerDecoderLayer.incremental_decode`."""
         return self._decoded(data, states, mem, mem_valid_length, mem_mask)

@@ -32,21 +32,21 @@ _POWERS: dict[int, DerivedOp] = program_cache.memo()
 def _binary(name: str) -> Any:
     op = ops.get(name).bind()
 
-    def operator(self: Any, other: Any) -> Any:
+    def operator(self: ndarray, other: Any) -> Any:
         try:
             return invoke(op, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
         except Exception as error:
             shorten(error)
             raise
 
-    def reflected(self: Any, other: Any) -> Any:
+    def reflected(self: ndarray, other: float | ndarray) -> ndarray:
         try:
             return invoke(op, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
         except Exception as error:
             shorten(error)
             raise
 
-    def in_place(self: Any, other: object) -> Any:
+    def in_place(self: ndarray, other: object) -> Any:
         try:
             return self._become(operator(self, other))
         except Exception as error:
@@ -59,7 +59,7 @@ def _binary(name: str) -> Any:
 def _unary(name: str) -> Any:
     op = ops.get(name).bind()
 
-    def operator(self: Any) -> Any:
+    def operator(self: ndarray) -> ndarray:
         try:
             return invoke(op, (self,))
         except Exception as error:
@@ -83,7 +83,7 @@ def comparable(number: object, array: ndarray) -> Any:
 def _compare(name: str) -> Any:
     op = ops.get(name).bind()
 
-    def operator(self: Any, other: object) -> Any:
+    def operator(self: ndarray, other: object) -> Any:
         try:
             return invoke(op, (self, comparable(other, self))) if isinstance(other, OPERANDS) else NotImplemented
         except Exception as error:
@@ -93,12 +93,12 @@ def _compare(name: str) -> Any:
     return operator
 
 
-def _raised(x: Any, exponent: int) -> Any:
+def _raised(x: jax.Array, exponent: int) -> jax.Array:
     whole = exponent < 0 and not jnp.issubdtype(x.dtype, jnp.inexact)  # jax.numpy takes no inverse of integers
     return ops.integer_power(x, exponent=exponent) if whole else jnp.power(x, exponent)
 
 
-def _power(self: Any, exponent: object) -> Any:
+def _power(self: ndarray, exponent: object) -> ndarray:
     try:
         if type(exponent) is int and abs(exponent) <= 64:
             op = _POWERS.get(exponent)

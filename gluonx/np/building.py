@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.deferred.core import Index
 from gluonx.np import table
@@ -16,6 +16,11 @@ from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.host import algebra, kernels
 from gluonx.ops.registry import BROADCAST, OPS, SAME, Front, Op, Record
+
+if TYPE_CHECKING:
+    import jax
+
+    from gluonx.np.handle import ndarray
 
 
 def document(
@@ -124,7 +129,7 @@ def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[...,
 def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return `fn` for arrays of one rank, because JAX may be told to refuse others (``jax_numpy_rank_promotion``)."""
 
-    def elementwise(*arrays: Any) -> Any:
+    def elementwise(*arrays: jax.Array) -> Any:
         return fn(*arrays) if len(arrays) == 1 else fn(*aligned(*arrays))
 
     return elementwise
@@ -135,7 +140,7 @@ def _in_range(front: Callable[..., Any], name: str) -> Callable[..., Any]:
     top = 1 if "quantile" in name else 100
 
     @functools.wraps(front)
-    def checked(*args: object, **kwargs: object) -> Any:
+    def checked(*args: object, **kwargs: object) -> ndarray:
         q = args[1] if len(args) > 1 else kwargs.get("q")
         if isinstance(q, (int, float, list, tuple)):
             parts = q if isinstance(q, (list, tuple)) else [q]

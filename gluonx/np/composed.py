@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,10 +28,6 @@ from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, along_axis,
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import get, register
 
-if TYPE_CHECKING:
-    pass
-
-
 # -- powers and choices -----------------------------------------------------------------------------------------------
 
 
@@ -39,7 +35,7 @@ _any_power = binary(get("power"), "power")
 _integer_power = get("integer_power")
 
 
-def power(x1: ArrayLike, x2: ArrayLike, out: ndarray | None = None, **kwargs: object) -> Any:
+def power(x1: ArrayLike, x2: ArrayLike, out: ndarray | None = None, **kwargs: object) -> ndarray:
     """Return `x1` to the power `x2`, elementwise.
 
     A Python integer as the exponent is part of the program, and becomes multiplications; any other exponent is a value.

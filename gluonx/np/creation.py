@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,14 +34,10 @@ from gluonx.np.wrapping import as_leaf, as_static, write_out
 from gluonx.ops.host import kernels
 from gluonx.ops.registry import get, register
 
-if TYPE_CHECKING:
-    pass
-
-
 Shape = int | Sequence[int]
 
 
-def placed(result: Any, device: DeviceLike, ctx: DeviceLike = None) -> Any:
+def placed(result: Any, device: DeviceLike, ctx: DeviceLike = None) -> ndarray:
     """Return `result` on the device that the caller or the context names."""
     target = resolve(ctx if device is None else device)
     if target is None or target == jax.local_devices()[0]:
@@ -672,7 +668,7 @@ def _eye(*, N: int, M: int | None = None, k: int = 0, dtype: DTypeLike) -> Array
 
 
 @kernels.numpy_kernel("eye", lambda *, N, M, k, dtype: N * (M or N))
-def _eye_on_host(*, N: int, M: int, k: int, dtype: DTypeLike) -> Any:
+def _eye_on_host(*, N: int, M: int, k: int, dtype: DTypeLike) -> onp.ndarray:
     return onp.eye(N, M, k, dtype)
 
 

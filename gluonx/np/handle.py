@@ -182,7 +182,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
     def __array_function__(self, func: Callable[..., Any], types: Sequence[type], args: object, kwargs: object) -> Any:
         return _methods().array_function(func, args, kwargs)
 
-    def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: object, **kwargs: object) -> Any:
+    def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: object, **kwargs: object) -> ndarray:
         return _methods().array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
@@ -333,7 +333,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         out = np.asarray(self._on_host(), dtype=dtype)
         return out.copy() if copy else out
 
-    def _raw(self) -> Any:
+    def _raw(self) -> jax.Array:
         """Return the value for raw JAX code; raise if that would lose a gradient."""
         state = current_state()
         if state.trace is not None:
@@ -363,7 +363,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             settle(self)  # finds its entry on the tape
         return self.tape is not None or self._is_live()
 
-    def __jax_array__(self) -> Any:
+    def __jax_array__(self) -> jax.Array:
         return self._raw()
 
     def __dlpack__(self, **kwargs: object) -> Any:
@@ -543,7 +543,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             twin.attach_grad(self.variable.req, _grad_stype(self))
         return twin
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         req = None if self.variable is None else self.variable.req
         return _unpickle_np, (self.asnumpy(), req, _grad_stype(self))
 
@@ -580,7 +580,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             variable = Variable(grad_req, self._belonging(Zeros(self.shape, self.dtype, self._placed())))
         self._lead_to(variable)
 
-    def _belonging(self, value: object) -> Any:
+    def _belonging(self, value: object) -> ndarray:
         """Return a new array of the same class as this one."""
         new = new_handle(value)
         return new if self.plain_class in (None, type(new)) else twin_of(new, self.plain_class)
@@ -683,7 +683,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         self._assign(new)
         return self
 
-    def _assign_copy(self, value: Any) -> None:
+    def _assign_copy(self, value: ndarray) -> None:
         """Rebind this handle to a new buffer with the value of `value`."""
         if isinstance(value, Handle):
             if current_state().trace is not None or type(value.value) is Pending:
@@ -919,12 +919,12 @@ class _Detached(ndarray):
     derived = True
 
     @property
-    def root(self) -> Any:
+    def root(self) -> ndarray:
         """The whole array with which this one shares its value, or of which it is a slice; None if it is gone."""
         return self.weak() if self.held is None else self.held
 
     @property
-    def base(self) -> Any:
+    def base(self) -> ndarray:
         """The array with which this one shares its value, a new slice for a slice; None if it is gone."""
         base = self.root
         if base is not None:

@@ -151,7 +151,7 @@ def _hosted(
     else:
         shown = signature
 
-    def front(*args: Any, **kwargs: Any) -> Any:
+    def front(*args: ndarray, **kwargs: Any) -> Any:
         if fits and kwargs.get("size") is not None:
             size, fill_value = kwargs.pop("size"), kwargs.pop("fill_value", None)
             refuse(f"np.{name}", set(kwargs).difference(signature.parameters), shown.parameters)
@@ -244,7 +244,7 @@ union1d = _hosted(
 
 
 def _unique(
-    ar: Any,
+    ar: onp.ndarray,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,

@@ -131,7 +131,7 @@ def _spans(dims: Sequence[tuple[int | None, int]]) -> tuple[list[int], list[bool
     return spans, [n is not None and step < 0 for n, step in dims]
 
 
-def _window(x: Any, starts: Sequence[int], dims: Sequence[tuple[int | None, int]]) -> tuple[Any, list[Any]]:
+def _window(x: jax.Array, starts: Sequence[int], dims: Sequence[tuple[int | None, int]]) -> tuple[Any, list[Any]]:
     spans, backwards = _spans(dims)
     begins = [s - (span - 1) if back else s for s, span, back in zip(starts, spans, backwards, strict=True)]
     return jax.lax.dynamic_slice(x, begins, spans), begins
@@ -164,13 +164,13 @@ def region_read(region: Region) -> DerivedOp:
     """Return the operator (x, starts...) -> x[region]."""
     dims, shape = region.dims, region.shape
 
-    def read(x: Any, *starts: int) -> Any:
+    def read(x: jax.Array, *starts: int) -> jax.Array:
         if 0 in shape:
             return jnp.zeros(shape, x.dtype)
         window, _ = _window(x, starts, dims)
         return window[_strides(dims)].reshape(shape)
 
-    def read_on_host(x: Any, *starts: Any) -> Any:
+    def read_on_host(x: np.ndarray, *starts: Any) -> Any:
         return x[_items(dims, starts)].reshape(shape)
 
     return _interned(("read", dims, shape), "slice", read, read_on_host, lambda *_: 1)
@@ -180,7 +180,7 @@ def region_write(region: Region) -> DerivedOp:
     """Return the operator (x, value, starts...) -> x with x[region] = value."""
     dims, shape = region.dims, region.shape
 
-    def write(x: Any, value: Any, *starts: Any) -> Any:
+    def write(x: jax.Array, value: jax.Array, *starts: Any) -> jax.Array:
         value = _fit(value, shape, x.dtype)
         if 0 in shape:
             return x
@@ -191,7 +191,7 @@ def region_write(region: Region) -> DerivedOp:
             return jax.lax.dynamic_update_slice(x, value, begins)
         return jax.lax.dynamic_update_slice(x, value, starts)
 
-    def write_on_host(x: Any, value: Any, *starts: Any) -> Any:
+    def write_on_host(x: np.ndarray, value: np.generic | np.ndarray, *starts: Any) -> Any:
         value = _fit_on_host(value, shape, x.dtype)
         if value is NotImplemented or 0 in shape:
             return NotImplemented
@@ -220,7 +220,7 @@ def _fit_on_host(value: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return np.broadcast_to(value, shape)
 
 
-def _fit(value: object, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _fit(value: object, shape: tuple[int, ...], dtype: np.dtype) -> jax.Array:
     value = jnp.asarray(value).astype(dtype)
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = value.reshape(value.shape[1:])
@@ -405,10 +405,10 @@ def _is_flag(item: object) -> bool:
 def gather_op(pattern: Any) -> DerivedOp:
     """Return the operator (x, arrays...) -> x[pattern filled with arrays]."""
 
-    def read(x: Any, *arrays: Any) -> Any:
+    def read(x: jax.Array, *arrays: jax.Array) -> jax.Array:
         return jnp.expand_dims(x, _with_flags(pattern, x.ndim))[_rebuild(pattern, arrays)]
 
-    def read_on_host(x: Any, *arrays: Any) -> Any:
+    def read_on_host(x: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
         return np.expand_dims(x, _with_flags(pattern, x.ndim))[_rebuild(pattern, arrays)]
 
     return _interned(("gather", pattern), "index", read, read_on_host, _gathered)
@@ -417,12 +417,12 @@ def gather_op(pattern: Any) -> DerivedOp:
 def scatter_op(pattern: Any) -> DerivedOp:
     """Return the operator (x, value, arrays...) -> x with x[pattern filled with arrays] = value."""
 
-    def write(x: Any, value: Any, *arrays: Any) -> Any:
+    def write(x: jax.Array, value: jax.Array, *arrays: jax.Array | np.ndarray) -> jax.Array:
         positions, wide = _rebuild(pattern, arrays), jnp.expand_dims(x, _with_flags(pattern, x.ndim))
         shape = jax.eval_shape(lambda x: x[positions], wide).shape
         return wide.at[positions].set(_fit(value, shape, x.dtype)).reshape(x.shape)
 
-    def write_on_host(x: Any, value: Any, *arrays: Any) -> Any:
+    def write_on_host(x: np.ndarray, value: Any, *arrays: np.ndarray) -> Any:
         positions = _rebuild(pattern, arrays)
         wide = np.expand_dims(x, _with_flags(pattern, x.ndim)).copy()
         value = _fit_on_host(value, wide[positions].shape, x.dtype)
@@ -434,7 +434,7 @@ def scatter_op(pattern: Any) -> DerivedOp:
     return _interned(("scatter", pattern), "index_assign", write, write_on_host, lambda x, *_: x.size)
 
 
-def _gathered(x: Any, *arrays: Any) -> int:
+def _gathered(x: np.ndarray, *arrays: np.ndarray) -> int:
     """Return an upper bound for the number of elements read: for each index, all elements behind its axis."""
     return max([a.size for a in arrays], default=1) * (x.size // max(x.shape[:1] or (1,)))
 

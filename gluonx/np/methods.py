@@ -19,7 +19,7 @@ from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS
 
 
-def _method(name: str, function: Callable[..., Any]) -> Any:
+def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     # The method shares the function's code; a wrapper would add a tenth to the time of a small sum.
     method = FunctionType(function.__code__, function.__globals__, name, function.__defaults__, function.__closure__)
     method.__kwdefaults__ = function.__kwdefaults__
@@ -36,7 +36,7 @@ def _bound_signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.Signature([first.replace(name="self", default=first.empty), *rest])
 
 
-def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Size | None = None, **kwargs: object) -> Any:
+def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Size | None = None, **kwargs: object) -> ndarray:
     """Return the same elements in another shape; one dimension may be -1."""
     try:
         if newshape is not None:
@@ -47,7 +47,7 @@ def _reshape(self: ndarray, *shape: Size, order: str = "C", newshape: Size | Non
         raise
 
 
-def _transpose(self: ndarray, *axes: int | Sequence[int] | None) -> Any:
+def _transpose(self: ndarray, *axes: int | Sequence[int] | None) -> ndarray:
     """Return the array with its axes permuted (reversed, if none are given)."""
     try:
         if not axes or axes[0] is None:
@@ -102,7 +102,7 @@ def array_function(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 @door
-def array_ufunc(ufunc: Callable[..., object], method: str, inputs: Any, kwargs: Any) -> Any:
+def array_ufunc(ufunc: Callable[..., object], method: str, inputs: Any, kwargs: Any) -> ndarray:
     """Return the result of the gluonx function of the same name, for NumPy's ``__array_ufunc__``."""
     ours = _counterpart(ufunc) if method == "__call__" else None
     if ours is None:

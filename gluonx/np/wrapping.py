@@ -154,11 +154,11 @@ def _adapter(fn: Callable[..., Any], params: Sequence[Param]) -> Callable[..., A
     names = [p.name for p in arrays[leading:]]
     collect = [p for p in params if p.role in ("sequence", "star")]
 
-    def on_collected(*leaves: Any, **attrs: Any) -> Any:
+    def on_collected(*leaves: jax.Array, **attrs: Any) -> Any:
         result = fn(*leaves, **attrs) if collect[0].role == "star" else fn(leaves, **attrs)
         return _plain(result)
 
-    def on_arrays(*leaves: Any, **attrs: Any) -> Any:
+    def on_arrays(*leaves: jax.Array, **attrs: Any) -> Any:
         given = {n: leaf for n, leaf in zip(names, leaves[leading:], strict=False) if leaf is not None}
         return _plain(fn(*leaves[:leading], **given, **attrs))
 

@@ -100,7 +100,7 @@ def batch_norm(
     return [out, *moments] if output_mean_var else out
 
 
-def _moving(result: tuple[Any, ...], running_mean: Any, running_var: Any, output_mean_var: bool) -> Any:
+def _moving(result: tuple[Any, ...], running_mean: ndarray, running_var: ndarray, output_mean_var: bool) -> Any:
     """Write the new moving statistics of a batch normalization in training, and return the rest of its result."""
     out, running_mean[...], running_var[...], *moments = result
     return [out, *moments] if output_mean_var else out
@@ -204,7 +204,7 @@ def nonzero(a: ArrayLike) -> ndarray:
     return np.argwhere(a)
 
 
-def broadcast_greater(lhs: ArrayLike, rhs: ArrayLike, out: ndarray | None = None) -> Any:
+def broadcast_greater(lhs: ArrayLike, rhs: ArrayLike, out: ndarray | None = None) -> ndarray:
     """Compare elements: 1 where ``lhs > rhs``, else 0, in their dtype (that of ``np.greater`` is bool)."""
     arrays = [as_leaf(x) for x in (lhs, rhs) if not isinstance(x, (bool, int, float))]
     found = np.greater(lhs, rhs)

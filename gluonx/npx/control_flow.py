@@ -68,7 +68,7 @@ def _trace(fn: Callable[..., Any], name: str, structs: list[Any]) -> Traced:
 def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
     """Return the traced function on (root, index, captured...) and its own inputs."""
 
-    def run(root: object, index: object, *inputs: Any) -> list[Any]:
+    def run(root: object, index: object, *inputs: jax.Array) -> list[Any]:
         head = (root, index) if traced.n_random else ()
         return list(traced.op.fn(*head, *captured, *inputs))
 
@@ -98,7 +98,7 @@ def _loop(
     steps: int,
     functions: Any,
     gathers: frozenset[Any] = frozenset(),
-) -> Any:
+) -> tuple[ndarray, ...]:
     """Invoke `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
     captured = [h for b in bodies for h in b.handles]
     n_random = sum(b.n_random for b in bodies)
@@ -164,7 +164,7 @@ def foreach(body: Callable[..., Any], data: ArrayLike, init_states: Any, name: s
         return _unrolled(body, items, data_tree, init_states, steps)
     n_caught, stride = len(traced.handles), traced.n_random
 
-    def run(root: Any, index: Any, *args: object) -> tuple[Any, ...]:
+    def run(root: jax.Array | np.ndarray, index: Any, *args: object) -> tuple[Any, ...]:
         caught, xs, init = args[:n_caught], args[n_caught : n_caught + n], args[n_caught + n :]
         step = _parts(traced, caught)
 

@@ -10,12 +10,16 @@ import contextlib
 import functools
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from gluonx.npx.functions import make_function
 from gluonx.ops.registry import OPS
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 _PREFIX = "image."
 
@@ -28,7 +32,7 @@ def _said(name: str, value: object, low: float, high: float, why: str) -> None:
         raise ValueError(f"npx.image.{name}: {why}, but {value} came.")
 
 
-def _check_crop(data: Any, x: ArrayLike, y: ArrayLike, width: int, height: int, **_: object) -> None:
+def _check_crop(data: ndarray, x: ArrayLike, y: ArrayLike, width: int, height: int, **_: object) -> None:
     if getattr(data, "ndim", 0) in (3, 4):
         rows, columns = data.shape[-3:-1]
         _said("crop", x, 0, columns - width, f"x must leave room for {width} of the image's {columns} columns")
@@ -63,7 +67,7 @@ def _made(name: str) -> Callable[..., Any]:
         return plain
 
     @functools.wraps(plain)
-    def checked(*args: object, **kwargs: object) -> Any:
+    def checked(*args: object, **kwargs: object) -> ndarray:
         with contextlib.suppress(TypeError):  # a wrong call: the function itself says what is wrong
             check(*args, **kwargs)
         return plain(*args, **kwargs)

@@ -30,13 +30,13 @@ _LIGHT = (EIGENVECTORS * EIGENVALUES).astype(np.float32)
 _RED, _GREEN, _BLUE = range(3)
 
 
-def _need(name: str, data: Any) -> None:
+def _need(name: str, data: jax.Array | np.ndarray) -> None:
     need_image(f"image.{name}", data)
     if data.shape[2] not in (1, 3):
         raise ShapeError(f"image.{name}: the last axis must hold 1 or 3 channels, but the image has {data.shape}.")
 
 
-def _kept(x: Any, dtype: np.dtype) -> Any:
+def _kept(x: jax.Array | np.ndarray, dtype: np.dtype) -> Any:
     """Return the values in an element type; integers are truncated towards zero and clipped to its bounds."""
     if jnp.issubdtype(dtype, jnp.floating):
         return x.astype(dtype)
@@ -44,20 +44,20 @@ def _kept(x: Any, dtype: np.dtype) -> Any:
     return own.clip(own.trunc(x), bounds.min, bounds.max).astype(dtype)
 
 
-def _gray(x: Any) -> Any:
+def _gray(x: jax.Array | np.ndarray) -> Any:
     """Return the brightness of each pixel, (height, width, 1)."""
     return x if x.shape[2] == 1 else x.__array_namespace__().sum(x * _GRAY[None, None], axis=2, keepdims=True)
 
 
-def _contrast(x: Any, factor: Any) -> Any:
+def _contrast(x: jax.Array | np.ndarray, factor: Any) -> Any:
     return x * factor + x.__array_namespace__().mean(_gray(x)) * (1 - factor)
 
 
-def _saturation(x: Any, factor: Any) -> Any:
+def _saturation(x: jax.Array | np.ndarray, factor: Any) -> Any:
     return x if x.shape[2] == 1 else x * factor + _gray(x) * (1 - factor)
 
 
-def _hue(x: Any, turn: Any) -> Any:
+def _hue(x: np.ndarray, turn: Any) -> np.ndarray:
     """Return the colours with the hue rotated by a part of the circle; lightness and saturation (of HLS) stay."""
     if x.shape[2] == 1:
         return x
@@ -179,7 +179,7 @@ def random_color_jitter(
     return lax.fori_loop(0, len(steps), lambda i, x: lax.switch(order[i], branches, x), data)
 
 
-def lit(name: str, data: Any, alpha: Any) -> Any:
+def lit(name: str, data: Any, alpha: jax.Array | np.ndarray) -> Any:
     """Return an image of JAX or NumPy with changed lighting; `name` is the operator's, for messages."""
     _need(name, data)
     if alpha.shape != (3,):

@@ -10,7 +10,7 @@ import contextlib
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,10 @@ from jax import Array, lax
 
 from gluonx.dtype import WIDE, canonical, keeping_64_bits, without_64_bits
 from gluonx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 Shape = tuple[int, ...]
 
@@ -78,7 +82,7 @@ def wide(x: Array) -> Array:
     return x if keep else x.astype(jnp.float32)
 
 
-def narrow(x: Array, dtype: Any) -> Array:
+def narrow(x: Array, dtype: DTypeLike) -> Array:
     """Return the array in `dtype`; unchanged if it has it."""
     return x if x.dtype == dtype else x.astype(dtype)
 

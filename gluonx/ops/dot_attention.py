@@ -79,7 +79,13 @@ def _full_mask(name: str, mask: Array, query: Array, key: Array) -> Array:
 
 
 def _allowed(
-    name: str, query: Array, key: Array, mask: Array | None, valid: Array | None, causal: bool, start: Any = None
+    name: str,
+    query: Array,
+    key: Array,
+    mask: Array | None,
+    valid: Array | None,
+    causal: bool,
+    start: jax.Array | None = None,
 ) -> Array | None:
     """Combine all masks into one that is True where queries may look; None if they may look everywhere."""
     found = None if mask is None else _full_mask(name, mask, query, key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,11 @@ from gluonx.errors import ShapeError
 from gluonx.ops import resample
 from gluonx.ops.registry import SAME, register
 
+if TYPE_CHECKING:
+    import numpy
 
-def need_image(name: str, data: Any, batches: bool = False) -> None:
+
+def need_image(name: str, data: jax.Array | numpy.ndarray, batches: bool = False) -> None:
     """Check that `data` is an image, or, with `batches`, a batch of them."""
     if data.ndim != 3 and not (batches and data.ndim == 4):
         more = " or (batch, height, width, channels)" if batches else ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,9 @@ from gluonx.ops.common import (
 from gluonx.ops.cpu.reductions import softmax as softmax_along
 from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import NONE, SAME, Front, Shape, register
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
 
 
 def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[Shape | None]:
@@ -129,7 +132,7 @@ def _rows_of_weight(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
     stands_for="`stablehlo.gather`",
 )
 def embedding(
-    x: Array, weight: Array, *, input_dim: int | None = None, output_dim: int | None = None, dtype: Any = None
+    x: Array, weight: Array, *, input_dim: int | None = None, output_dim: int | None = None, dtype: DTypeLike = None
 ) -> Array:
     """Return the rows of `weight` that `x` names; indices out of range take the first or the last row.
 
@@ -266,7 +269,14 @@ def _masked_log_softmax(x: Array, mask: Array, axis: int) -> Array:
 
 
 def _probabilities(
-    x: Array, length: Array | None, temperature: Array | None, axis: int, dtype: Any, name: str, plain: Any, masked: Any
+    x: Array,
+    length: Array | None,
+    temperature: Array | None,
+    axis: int,
+    dtype: DTypeLike,
+    name: str,
+    plain: Callable[..., Any],
+    masked: Callable[..., Any],
 ) -> Array:
     if x.ndim == 0:  # the one element of a vector, as in MXNet
         return _probabilities(x[None], length, temperature, axis, dtype, name, plain, masked)[0]
@@ -292,7 +302,7 @@ def softmax(
     *,
     axis: int = -1,
     use_length: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Array:
     """``exp(x / temperature)``, normalized along `axis`.
 
@@ -332,7 +342,7 @@ def log_softmax(
     *,
     axis: int = -1,
     use_length: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Array:
     """Return the logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`.
 
@@ -348,7 +358,7 @@ def log_softmax(
 
 
 @register(level=1, amp="float32", methods=("softmin",), shape=SAME)
-def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: Any = None) -> Array:
+def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: DTypeLike = None) -> Array:
     """Return the softmax of ``-x``.
 
     Examples
@@ -365,7 +375,9 @@ def _need_length(length: Array | None, use_length: bool, name: str) -> None:
         raise ValueError(f"{name}: use_length=True needs the lengths as a second array.")
 
 
-def _masked(x: Array, mask: Array, temperature: Array | None, axis: int, name: str, compute: Any) -> Array:
+def _masked(
+    x: Array, mask: Array, temperature: Array | None, axis: int, name: str, compute: Callable[..., Any]
+) -> Array:
     mask = mask.astype(bool)
     if mask.ndim > x.ndim or any(m not in (1, d) for m, d in zip(mask.shape[::-1], x.shape[::-1], strict=False)):
         raise ShapeError(f"{name}: mask has shape {mask.shape} and does not broadcast to the data's, {x.shape}.")
@@ -440,7 +452,7 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
     gradient=NONE,
 )
 def one_hot(
-    indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: Any = "float32"
+    indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DTypeLike = "float32"
 ) -> Array:
     """`on_value` at the position that each index names along a new last axis of length `depth`, `off_value` elsewhere.
 
@@ -528,7 +540,7 @@ def topk(
     k: int = 1,
     ret_typ: str = "indices",
     is_ascend: bool = False,
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
 ) -> Array | tuple[Array, Array]:
     """Return the `k` largest elements along `axis` (the smallest if `is_ascend`), in order.
 

@@ -7,7 +7,7 @@ that a large mean does not cancel the digits of a small variance.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -17,6 +17,9 @@ from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rul
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.materialized import materialized
 from gluonx.ops.registry import SAME, Front, register
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
 
 
 class _Centered(NamedTuple):
@@ -206,7 +209,7 @@ def _batch_norm(
     return channels_last(normalize, (x,), axis)
 
 
-def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: Any) -> Array:
+def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: DTypeLike) -> Array:
     inverse = lax.rsqrt(data.variance + eps)
     return narrow((data.values * inverse - data.rest * inverse) * gamma + beta, dtype)
 

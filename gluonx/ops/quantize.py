@@ -9,7 +9,7 @@ gradient. The units (127 or 127.5, 255 or 255.5) are those that MXNet 2.0's CPU 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -21,6 +21,10 @@ from gluonx.ops.nn import embedding, fully_connected
 from gluonx.ops.pool import pooling
 from gluonx.ops.registry import NONE, SAME, register
 from gluonx.ops.tensor import reshape, transpose
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 _LARGEST = float(2**31 - 1)
 _FINE = {"int8": 127.5, "uint8": 255.5}
@@ -560,7 +564,7 @@ def quantized_embedding(
     *,
     input_dim: int,
     output_dim: int,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Triple:
     """Return the rows of a table of bytes at some indices; the range stays.
 

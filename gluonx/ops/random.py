@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,10 @@ from gluonx.ops.checks import Attrs
 from gluonx.ops.common import axis_of, index_dtype
 from gluonx.ops.cpu.threefry import native
 from gluonx.ops.registry import NONE, SAME, Op, Record, register
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 Size = int | Sequence[int] | None
 Number = Array | float
@@ -48,7 +52,7 @@ class _Draw:
 
     __slots__ = ("dtype", "inner", "shape")
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: DTypeLike) -> None:
         self.dtype = canonical(dtype)
         self.inner = (
             self.dtype if jnp.issubdtype(self.dtype, jnp.floating) and self.dtype.itemsize >= 4 else jnp.float32
@@ -346,7 +350,7 @@ def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Arra
 
 @register(level=3, random=True, gradient=NONE, stands_for="`numpy.random.binomial` with n = 1")
 def random_bernoulli(
-    key: Array, prob: Number | None = None, logit: Number | None = None, *, size: Size = None, dtype: Any = None
+    key: Array, prob: Number | None = None, logit: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
     """1 with a probability, else 0.
 
@@ -378,7 +382,7 @@ def random_bernoulli(
 
 @register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE)
 def random_randint(
-    key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: Any = None
+    key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
     """Integers from `low` up to, but without, `high`; below `low` if that is the only one given.
 
@@ -406,7 +410,7 @@ def random_randint(
     stands_for="`numpy.random.choice` a row",
 )
 def random_categorical(
-    key: Array, p: Array, *, size: Size = None, get_prob: bool = False, dtype: Any = "int32"
+    key: Array, p: Array, *, size: Size = None, get_prob: bool = False, dtype: DTypeLike = "int32"
 ) -> Array | tuple[Array, Array]:
     """Numbers of classes, drawn by the probabilities in the last axis of `p`.
 
@@ -443,7 +447,7 @@ _FEW = 4096  # up to so many trials are drawn one by one, which compiles fast an
 
 
 @register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, shape="size + pvals.shape", gradient=NONE)
-def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: Any = None) -> Array:
+def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: DTypeLike = None) -> Array:
     """Sample how often each class comes up in `n` draws by the probabilities `pvals`.
 
     Returns
@@ -505,7 +509,9 @@ def _is_indefinite(attrs: Attrs, out: np.ndarray, inputs: list[np.ndarray]) -> s
 
 
 @register(level=3, random=True, matrix=_is_indefinite, shape="size + mean.shape")
-def random_multivariate_normal(key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: Any = None) -> Array:
+def random_multivariate_normal(
+    key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: DTypeLike = None
+) -> Array:
     """Return the normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
 
     Returns

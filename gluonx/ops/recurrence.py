@@ -25,8 +25,8 @@ With `reverse` a loop runs backwards in time. Where `mask` (time, batch, 1) is F
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +34,10 @@ import numpy as np
 from jax import Array, lax
 
 from gluonx.device import default_platform
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 _FEWEST, _SHARE = 8, 6  # columns pay from so many samples on, and if units are so many times as many as samples
 
@@ -156,7 +160,7 @@ def _clip_passes(c: Array, gradient: Array, clip: tuple[float | None, float | No
     return gradient if high is None else jnp.where(c < high, gradient, 0)
 
 
-def _each(values: list[tuple[int, float]], dtype: Any) -> Array:
+def _each(values: list[tuple[int, float]], dtype: DTypeLike) -> Array:
     """Return each value repeated so many times."""
     return jnp.asarray(np.concatenate([np.full(n, v) for n, v in values]), dtype)
 
@@ -258,7 +262,7 @@ lstm_loop.defvjp(_lstm_forward, _lstm_backward)
 # ---------------------------------------------------------------- GRU
 
 
-def _gru_scan(static: tuple[StepLayout, bool], arrays: Any, h: Array, mask: Any) -> Any:
+def _gru_scan(static: tuple[StepLayout, bool], arrays: Sequence[jax.Array], h: Array, mask: Any) -> Any:
     """Run all steps; return all states, (time, batch, size), and in the loop's layout what the backward needs.
 
     That is the states at the beginning of the steps, r and z, the inner product, and the argument of the tanh of n.
@@ -317,7 +321,7 @@ def gru_loop(
     return _gru_scan(static, arrays, h, mask)[0]
 
 
-def _gru_forward(static: Any, arrays: Any, h: Any, mask: Any) -> Any:
+def _gru_forward(static: Any, arrays: Any, h: jax.Array, mask: Any) -> Any:
     hs, saved = _gru_scan(static, arrays, h, mask)
     return hs, (arrays, h, mask, *saved)
 

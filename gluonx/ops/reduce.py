@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,10 @@ from gluonx.ops.common import choose, float_dtype, narrow, positions, wide
 from gluonx.ops.cpu.reductions import folded, largest, largest_position, ordered, running, total
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.registry import NONE, REDUCED, SAME, Front, register
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 Axis = int | Sequence[int] | None
 
@@ -144,7 +148,7 @@ def einsum(
 # -- reductions ----------------------------------------------------------------------------------------------------
 
 
-def _sum_dtype(dtype: Any) -> Any:
+def _sum_dtype(dtype: DTypeLike) -> Any:
     return None if dtype is None else canonical(dtype)
 
 
@@ -171,7 +175,7 @@ def sum_(
     where: Array | None = None,
     *,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     keepdims: bool = False,
 ) -> Array:
     """Return the sum over axes.
@@ -208,7 +212,7 @@ def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
 
 @register(level=4, amp="float32", methods=("mean",), np=_MEAN, npx=_ALL, shape=REDUCED)
 def mean(
-    x: Array, where: Array | None = None, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
+    x: Array, where: Array | None = None, *, axis: Axis = None, dtype: DTypeLike = None, keepdims: bool = False
 ) -> Array:
     """Return the mean over axes; of integers, a float.
 
@@ -258,7 +262,7 @@ def prod(
     where: Array | None = None,
     *,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     keepdims: bool = False,
 ) -> Array:
     """Return the product over axes.
@@ -383,7 +387,7 @@ def var(
     where: Array | None = None,
     *,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     ddof: float = 0,
     keepdims: bool = False,
 ) -> Array:
@@ -422,7 +426,7 @@ def std(
     where: Array | None = None,
     *,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     ddof: float = 0,
     keepdims: bool = False,
 ) -> Array:
@@ -533,7 +537,7 @@ _RUNNING = Front(order="x axis dtype out", shown={"x": "a"})
     np=_RUNNING,
     shape="as the first input; flat where `axis` is None",
 )
-def cumsum(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
+def cumsum(x: Array, *, axis: int | None = None, dtype: DTypeLike = None) -> Array:
     """Return the running sum along an axis, or of the flattened array.
 
     Examples
@@ -562,7 +566,7 @@ def in_long(x: Array) -> Array:
     np=_RUNNING,
     shape="as the first input; flat where `axis` is None",
 )
-def cumprod(x: Array, *, axis: int | None = None, dtype: Any = None) -> Array:
+def cumprod(x: Array, *, axis: int | None = None, dtype: DTypeLike = None) -> Array:
     """Return the running product along an axis, or of the flattened array; of integers in 64 bits.
 
     Examples
@@ -585,7 +589,7 @@ _ORDER = Front(order="x axis descending stable kind order", shown={"x": "a"})
 _STABLE = Front(hidden="stable kind order")
 
 
-def _downwards(name: str, descending: Any, order: Any) -> bool:
+def _downwards(name: str, descending: Any, order: str | None) -> bool:
     """Return the flag; a text is the kind of sort, which NumPy has at this position."""
     if order is not None:
         raise UnsupportedArgumentError(
@@ -628,7 +632,7 @@ def sort(
     gradient=NONE,
 )
 def argsort(
-    x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, dtype: Any = None,
+    x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, dtype: DTypeLike = None,
     kind: Any = None, order: Any = None,
 ) -> Array:  # fmt: skip
     """Return the positions of the elements in order; equal elements keep theirs, unless `stable` is false.

@@ -509,7 +509,7 @@ class Lifted(BoundOp):
         self.attrs = {n: v for n, v in bound.attrs.items() if n not in lifted_names}
         self.fn = self._run
 
-    def _run(self, *args: Any) -> Any:
+    def _run(self, *args: jax.Array) -> Any:
         arrays, numbers = args[: -len(self.lifted_names)], args[-len(self.lifted_names) :]
         keyless = (None,) if self.op.random and not self.random else ()
         out = self.op.fn(*keyless, *arrays, **self.attrs, **dict(zip(self.lifted_names, numbers, strict=True)))

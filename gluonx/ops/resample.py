@@ -9,10 +9,16 @@ array.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+
+if TYPE_CHECKING:
+    import jax
+
+    from gluonx.dtype import DTypeLike
+
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
 _ONE = 2048  # the unit of OpenCV's fixed-point weights
@@ -25,7 +31,7 @@ class Taps(NamedTuple):
     weight: Any
 
 
-def _cubic(t: Any, xp: ModuleType) -> Any:
+def _cubic(t: np.ndarray, xp: ModuleType) -> np.ndarray:
     """Return the weights of the four neighbours of a position that is `t` behind the second."""
     a = -0.75
     first = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a
@@ -34,21 +40,21 @@ def _cubic(t: Any, xp: ModuleType) -> Any:
     return xp.stack([first, second, third, 1 - first - second - third], -1)
 
 
-def _lanczos(t: Any, xp: ModuleType) -> Any:
+def _lanczos(t: np.ndarray, xp: ModuleType) -> np.ndarray:
     """Return the weights of the eight neighbours of a position that is `t` behind the fourth."""
     away = t[:, None] - xp.arange(-3, 5)
     weight = xp.sinc(away) * xp.sinc(away / 4)
     return weight / xp.sum(weight, -1, keepdims=True)
 
 
-def _linear(position: Any, length: Any, xp: ModuleType) -> Taps:
+def _linear(position: jax.Array | np.ndarray, length: int | jax.Array, xp: ModuleType) -> Taps:
     low = xp.floor(position)
     part = position - low
     index = low.astype("int32")[:, None] + xp.arange(2)
     return Taps(xp.clip(index, 0, length - 1), xp.stack([1 - part, part], -1))
 
 
-def _grown(new: Any, length: Any, count: int, xp: ModuleType) -> Taps:
+def _grown(new: np.ndarray, length: Any, count: int, xp: ModuleType) -> Taps:
     """Return linear interpolation that keeps the cells of old pixels as large as possible: OpenCV's area, enlarging."""
     low = xp.floor(new * (1 / (count / length)))
     part = (new + 1 - (low + 1) * (count / length)).astype("float32")  # OpenCV's rounding, by which 1 may become 0
@@ -57,7 +63,7 @@ def _grown(new: Any, length: Any, count: int, xp: ModuleType) -> Taps:
     return Taps(xp.stack([index, xp.minimum(index + 1, length - 1)], -1), xp.stack([1 - part, part], -1))
 
 
-def _mean(new: Any, length: Any, count: int, longest: int, xp: ModuleType) -> Taps:
+def _mean(new: np.ndarray, length: Any, count: int, longest: int, xp: ModuleType) -> Taps:
     """Return the fraction of each old pixel that is under a new one."""
     scale = length / count
     start, stop = new * scale, xp.minimum((new + 1) * scale, length)
@@ -103,7 +109,7 @@ def taps(length: Any, count: int, interp: int, *, shrinks: bool, longest: int = 
     return Taps(xp.clip(index, 0, length - 1), weights)
 
 
-def _along(x: Any, axis: int, tap: Taps, dtype: Any) -> Any:
+def _along(x: jax.Array | np.ndarray, axis: int, tap: Taps, dtype: DTypeLike) -> Any:
     """Return the weighted sums along one axis of an image of (height, width, channels)."""
     own = x.__array_namespace__()
     out: Any = 0
@@ -118,7 +124,7 @@ def _fixed(tap: Taps, xp: ModuleType) -> Taps:
     return Taps(tap.index, xp.round(tap.weight * _ONE).astype("int32"))
 
 
-def _vertical(x: Any, rows: Taps) -> Any:
+def _vertical(x: jax.Array | np.ndarray, rows: Taps) -> Any:
     """Return OpenCV's last step of linear interpolation of bytes, which keeps few bits of the intermediate sums."""
     own = x.__array_namespace__()
     out: Any = 2
@@ -129,7 +135,7 @@ def _vertical(x: Any, rows: Taps) -> Any:
     return out >> 2
 
 
-def resampled(x: Any, rows: Taps, columns: Taps, interp: int, xp: ModuleType = np) -> Any:
+def resampled(x: jax.Array | np.ndarray, rows: Taps, columns: Taps, interp: int, xp: ModuleType = np) -> Any:
     """Return an image (height, width, channels) resized, in its own element type and by its own library.
 
     Rows and columns are results of `taps`, for one kind of interpolation, and arrays of `xp`.

@@ -167,7 +167,9 @@ def _mask(data: Array, lengths: Array | None) -> Array | None:
     return times < lengths.astype(jnp.int32)[None, :, None]
 
 
-def _one(x: Array, piece: Mapping[str, Array], name: str, states: list[Array], mask: Any, attrs: Any) -> list[Array]:
+def _one(
+    x: Array, piece: Mapping[str, Array], name: str, states: list[Array], mask: jax.Array | None, attrs: Any
+) -> list[Array]:
     """Run one layer in one direction; return all outputs, and the last cell of an LSTM."""
     walk, mode = (step_layout(x.shape[1], attrs["state_size"]), name[0] == "r"), attrs["mode"]
     wx, wh = piece[f"{name}_i2h_weight"], piece[f"{name}_h2h_weight"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,10 @@ from gluonx.dtype import canonical
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, axes_of, axis_of, converted, index_dtype
 from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, register
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 Shape = tuple[int, ...]
 Axis = int | Sequence[int] | None
@@ -350,7 +354,7 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
     gradient="through `x`, from floats to floats",
     stands_for="`stablehlo.convert`",
 )
-def cast(x: Array, *, dtype: Any) -> Array:
+def cast(x: Array, *, dtype: DTypeLike) -> Array:
     """Get the values in another element type. Floats are cut towards zero.
 
     What a small integer cannot hold wraps round.
@@ -365,7 +369,7 @@ def cast(x: Array, *, dtype: Any) -> Array:
 
 
 @register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT)
-def zeros_like(x: Array, *, dtype: Any = None) -> Array:
+def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     """Zeros in the shape (and, unless told, the element type) of an array.
 
     Examples
@@ -378,7 +382,7 @@ def zeros_like(x: Array, *, dtype: Any = None) -> Array:
 
 
 @register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT)
-def ones_like(x: Array, *, dtype: Any = None) -> Array:
+def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     """Ones in the shape (and, unless told, the element type) of an array.
 
     Examples
@@ -391,7 +395,7 @@ def ones_like(x: Array, *, dtype: Any = None) -> Array:
 
 
 @register(level=3, shape=SAME)
-def full_like(x: Array, fill_value: Array, *, dtype: Any = None) -> Array:
+def full_like(x: Array, fill_value: Array, *, dtype: DTypeLike = None) -> Array:
     """One value in the shape (and, unless told, the element type) of an array.
 
     Examples
@@ -453,7 +457,7 @@ def shape_array(x: Array) -> Array:
     channels_last="axis",
     shape="as the inputs, their lengths along `axis` added up",
 )
-def concatenate(*arrays: Array, axis: int | None = 0, dtype: Any = None) -> Array:
+def concatenate(*arrays: Array, axis: int | None = 0, dtype: DTypeLike = None) -> Array:
     """Return the arrays one behind the other along an axis; flattened first if that is None.
 
     Examples
@@ -487,7 +491,7 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
     npx=Front(hidden="dtype"),
     shape="the inputs' shape with their number at `axis`",
 )
-def stack(*arrays: Array, axis: int = 0, dtype: Any = None) -> Array:
+def stack(*arrays: Array, axis: int = 0, dtype: DTypeLike = None) -> Array:
     """Return the arrays, all of one shape, side by side along a new axis.
 
     Examples

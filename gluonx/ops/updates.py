@@ -179,7 +179,7 @@ def _update(states: str, numbers: str, **attributes: Any) -> Callable[[Step], Op
         record = namedtuple("Numbers", [p.name for p in (*own, *more)])
 
         @functools.wraps(step)
-        def update(*args: Any, **kwargs: Any) -> Any:
+        def update(*args: jax.Array, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
             weight, grad, *rest = given.arguments.values()

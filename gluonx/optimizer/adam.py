@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +10,12 @@ import numpy as np
 from gluonx.ops.updates import adam_step, average, belief_step, bias_correction, moments
 from gluonx.optimizer.optimizer import Optimizer, declared, register
 from gluonx.optimizer.rules import clipped, decayed, preprocess, zeros_like_weight
+
+if TYPE_CHECKING:
+    import jax
+
+    from gluonx.optimizer.rules import At
+
 
 __all__ = ["AdaBelief", "Adam", "AdamW", "Adamax", "Nadam"]
 
@@ -26,7 +32,7 @@ class _Moments(Optimizer):
     epsilon: float = 1e-8
 
 
-def _corrected(at: Any, betas: tuple[float, float]) -> Any:
+def _corrected(at: At, betas: tuple[float, float]) -> jax.Array:
     """Return the learning rate with both bias corrections, as in MXNet (epsilon is not corrected)."""
     return at.lr * (jnp.sqrt(bias_correction(betas[1], at.t)) / bias_correction(betas[0], at.t))
 

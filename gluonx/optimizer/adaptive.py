@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,10 +11,14 @@ from gluonx.ops.updates import average, centered_step, ftml_step, ftrl_solution,
 from gluonx.optimizer.optimizer import Optimizer, declared, register
 from gluonx.optimizer.rules import clipped, preprocess, wide, zeros_like_weight
 
+if TYPE_CHECKING:
+    from gluonx.deferred.contracts import Shaped
+
+
 __all__ = ["FTML", "AdaDelta", "AdaGrad", "Ftrl", "GroupAdaGrad", "RMSProp"]
 
 
-def _wide_zeros(weight: Any) -> Any:
+def _wide_zeros(weight: Shaped) -> np.ndarray:
     """Return zeros in float32 at least, because sums of squares overflow or stop growing in narrower types."""
     return zeros_like_weight(wide(weight.dtype))(weight)
 

@@ -12,7 +12,7 @@ What JAX cannot prove (a mean over rows), empty arrays, and draws take the usual
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -25,6 +25,10 @@ from gluonx.deferred.growth import BAD_CALLS
 from gluonx.deferred.program_cache import memo
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.optimizer.rules import FlatRule
+
+if TYPE_CHECKING:
+    from gluonx.ops.host.jaxprs import HostProgram
+
 
 _MOST = threshold("updates.known")
 _programs: dict[Any, Any] = memo()
@@ -45,7 +49,7 @@ class ByHand:
     def __init__(self, rules: Sequence[FlatRule]) -> None:
         self.rules = list(rules)
 
-    def __call__(self, *values: Any) -> Any:
+    def __call__(self, *values: np.ndarray) -> Any:
         """(weights, gradients, states, step vector) -> (weights, states), or ``NotImplemented``."""
         n = len(self.rules)
         vector, states = values[-1], values[2 * n : -1]
@@ -63,7 +67,7 @@ class ByHand:
         return (*weights, *leaves)
 
 
-def _program(rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> Any:
+def _program(rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> HostProgram | None:
     """Return the program of a rule for arrays of these numbers of axes and dtypes, or None."""
     shape = arrays[0].shape
     if any(a.shape != shape and a.ndim for a in arrays) or arrays[0].size == 0:
@@ -72,7 +76,7 @@ def _program(rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> Any:
     return recall(_programs, key, _MOST, lambda: _any_shape(rule, arrays, numbers))
 
 
-def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> Any:
+def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> HostProgram | None:
     """Return the program of a rule for arrays of these dtypes, each of the first one's shape or 0-d, or None."""
     from jax import export  # not for whom a Trainer updates
     from jax.extend.core import InconclusiveDimensionOperation  # jax.errors of 0.10.0 lacks it

@@ -12,7 +12,7 @@ parameters, so everything is computed on the first device, and the others get th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,12 @@ from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import DeviceError, GraphError, TracedValueError
 from gluonx.ops import prng
 from gluonx.optimizer.rules import Update
+
+if TYPE_CHECKING:
+    import numpy
+
+    from gluonx.np.handle import ndarray
+
 
 _IN_TRACE = "trainer.step(closure=...) was called inside a traced forward; call it from the training loop."
 _NO_LOSS = (
@@ -65,7 +71,7 @@ def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced
     if before.trace is not None:
         raise TracedValueError(_IN_TRACE)
 
-    def loss() -> Any:
+    def loss() -> ndarray:
         out = closure()
         losses: list[Any] = list(out) if isinstance(out, (list, tuple)) and out else [out]
         for loss in losses:
@@ -99,7 +105,7 @@ def closed_step(
     update: Update,
     weights: Sequence[Any],
     state: Sequence[Any],
-    numbers: Any,
+    numbers: numpy.ndarray,
     device: Any = None,
 ) -> tuple[StepRequest, Handle]:
     """Return one update by a closure, and the array that holds the loss before it once the step is made.
@@ -148,10 +154,12 @@ def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> Derive
 class _Step:
     """(arrays, states, step vector, key and index if random, captured arrays) -> (arrays, states, writes, loss)."""
 
-    def __init__(self, update: Update, forward: Any, n_random: int, positions: tuple[int, ...], m: int) -> None:
+    def __init__(
+        self, update: Update, forward: Callable[..., Any], n_random: int, positions: tuple[int, ...], m: int
+    ) -> None:
         self.update, self.forward, self.n_random, self.positions, self.m = update, forward, n_random, positions, m
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: jax.Array) -> tuple[Any, ...]:
         n, m = len(self.update.fresh), self.m
         weights, states, hyper, rest = arrays[:n], arrays[n : n + m], arrays[n + m], arrays[n + m + 1 :]
         draws = self.update.rule.draws

@@ -45,7 +45,7 @@ class Gradients(NamedTuple):
     clip_norm: float | None = None
 
     @classmethod
-    def checked(cls, accumulate: Any, clip_norm: Any) -> Gradients:
+    def checked(cls, accumulate: int, clip_norm: float | None) -> Gradients:
         """Return these settings; raise ArgumentError if one is out of range."""
         if type(accumulate) is not int or accumulate < 1:
             raise ArgumentError(f"accumulate must be a whole number of steps, at least 1, got {accumulate!r}.")
@@ -58,7 +58,7 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Grad
     """Return a rule that passes to `inner` the mean gradients of several steps, clipped."""
     accumulate, clip_norm = gradients
 
-    def init(params: Any) -> Any:
+    def init(params: Any) -> object:
         if accumulate == 1:
             return inner.init(params)
         sums = jax.tree.map(lambda w: jnp.zeros(w.shape, jnp.promote_types(w.dtype, jnp.float32)), params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
@@ -12,10 +12,14 @@ from gluonx.optimizer.momentum import _Momentum
 from gluonx.optimizer.optimizer import declared, register
 from gluonx.optimizer.rules import clipped, decayed, preprocess, wide, zeros_like_weight
 
+if TYPE_CHECKING:
+    import jax
+
+
 __all__ = ["LAMB", "LANS", "LARS"]
 
 
-def _ratio(over: Any, under: Any) -> Any:
+def _ratio(over: jax.Array, under: jax.Array) -> jax.Array:
     """Return the quotient of two norms; 1 if either is 0 or the quotient is NaN."""
     usable = (over > 0) & (under > 0)
     return jnp.where(usable, over / jnp.where(usable, under, 1.0), 1.0)

@@ -12,9 +12,12 @@ Unused elements of the row numbers hold the number of rows, which is no row; res
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
+
+if TYPE_CHECKING:
+    import jax
 
 
 class RowGradient(NamedTuple):
@@ -40,7 +43,7 @@ def paired(given: Iterator[Any], fresh: Sequence[bool], by_row: frozenset[int], 
     return found
 
 
-def widened(grad: Any, weight: Any) -> Any:
+def widened(grad: Any, weight: jax.Array) -> Any:
     """Return the gradient in the shape of its weight."""
     if type(grad) is not RowGradient:
         return grad
@@ -71,7 +74,7 @@ def gathered(
     return [g.values if type(g) is RowGradient else g for g in grads], own, leaves
 
 
-def put_back(grad: Any, old: Any, new: Any) -> Any:
+def put_back(grad: RowGradient | jax.Array, old: jax.Array, new: jax.Array) -> jax.Array:
     """Return an array with the rows of its gradient replaced; `new` itself if the gradient is not by rows."""
     if type(grad) is not RowGradient or old.shape == new.shape != (*grad.rows.shape, *old.shape[1:]):
         return new

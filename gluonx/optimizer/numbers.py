@@ -9,7 +9,7 @@ time of a small step, because the program has to wait for it. A Trainer keeps th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -18,6 +18,9 @@ from jax.sharding import NamedSharding
 from gluonx.common.frames import telling
 from gluonx.deferred.core import aval_of, intern_aval, new_handle
 from gluonx.dtype import on_device
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
 
 
 class Hyper(NamedTuple):
@@ -96,7 +99,7 @@ _one_more = (1).__add__
 _EXACT = 1 << 24  # beyond, float32 has no odd numbers
 
 
-def unpack(vector: Any, count: int) -> Hyper:
+def unpack(vector: jax.Array | np.ndarray, count: int) -> Hyper:
     """Unpack the vector of `pack` for ``count`` parameters; works on arrays and on tracers.
 
     Raises
@@ -126,7 +129,7 @@ def advanced(vector: jax.Array, count: int) -> jax.Array:
     return vector + _counts(vector, count)
 
 
-def _counts(vector: Any, count: int) -> np.ndarray:
+def _counts(vector: jax.Array, count: int) -> np.ndarray:
     """Return 1 for each element of a step vector that is a count, else 0."""
     size = vector.shape[0]
     end = 2 if size in (3, 4) else 1 + count
@@ -144,12 +147,12 @@ class StepVector:
         self.coming: StepNumbers | None = None
         self.done: StepNumbers | None = None
 
-    def move(self, place: Any) -> None:
+    def move(self, place: object) -> None:
         """Let the next vector lie with weights at `place`; one that came out elsewhere is made again."""
         if place != self.place:
             self.place, self.done = place, None
 
-    def renewed(self, numbers: StepNumbers) -> Any:
+    def renewed(self, numbers: StepNumbers) -> ndarray:
         """Return the handle with these numbers in it."""
         if self.done is None or not numbers.follows(self.done):
             self.done = None  # the handle's contents are unknown until the step has ended

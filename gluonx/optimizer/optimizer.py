@@ -16,7 +16,7 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
@@ -43,9 +43,11 @@ from gluonx.optimizer.transformations import scaled
 from gluonx.optimizer.updater import make_state, run_rule
 
 if TYPE_CHECKING:
+    import jax
     import optax
 
     from gluonx.lr_scheduler import LRScheduler
+    from gluonx.np.handle import ndarray
 
 
 Class = TypeVar("Class", bound="type[Optimizer]")
@@ -238,13 +240,13 @@ class Optimizer(_Keywords):
         clip_gradient: float | None = None,
         learning_rate: float | None = None,
         lr_scheduler: LRScheduler | None = None,
-        sym: Any = None,
+        sym: object = None,
         begin_num_update: int = 0,
         multi_precision: bool = False,
         param_dict: dict[Any, Any] | None = None,
         aggregate_num: int | None = None,
         use_fused_step: bool | None = None,
-        **unknown: Any,
+        **unknown: object,
     ) -> None:
         refuse(type(self).__name__, unknown, _settings(type(self)))
         self.rescale_grad = rescale_grad
@@ -298,7 +300,7 @@ class Optimizer(_Keywords):
         return klass
 
     @staticmethod
-    def create_optimizer(name: Any, **kwargs: Any) -> Optimizer:
+    def create_optimizer(name: str | Optimizer | optax.GradientTransformation, **kwargs: Any) -> Optimizer:
         """Return an optimizer for a name, an optimizer, or an optax transformation.
 
         Raises
@@ -388,13 +390,13 @@ class Optimizer(_Keywords):
         lr = self._rate()
         return [lr * m for m in self._mults(indices, "lr_mult")]
 
-    def _get_lr(self, index: Any) -> float:
+    def _get_lr(self, index: object) -> float:
         return self._get_lrs([index])[0]
 
     def _get_wds(self, indices: Sequence[Any]) -> list[float]:
         return [self.wd * m for m in self._mults(indices, "wd_mult")]
 
-    def _get_wd(self, index: Any) -> float:
+    def _get_wd(self, index: object) -> float:
         return self._get_wds([index])[0]
 
     def _update_count(self, index: Any) -> None:
@@ -417,7 +419,7 @@ class Optimizer(_Keywords):
 
     @classmethod
     def formula(
-        cls, settings: Any, weight: Any, grad: Any, leaves: tuple[Any, ...], at: At
+        cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: tuple[Any, ...], at: At
     ) -> tuple[Any, tuple[Any, ...]]:
         """Compute the change of one weight, and its new states.
 
@@ -503,7 +505,7 @@ class Optimizer(_Keywords):
 
         return self._once_made((type(self), self._settings(), order, by_hand), make, by_hand and self.by_index)
 
-    def _once_made(self, key: Any, make: Callable[[], Any], own: bool = False) -> Any:
+    def _once_made(self, key: Hashable, make: Callable[[], Any], own: bool = False) -> Any:
         """Give what was made for `key`, of the settings alone; equal optimizers of a declared class share it.
 
         What a formula of a user's class depends on is not known: its objects keep to themselves. So does what there is
@@ -524,7 +526,7 @@ class Optimizer(_Keywords):
         tx = self.own_rule(indices)
         return None if tx is None else self._fix(tx, weights)
 
-    def _fix(self, tx: Any, weights: Sequence[Any]) -> FlatRule:
+    def _fix(self, tx: Rule | optax.GradientTransformation, weights: Sequence[Any]) -> FlatRule:
         shapes = tuple((tuple(w.shape), np.dtype(w.dtype)) for w in weights)
         return self._once_made((tx, shapes), lambda: FlatRule(tx, weights))
 
@@ -534,7 +536,7 @@ class Optimizer(_Keywords):
         if not self.is_declared() or not getattr(tx.init, "by_parameter", False):
             return self._fix(tx, weights)
 
-        def alone(index: Any) -> FlatRule:
+        def alone(index: object) -> FlatRule:
             one = self._make_rule((index,), by_hand=True) if self.by_index else tx
             return self._once_made(("alone", one), lambda: FlatRule(one, weights[:1]), self.by_index)
 
@@ -621,11 +623,11 @@ class Optimizer(_Keywords):
         """Return whether a subclass updates in its own way, so that it must be called array by array."""
         return bool(self._own_updates)
 
-    def create_state(self, index: Any, weight: Any) -> Any:
+    def create_state(self, index: Any, weight: ndarray) -> Any:
         """Make the state of one weight: None, an ndarray, or a tuple of ndarrays."""
         return make_state(self, weight)
 
-    def create_state_multi_precision(self, index: Any, weight: Any) -> Any:
+    def create_state_multi_precision(self, index: Any, weight: ndarray) -> Any:
         """Make ``(float32 copy, its state)`` for a narrow weight with ``multi_precision``, else its state."""
         narrow = np.dtype(weight.dtype).name in ("float16", "bfloat16")
         if narrow and self.multi_precision:
@@ -686,7 +688,7 @@ class Optimizer(_Keywords):
         first = _first_parameter(update)
         return first == "index" or (first != "indices" and _Updates.one_by_one)
 
-    def _has_master(self, weight: Any) -> bool:
+    def _has_master(self, weight: ndarray) -> bool:
         return self.multi_precision and np.dtype(weight.dtype).name in ("float16", "bfloat16")
 
     # ------------------------------------------------------------- copies and display
@@ -735,7 +737,7 @@ def decay_by_names(on: bool) -> None:
 
 
 @functools.cache
-def _first_parameter(method: Any) -> str:
+def _first_parameter(method: Callable[..., Any]) -> str:
     """Return the name of the first parameter of a method after ``self``."""
     return [*inspect.signature(method).parameters, "", ""][1]
 
@@ -847,7 +849,7 @@ class OptaxOptimizer(Optimizer):
     def _settings(self) -> tuple[Any, ...]:
         return (self.tx, self._outer_rate, self.multi_precision, self._gradients)
 
-    def _make_rule(self, indices: Any, by_hand: bool = False) -> Any:
+    def _make_rule(self, indices: Sequence[Any] | None, by_hand: bool = False) -> Any:
         def make() -> Any:
             found = scaled(self.tx, -1.0 if self._outer_rate else 1.0)
             return found if by_hand else self._completed(found)

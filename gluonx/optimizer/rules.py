@@ -25,7 +25,7 @@ optax is imported when somebody asks for a rule as optax knows it, or gives one;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -45,6 +45,10 @@ from gluonx.optimizer.units import Units
 
 if TYPE_CHECKING:
     import optax
+
+    from gluonx.common.packing import Layout
+    from gluonx.deferred.contracts import HasDType, Shaped
+    from gluonx.dtype import DTypeLike
 
 
 Leaves = tuple[Any, ...]
@@ -76,22 +80,22 @@ Step = Callable[[Any, Any, Leaves, At], tuple[Any, Leaves]]
 # ----------------------------------------------------------------- pieces that formulas share
 
 
-def preprocess(weight: Any, grad: Any, wd: Any, clip: float | None) -> Any:
+def preprocess(weight: jax.Array, grad: jax.Array, wd: jax.Array | float, clip: float | None) -> jax.Array:
     """Clip the rescaled gradient to ``[-clip, clip]``, then add the weight decay, the usual order in MXNet."""
     return decayed(clipped(grad, clip), wd, weight)
 
 
-def decayed(change: Any, wd: Any, weight: Any, factor: Any = 1.0) -> Any:
+def decayed(change: jax.Array, wd: jax.Array | float, weight: jax.Array, factor: jax.Array | float = 1.0) -> jax.Array:
     """Return ``change + factor * wd * weight``; without any decay the weight is not read."""
     return change if type(wd) is float and wd == 0.0 else change + factor * wd * weight
 
 
-def clipped(grad: Any, clip: float | None) -> Any:
+def clipped(grad: jax.Array, clip: float | None) -> jax.Array:
     """Clip to ``[-clip, clip]``; None, 0 and negative numbers do not clip."""
     return grad if clip is None or clip <= 0 else jnp.clip(grad, -clip, clip)
 
 
-def _pick(number: Any, index: int) -> Any:
+def _pick(number: Any, index: int) -> jax.Array | float:
     if type(number) is tuple:
         return number[index]
     return number if jnp.ndim(number) == 0 else number[index]
@@ -114,22 +118,22 @@ def _apart(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
 _LARGE = 1 << 18  # elements of a gradient that is worth the kernels which put apart the numbers of its weight alone
 
 
-def wide(dtype: Any) -> Any:
+def wide(dtype: jax.typing.DTypeLike) -> Any:
     """Return the type in which a formula computes: float32 at least."""
     return jnp.promote_types(dtype, jnp.float32)
 
 
-def _widen(leaf: jax.Array, dtype: Any) -> jax.Array:
+def _widen(leaf: jax.Array, dtype: DTypeLike) -> jax.Array:
     return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
 
 
 # ----------------------------------------------------------------- from one weight to many
 
 
-def zeros_like_weight(dtype: Any = None) -> Callable[[Any], np.ndarray]:
+def zeros_like_weight(dtype: DTypeLike = None) -> Callable[[Any], np.ndarray]:
     """Return a state initializer: zeros of the weight's shape, made on the host (no program per shape)."""
 
-    def make(weight: Any) -> np.ndarray:
+    def make(weight: Shaped) -> np.ndarray:
         return np.zeros(weight.shape, dtype or weight.dtype)
 
     return make
@@ -156,7 +160,7 @@ class Rule(NamedTuple):
         return optax.GradientTransformationExtraArgs(self.init, self.update)  # pyright: ignore[reportArgumentType]
 
 
-def _taking_more(tx: Rule | optax.GradientTransformation) -> Any:
+def _taking_more(tx: Rule | optax.GradientTransformation) -> Rule | optax.GradientTransformationExtraArgs:
     """Return a rule whose ``update`` accepts more arguments than it needs."""
     if type(tx) is Rule:
         return tx
@@ -176,14 +180,21 @@ class _OneWeight(NamedTuple):
     once: Callable[..., Any]
     once_without_decay: Callable[..., Any]
 
-    def for_numbers(self, wd: Any) -> Callable[..., Any]:
+    def for_numbers(self, wd: jax.Array | float) -> Callable[..., Any]:
         """Return the version that is traced once, for this weight decay."""
         return self.once_without_decay if type(wd) is float else self.once
 
 
 def _of_one_weight(names: tuple[str, ...], step: Step) -> _OneWeight:
     def optimizer_rule(
-        weight: Any, grad: Any, slot: Any, rescale: Any, lr: Any, wd: Any, t: Any, *more: Any
+        weight: jax.Array,
+        grad: jax.Array,
+        slot: Mapping[str, Any],
+        rescale: jax.Array | float,
+        lr: jax.Array | float,
+        wd: jax.Array | float,
+        t: jax.Array | float,
+        *more: Any,
     ) -> tuple[Any, dict[str, Any]]:
         at = At(lr, wd, t, *(more or (None,)))
         dtype = wide(weight.dtype)
@@ -231,7 +242,7 @@ def per_parameter(
 
     rule = _of_one_weight(names, step)
 
-    def init(params: Any) -> tuple[dict[str, Any], ...]:
+    def init(params: object) -> tuple[dict[str, Any], ...]:
         return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
 
     init.by_parameter = True  # the last number in a state's path is the parameter's
@@ -239,17 +250,17 @@ def per_parameter(
     init.lazy = lazy
 
     def update(
-        updates: Any,
-        state: Any,
-        params: Any = None,
+        updates: object,
+        state: Sequence[Mapping[str, Any]],
+        params: object = None,
         *,
         lr: Any,
         wd: Any,
         t: Any,
-        rescale: Any = 1.0,
-        layouts: Any = None,
+        rescale: jax.Array | float = 1.0,
+        layouts: Sequence[Layout | None] | None = None,
         key: Any = None,
-        **_: Any,
+        **_: object,
     ) -> tuple[Any, Any]:
         if draws and key is None:
             raise ValueError("This rule draws random numbers: give its update a JAX key, key=jax.random.key(...).")
@@ -286,7 +297,7 @@ class MasterState(NamedTuple):
     inner: Any
 
 
-def _is_narrow(weight: Any) -> bool:
+def _is_narrow(weight: jax.Array | np.ndarray) -> bool:
     return jnp.issubdtype(weight.dtype, jnp.floating) and jnp.finfo(weight.dtype).bits < 32
 
 
@@ -303,7 +314,7 @@ def with_master_weights(tx: Rule | optax.GradientTransformation) -> Rule:
     """
     inner = _taking_more(tx)
 
-    def init(params: Any) -> MasterState:
+    def init(params: object) -> MasterState:
         weights, treedef = jax.tree.flatten(params)
         narrow = iter(_to_float32(tuple(w for w in weights if _is_narrow(w))))
         master = tuple(next(narrow) if _is_narrow(w) else None for w in weights)
@@ -313,7 +324,7 @@ def with_master_weights(tx: Rule | optax.GradientTransformation) -> Rule:
     init.draws = getattr(inner.init, "draws", False)
     init.lazy = getattr(inner.init, "lazy", False)
 
-    def update(updates: Any, state: MasterState, params: Any = None, **extra: Any) -> tuple[Any, MasterState]:
+    def update(updates: object, state: MasterState, params: object = None, **extra: Any) -> tuple[Any, MasterState]:
         weights, treedef = jax.tree.flatten(params)
         grads = [g.astype(jnp.float32) if _is_narrow(w) else g for g, w in zip(treedef.flatten_up_to(updates), weights)]
         full = _first(state.master, weights)
@@ -335,7 +346,7 @@ def _first(master: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
 # ----------------------------------------------------------------- a rule for flat tuples
 
 
-def _key_name(key: Any) -> str:
+def _key_name(key: object) -> str:
     for attribute in ("name", "key", "idx"):
         if hasattr(key, attribute):
             return str(getattr(key, attribute))
@@ -443,7 +454,12 @@ class FlatRule:
         return tuple(jnp.array(leaf, copy=True) if id(leaf) in given else leaf for leaf in leaves)
 
     def apply(
-        self, weights: Sequence[Any], grads: Sequence[Any], state: Sequence[Any], hyper: Any, **extra: Any
+        self,
+        weights: Sequence[Any],
+        grads: Sequence[Any],
+        state: Sequence[Any],
+        hyper: jax.Array | np.ndarray | Hyper | dict[str, Any],
+        **extra: Any,
     ) -> tuple[Leaves, Leaves]:
         """Compute one update; pure, to be traced.
 
@@ -489,14 +505,14 @@ class FlatRule:
         """Return state leaves with the words of random keys instead of the keys."""
         return [x if kind is None else jax.random.key_data(x) for x, kind in zip(leaves, self.keys, strict=True)]
 
-    def _numbers(self, hyper: Any) -> dict[str, Any]:
+    def _numbers(self, hyper: jax.Array | np.ndarray | Hyper | dict[str, Any]) -> dict[str, Any]:
         if isinstance(hyper, Hyper):
             return hyper._asdict()
         if isinstance(hyper, dict):
             return hyper
         return unpack(hyper, self.count)._asdict()
 
-    def __call__(self, *arrays: Any, **extra: Any) -> Leaves:
+    def __call__(self, *arrays: jax.Array | np.ndarray, **extra: Any) -> Leaves:
         """Run `apply` on one flat list: weights, gradients, state, step vector in, weights and state out."""
         n = self.count
         weights, state = self.apply(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1], **extra)
@@ -506,7 +522,7 @@ class FlatRule:
         return f"FlatRule({self.count} weights, {len(self.leaf_names)} state arrays)"
 
 
-def _total(*arrays: Any) -> int:
+def _total(*arrays: np.ndarray) -> int:
     return sum([a.size for a in arrays])
 
 
@@ -554,7 +570,7 @@ class Update:
         """The number of arrays that hold the gradients."""
         return sum(self.fresh) + sum(self.fresh[k] for k in self.by_row)
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: jax.Array) -> tuple[Any, ...]:
         """Return the update."""
         extra: dict[str, Any] = {}
         if self.told:
@@ -568,7 +584,7 @@ class Update:
         return (*new, advanced(vector, self.units.count)) if self.advances else new
 
     def apply(
-        self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: Any, **extra: Any
+        self, weights: Sequence[Any], given: Sequence[Any], packed: Sequence[Any], vector: jax.Array, **extra: Any
     ) -> tuple[Any, ...]:
         """Return the new arrays and packed states; `extra` is as for :meth:`FlatRule.apply`."""
         units, rule, together = self.units, self.rule, self.together
@@ -610,11 +626,11 @@ def _add(weight: jax.Array, change: jax.Array, one: jax.Array) -> jax.Array:
     return (weight.astype(dtype) + change).astype(weight.dtype)
 
 
-def _is_key(leaf: Any) -> bool:
+def _is_key(leaf: HasDType) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
-def _numbers_of_parameters(state: Any, count: int) -> tuple[int | None, ...]:
+def _numbers_of_parameters(state: object, count: int) -> tuple[int | None, ...]:
     """Return for each leaf of an optax state its position in a tuple shaped like the `count` parameters, else None.
 
     Not every number in a leaf's path is a parameter's: a chain's state is a tuple too.
@@ -634,7 +650,7 @@ def _numbers_of_parameters(state: Any, count: int) -> tuple[int | None, ...]:
     return tuple(found)
 
 
-def _owner(number: int | None, leaf: Any, weights: Sequence[Any]) -> int | None:
+def _owner(number: int | None, leaf: jax.ShapeDtypeStruct, weights: Sequence[Any]) -> int | None:
     """Return the weight to which a state leaf belongs: the one with its number, if the shapes agree."""
     if number is None or number >= len(weights) or weights[number].shape != leaf.shape or _is_key(leaf):
         return None

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gluonx.deferred.core import new_handle
 from gluonx.dtype import on_device
 from gluonx.errors import FormatError
+
+if TYPE_CHECKING:
+    from gluonx.deferred.core import Handle
+    from gluonx.optimizer.optimizer import Optimizer
+
 
 _FORMAT = "gluonx-trainer-1"
 
@@ -28,7 +33,7 @@ def description(optimizer: Any, names: Sequence[str]) -> np.ndarray:
     return np.frombuffer(json.dumps(meta).encode(), np.uint8)
 
 
-def described(raw: Any, fname: Any) -> dict[str, Any]:
+def described(raw: np.ndarray | bytes | None, fname: object) -> dict[str, Any]:
     """Parse what `description` wrote.
 
     Raises
@@ -45,7 +50,7 @@ def described(raw: Any, fname: Any) -> dict[str, Any]:
     return meta
 
 
-def _is_meta(meta: Any) -> bool:
+def _is_meta(meta: object) -> bool:
     if not isinstance(meta, dict) or meta.get("format") != _FORMAT or not isinstance(meta.get("counts"), dict):
         return False
     counts, names = [meta.get("num_update"), *meta["counts"].values()], meta.get("names", [])
@@ -59,7 +64,7 @@ def _is_meta(meta: Any) -> bool:
     )
 
 
-def by_name(optimizer: Any, name: str, state: Any) -> dict[str, Any]:
+def by_name(optimizer: Optimizer, name: str, state: Any) -> dict[str, Any]:
     """Return a state of `Optimizer.create_state_multi_precision` as NumPy arrays by their names in files."""
     found, names = {}, tuple(optimizer._states())
     if isinstance(state, tuple) and len(state) == 2 and (len(names) != 2 or isinstance(state[1], tuple)):
@@ -71,7 +76,7 @@ def by_name(optimizer: Any, name: str, state: Any) -> dict[str, Any]:
 
 
 def of_names(
-    optimizer: Any, name: str, arrays: Mapping[str, Any], sharding_of: Callable[[tuple[int, ...]], Any]
+    optimizer: Optimizer, name: str, arrays: Mapping[str, Any], sharding_of: Callable[[tuple[int, ...]], Any]
 ) -> Any:
     """Undo `by_name`; None if the arrays hold no state of that name, or if it is empty.
 
@@ -87,7 +92,7 @@ def of_names(
     return state if master is None else (_held(master, sharding_of), state)
 
 
-def _held(array: Any, sharding_of: Callable[[tuple[int, ...]], Any]) -> Any:
+def _held(array: Any, sharding_of: Callable[[tuple[int, ...]], Any]) -> Handle:
     return new_handle(on_device(np.asarray(array), sharding_of(array.shape)))
 
 
@@ -114,7 +119,7 @@ def by_position(
     return arrays, {**meta, "counts": {now.get(name, name): n for name, n in meta["counts"].items()}}
 
 
-def simple_of(thing: Any) -> dict[str, Any]:
+def simple_of(thing: object) -> dict[str, Any]:
     """Return the attributes of an object that are numbers, texts or lists of them, such as a schedule's counters.
 
     Examples
@@ -124,7 +129,7 @@ def simple_of(thing: Any) -> dict[str, Any]:
     0
     """
 
-    def is_simple(value: Any) -> bool:
+    def is_simple(value: object) -> bool:
         if isinstance(value, (list, tuple)):
             return all(map(is_simple, value))
         return value is None or isinstance(value, (bool, int, float, str))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ class _NotGiven:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def _used(self, *_: Any, **__: Any) -> Any:
+    def _used(self, *_: object, **__: object) -> NoReturn:
         raise ArgumentError(_NEEDS.format(name=self.name))
 
     __call__ = __jax_array__ = __array__ = __float__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _used
@@ -44,7 +44,7 @@ class _NotGiven:
 
 
 def _asking(
-    update: Callable[..., Any], known: Any, extra: dict[str, Any], more: dict[str, Any], *args: Any
+    update: Callable[..., Any], known: Any, extra: dict[str, Any], more: dict[str, Any], *args: object
 ) -> tuple[Any, Any]:
     """Call a transformation with the arguments that it asks for: with `extra`, then with one more of `more` at a time.
 
@@ -84,7 +84,15 @@ def scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTrans
     known = any(p.kind is p.VAR_KEYWORD for p in taken) or {p.name for p in taken}
 
     def update(
-        updates: Any, state: Any, params: Any = None, *, lr: Any, wd: Any, t: Any, rescale: Any, **extra: Any
+        updates: object,
+        state: Any,
+        params: object = None,
+        *,
+        lr: Any,
+        wd: object,
+        t: object,
+        rescale: jax.Array | float,
+        **extra: Any,
     ) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
         more: dict[str, Any] = {name: _NotGiven(name) for name in _EXTRAS} | {"grad": grads}

@@ -18,16 +18,20 @@ from gluonx.dtype import canonical
 from gluonx.errors import FormatError
 
 if TYPE_CHECKING:
+    import jax
+
+    from gluonx.device import DeviceLike
+    from gluonx.np.handle import ndarray
     from gluonx.optimizer.optimizer import Optimizer
 
 
-def make_state(optimizer: Optimizer, weight: Any) -> Any:
+def make_state(optimizer: Optimizer, weight: ndarray) -> Any:
     """Make the first state of one weight: None, an ndarray, or a tuple of ndarrays in the order of `state_names`."""
     made = tuple(_handle(begin(weight)) for begin in optimizer._states().values())
     return made[0] if len(made) == 1 else made or None
 
 
-def _handle(leaf: Any) -> Any:
+def _handle(leaf: jax.Array | np.ndarray) -> ndarray:
     from gluonx import np as gnp
 
     return gnp.array(leaf, dtype=np.dtype(leaf.dtype))
@@ -59,7 +63,7 @@ def run_rule(
             handle[...] = new
 
 
-def _as_tuple(state: Any) -> tuple[Any, ...]:
+def _as_tuple(state: object) -> tuple[Any, ...]:
     if state is None:
         return ()
     return tuple(state) if isinstance(state, (tuple, list)) else (state,)
@@ -111,7 +115,7 @@ class Updater:
         most = int(min(self.optimizer.aggregate_num, len(weights)))
         return [same[k : k + most] for same in by_dtype.values() for k in range(0, len(same), most)]
 
-    def sync_state_context(self, state: Any, context: Any) -> Any:
+    def sync_state_context(self, state: Any, context: DeviceLike) -> Any:
         """Return a state on a device: the same arrays if they are there, else copies."""
         if isinstance(state, (tuple, list)):
             return type(state)([self.sync_state_context(part, context) for part in state])

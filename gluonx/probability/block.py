@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.block import HybridBlock
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["StochasticBlock", "StochasticSequential"]
 
@@ -49,7 +54,7 @@ class StochasticBlock(HybridBlock):
         """Make of a forward one that gives its losses too; a decorator."""
 
         @functools.wraps(func)
-        def collected(self: StochasticBlock, *args: Any, **kwargs: Any) -> Any:
+        def collected(self: StochasticBlock, *args: ndarray, **kwargs: Any) -> tuple[Any, ...]:
             before, self._added = self._added, []
             try:
                 output = func(self, *args, **kwargs)
@@ -91,7 +96,7 @@ class StochasticSequential(StochasticBlock):
         super().__init__(**kwargs)
         self._layers: list[Any] = []
 
-    def add(self, *blocks: Any) -> None:
+    def add(self, *blocks: Block) -> None:
         """Add blocks at the end."""
         for block in blocks:
             self._layers.append(block)

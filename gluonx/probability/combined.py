@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as onp
 
@@ -14,6 +14,10 @@ from gluonx.probability.discrete import Categorical
 from gluonx.probability.distribution import Distribution, as_size, shape_of
 from gluonx.probability.transformation import ComposeTransform, Transformation
 from gluonx.probability.utils import sum_right_most, where
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["Independent", "MixtureSameFamily", "TransformedDistribution"]
 
@@ -89,7 +93,7 @@ class TransformedDistribution(Distribution):
         spread._base_dist = self._base_dist.broadcast_to((*as_size(batch_shape), *lifted))  # type: ignore[attr-defined]
         return spread
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         drawn = self._base_dist._sample_batch((*size, *self.event_shape[: self._lifted]))
         made = ComposeTransform(self._transforms)(drawn)
         if made.shape[: len(made.shape) - (self.event_dim or 0)] != size:
@@ -100,7 +104,7 @@ class TransformedDistribution(Distribution):
             )
         return made
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         total: Any = 0.0
         event_dim = self.event_dim or 0
         for part in reversed(self._transforms):
@@ -120,7 +124,7 @@ class TransformedDistribution(Distribution):
         below = self._base_dist.cdf(ComposeTransform(self._transforms).inv(value))
         return where(sign > 0, below, 1 - below)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         sign = self._monotone("icdf")
         return ComposeTransform(self._transforms)(self._base_dist.icdf(where(sign > 0, value, 1 - value)))
 
@@ -229,7 +233,7 @@ class Independent(Distribution):
         return sum_right_most(full, self.reinterpreted_batch_ndims)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """The base's."""
         return self.base_dist.mean
 
@@ -337,7 +341,7 @@ class MixtureSameFamily(Distribution):
         """The axis of the components in a draw."""
         return -1 - (self.event_dim or 0)
 
-    def _weigh(self, statistic: Any) -> Any:
+    def _weigh(self, statistic: ndarray) -> ndarray:
         """Return the weighted mean of a statistic of the components that has their event's axes."""
         weights = self.mixture_distribution._weights
         weights = weights.reshape((*weights.shape, *(1,) * (self.event_dim or 0)))
@@ -361,12 +365,12 @@ class MixtureSameFamily(Distribution):
         return self._weigh(self.component_distribution.cdf(np.expand_dims(value, -1) if shape_of(value) else value))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """The weighted mean of the components' means."""
         return self._weigh(self.component_distribution.mean)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """The weighted mean of the components' variances, and the variance of their means."""
         means = self.component_distribution.mean
         apart = np.square(means - np.expand_dims(self.mean, self._axis))

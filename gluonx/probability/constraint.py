@@ -8,9 +8,13 @@ know where their density is zero. The names are those of MXNet's ``gluon.probabi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np, npx
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "Boolean",
@@ -98,7 +102,7 @@ class Constraint:
         return f"<{type(self).__name__}: values should {self.text}>"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: float | ndarray) -> str:
     """Return a number as it is; of an array, which may not be computed yet, shape and dtype."""
     return f"values of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
 
@@ -153,7 +157,7 @@ class _Range(Constraint):
             said.append(f"be {'<=' if self._closed[1] else 'less than'} {self.upper_bound}")
         return " and ".join(said)
 
-    def holds(self, value: Any) -> Any:
+    def holds(self, value: ndarray) -> ndarray:
         """Return which elements lie between the bounds."""
         held: Any = _whole(value) if self._integer else True
         if self.lower_bound is not None:

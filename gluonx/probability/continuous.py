@@ -7,7 +7,7 @@ by implicit reparametrization (Figurnov, Mohamed, Mnih 2018), which JAX's sample
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gluonx import np
 from gluonx.np.random import sample as draw
@@ -15,6 +15,12 @@ from gluonx.probability import constraint as C
 from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters
 from gluonx.probability.quantiles import betaincinv, gammaincinv
 from gluonx.probability.utils import betainc, betaln, gammainc, log_gamma, ndtr, ndtri, psi, where, xlog1py, xlogy
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "Beta",
@@ -56,21 +62,21 @@ class Normal(ExponentialFamily):
     arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
     _sampler = ("normal", "loc", "scale")
 
-    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: float | ndarray) -> Any:
         return -0.5 * np.square((value - self.loc) / self.scale) - np.log(self.scale) - _HALF_LOG_2PI
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: float | ndarray) -> Any:
         return ndtr((value - self.loc) / self.scale)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.loc + self.scale * ndtri(value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """`loc`."""
         return self._full(self.loc)
 
@@ -80,11 +86,11 @@ class Normal(ExponentialFamily):
         return self._full(self.scale)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``scale ** 2``."""
         return self._full(self.scale**2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``log(scale) + (1 + log(2 pi)) / 2``."""
         return self._full(np.log(self.scale) + (0.5 + _HALF_LOG_2PI))
 
@@ -118,7 +124,7 @@ class Uniform(Distribution):
     arg_constraints: ClassVar = {"low": C.Real(), "high": C.Real()}
     _sampler = ("uniform", "low", "high")
 
-    def __init__(self, low: Any = 0.0, high: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         self.low, self.high = as_parameters(low, high)
         super().__init__(event_dim=0, validate_args=validate_args)
         if self._validate_args:
@@ -129,22 +135,22 @@ class Uniform(Distribution):
         """Return the interval."""
         return C.Interval(self.low, self.high)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: float | ndarray) -> Any:
         return 0 * value - np.log(self.high - self.low)
 
     def _cdf(self, value: Any) -> Any:
         return (value - self.low) / (self.high - self.low)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.low + value * (self.high - self.low)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """The middle."""
         return self._full((self.low + self.high) / 2)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``(high - low) ** 2 / 12``."""
         return self._full((self.high - self.low) ** 2 / 12)
 
@@ -175,7 +181,7 @@ class Laplace(Distribution):
     arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
     _sampler = ("laplace", "loc", "scale")
 
-    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
@@ -187,13 +193,13 @@ class Laplace(Distribution):
         tail = 0.5 * np.exp(-np.abs(z))
         return where(z < 0, tail, 1 - tail)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         lower = value < 0.5
         depth = np.log(2 * where(lower, value, 1 - value))
         return self.loc + self.scale * where(lower, depth, -depth)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """`loc`."""
         return self._full(self.loc)
 
@@ -203,7 +209,7 @@ class Laplace(Distribution):
         return self._full(math.sqrt(2) * self.scale)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``2 * scale ** 2``."""
         return self._full(2 * self.scale**2)
 
@@ -234,30 +240,30 @@ class Cauchy(Distribution):
     support = C.Real()
     arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
 
-    def __init__(self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         angle = math.pi * draw("uniform", (-0.5, 0.5), size, self._dtype)
         return self.loc + self.scale * np.tan(angle)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         return -np.log1p(np.square((value - self.loc) / self.scale)) - np.log(math.pi * self.scale)
 
     def _cdf(self, value: Any) -> Any:
         return np.arctan2(1.0, -(value - self.loc) / self.scale) / math.pi  # exact in the lower tail
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.loc - self.scale * np.cos(math.pi * value) / np.sin(math.pi * value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """NaN everywhere: a Cauchy distribution has no mean."""
         return self._full(math.nan)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """NaN everywhere: a Cauchy distribution has no variance."""
         return self._full(math.nan)
 
@@ -282,7 +288,7 @@ class Gumbel(Distribution):
     arg_constraints: ClassVar = {"loc": C.Real(), "scale": C.Positive()}
     _sampler = ("gumbel", "loc", "scale")
 
-    def __init__(self, loc: Any, scale: Any = 1, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike = 1, validate_args: bool | None = None) -> None:
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
@@ -293,11 +299,11 @@ class Gumbel(Distribution):
     def _cdf(self, value: Any) -> Any:
         return np.exp(-np.exp(-(value - self.loc) / self.scale))
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.loc - self.scale * np.log(-np.log(value))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``loc + scale * 0.5772...``."""
         return self._full(self.loc + self.scale * _EULER)
 
@@ -307,7 +313,7 @@ class Gumbel(Distribution):
         return self._full(self.scale * (math.pi / math.sqrt(6)))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``scale ** 2 * pi ** 2 / 6``."""
         return self._full(self.scale**2 * (math.pi**2 / 6))
 
@@ -337,7 +343,7 @@ class Exponential(ExponentialFamily):
     arg_constraints: ClassVar = {"scale": C.Positive()}
     _sampler = ("exponential", "scale")
 
-    def __init__(self, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         (self.scale,) = as_parameters(scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
@@ -346,17 +352,17 @@ class Exponential(ExponentialFamily):
         """``1 / scale``."""
         return 1 / self.scale
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         return -value / self.scale - np.log(self.scale)
 
     def _cdf(self, value: Any) -> Any:
         return -np.expm1(-value / self.scale)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return -self.scale * np.log1p(-value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """`scale`."""
         return self.scale
 
@@ -366,7 +372,7 @@ class Exponential(ExponentialFamily):
         return self.scale
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``scale ** 2``."""
         return self.scale**2
 
@@ -404,11 +410,11 @@ class Gamma(ExponentialFamily):
     arg_constraints: ClassVar = {"shape": C.Positive(), "scale": C.Positive()}
     _sampler = ("gamma", "shape", "scale")
 
-    def __init__(self, shape: Any, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, shape: ArrayLike, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         self.shape, self.scale = as_parameters(shape, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         x = value / self.scale
         return xlogy(self.shape - 1, x) - x - np.log(self.scale) - log_gamma(self.shape)
 
@@ -419,12 +425,12 @@ class Gamma(ExponentialFamily):
         return self.scale * gammaincinv(self.shape, value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``shape * scale``."""
         return self._full(self.shape * self.scale)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``shape * scale ** 2``."""
         return self._full(self.shape * self.scale**2)
 
@@ -459,12 +465,12 @@ class Chi2(Gamma):
 
     arg_constraints: ClassVar = {"df": C.Positive()}
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: ArrayLike, validate_args: bool | None = None) -> None:
         (self._df,) = as_parameters(df)
         super(Gamma, self).__init__(event_dim=0, validate_args=validate_args)
 
     @property
-    def df(self) -> Any:
+    def df(self) -> ndarray:
         """Degrees of freedom."""
         return self._df
 
@@ -499,7 +505,7 @@ class Beta(ExponentialFamily):
     arg_constraints: ClassVar = {"alpha": C.Positive(), "beta": C.Positive()}
     _sampler = ("beta", "alpha", "beta")
 
-    def __init__(self, alpha: Any, beta: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, alpha: ArrayLike, beta: ArrayLike, validate_args: bool | None = None) -> None:
         self.alpha, self.beta = as_parameters(alpha, beta)
         super().__init__(event_dim=0, validate_args=validate_args)
 
@@ -514,12 +520,12 @@ class Beta(ExponentialFamily):
         return betaincinv(self.alpha, self.beta, value)[0]
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``alpha / (alpha + beta)``."""
         return self._full(self.alpha / (self.alpha + self.beta))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``mean * (1 - mean) / (alpha + beta + 1)``."""
         total = self.alpha + self.beta
         return self._full(self.alpha * self.beta / (total**2 * (total + 1)))
@@ -560,11 +566,13 @@ class StudentT(Distribution):
     support = C.Real()
     arg_constraints: ClassVar = {"df": C.Positive(), "loc": C.Real(), "scale": C.Positive()}
 
-    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, validate_args: bool | None = None
+    ) -> None:
         self.df, self.loc, self.scale = as_parameters(df, loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         noise = draw("normal", (0.0, 1.0), size, self._dtype)
         return self.loc + self.scale * noise * np.sqrt(self.df / draw("chisquare", (self.df,), size, self._dtype))
 
@@ -595,12 +603,12 @@ class StudentT(Distribution):
         return np.exp(-betaln(self.df / 2, 0.5) - 0.5 * np.log(self.df))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """`loc`; NaN for `df` up to 1."""
         return self._full(where(self.df > 1, self.loc, math.nan))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``scale ** 2 * df / (df - 2)``; infinite for `df` up to 2, NaN up to 1."""
         finite = self.df > 2
         spread = self.scale**2 * self.df / (where(finite, self.df, 3.0) - 2)
@@ -634,7 +642,7 @@ class FisherSnedecor(Distribution):
     arg_constraints: ClassVar = {"df1": C.Positive(), "df2": C.Positive()}
     _sampler = ("f", "df1", "df2")
 
-    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df1: ArrayLike, df2: ArrayLike, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = as_parameters(df1, df2)
         super().__init__(event_dim=0, validate_args=validate_args)
 
@@ -645,18 +653,18 @@ class FisherSnedecor(Distribution):
     def _cdf(self, value: Any) -> Any:
         return betainc(self.df1 / 2, self.df2 / 2, self.df1 * value / (self.df1 * value + self.df2))
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         x, rest = betaincinv(self.df1 / 2, self.df2 / 2, value)
         return self.df2 * x / (self.df1 * rest)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``df2 / (df2 - 2)``; infinite for `df2` up to 2."""
         finite = self.df2 > 2
         return self._full(where(finite, self.df2 / (where(finite, self.df2, 3.0) - 2), math.inf))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """The variance; infinite for `df2` up to 4."""
         finite = self.df2 > 4
         above, below = self.df1, where(finite, self.df2, 5.0)

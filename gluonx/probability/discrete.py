@@ -8,7 +8,7 @@ no gradient.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as onp
 
@@ -30,6 +30,12 @@ from gluonx.probability.utils import (
     xlog1py,
     xlogy,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "Bernoulli",
@@ -54,7 +60,7 @@ class ProbOrLogit(Distribution):
 
     _binary = True
 
-    def _take(self, prob: Any, logit: Any) -> None:
+    def _take(self, prob: float | ndarray | None, logit: float | ndarray | None) -> None:
         if (prob is None) == (logit is None):
             raise ValueError(
                 f"{type(self).__name__}: either `prob` or `logit` must be specified, but not both. "
@@ -68,7 +74,7 @@ class ProbOrLogit(Distribution):
         return self._prob if self._logit is None else logit2prob(self._logit, self._binary)
 
     @property
-    def logit(self) -> Any:
+    def logit(self) -> ndarray:
         """The logit; of a given probability, kept finite as by :func:`prob2logit`."""
         return self._logit if self._prob is None else prob2logit(self._prob, self._binary)
 
@@ -76,7 +82,7 @@ class ProbOrLogit(Distribution):
         """Return `times` the logarithm of the probability of a one."""
         return xlogy(times, self._prob) if self._logit is None else -times * softplus(-self._logit)
 
-    def _log_failure(self, times: Any) -> Any:
+    def _log_failure(self, times: ndarray) -> ndarray:
         """Return `times` the logarithm of the probability of a zero."""
         return xlog1py(times, -self._prob) if self._logit is None else -times * softplus(self._logit)
 
@@ -111,13 +117,13 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         return self._log_success(value) + self._log_failure(1 - value)
 
     def _cdf(self, value: Any) -> Any:
         return where(value < 1, self._failure, 1.0)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         failure = self._failure
         return where(value <= failure, 0.0, 1.0) + 0 * (value + failure)  # in their dtype, NaN for NaN
 
@@ -126,16 +132,16 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
         return np.stack([np.zeros(self.batch_shape, self._dtype), np.ones(self.batch_shape, self._dtype)])
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """`prob`."""
         return self.prob
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``prob * (1 - prob)``."""
         return self.prob * self._failure
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``-p * log(p) - (1 - p) * log(1 - p)``."""
         return -self._log_success(self.prob) - self._log_failure(self._failure)
 
@@ -170,7 +176,7 @@ class Geometric(ProbOrLogit):
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         return draw("geometric", (self.prob,), size, self._dtype) - 1
 
     def _log_prob(self, value: Any) -> Any:
@@ -183,12 +189,12 @@ class Geometric(ProbOrLogit):
         return negative_binomial_quantile(1.0, self.prob, value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``(1 - prob) / prob``."""
         return self._failure / self.prob
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``(1 - prob) / prob ** 2``."""
         return self._failure / np.square(self.prob)
 
@@ -197,7 +203,7 @@ class Geometric(ProbOrLogit):
         return -(self._log_success(self.prob) + self._log_failure(self._failure)) / self.prob
 
 
-def _log_binomial(n: Any, k: Any) -> Any:
+def _log_binomial(n: ndarray, k: ndarray) -> ndarray:
     """Return the logarithm of the binomial coefficient."""
     return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 
@@ -240,7 +246,7 @@ class Binomial(ProbOrLogit):
         """0, 1, ..., n."""
         return C.IntegerInterval(0, self.n)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         # In the dtype of the value: logarithms of one precision cancel.
         return _log_binomial(self.n + 0 * value, value) + self._log_success(value) + self._log_failure(self.n - value)
 
@@ -253,12 +259,12 @@ class Binomial(ProbOrLogit):
         return binomial_quantile(self.n, self._failure, value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``n * prob``."""
         return self.n * self.prob
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``n * prob * (1 - prob)``."""
         return self.n * self.prob * self._failure
 
@@ -289,7 +295,7 @@ class NegativeBinomial(ProbOrLogit):
     arg_constraints: ClassVar = {"n": C.GreaterThanEq(0), "prob": C.Interval(0, 1), "logit": C.Real()}
     _sampler = ("negative_binomial", "n", "_failure")
 
-    def __init__(self, n: Any, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, n: ArrayLike, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
         (self.n,) = as_parameters(n)
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
@@ -305,12 +311,12 @@ class NegativeBinomial(ProbOrLogit):
         return negative_binomial_quantile(self.n, self._failure, value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``n * prob / (1 - prob)``."""
         return self.n * self.prob / self._failure
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``n * prob / (1 - prob) ** 2``."""
         return self.n * self.prob / np.square(self._failure)
 
@@ -338,7 +344,7 @@ class Poisson(ExponentialFamily):
     arg_constraints: ClassVar = {"rate": C.Positive()}
     _sampler = ("poisson", "rate")
 
-    def __init__(self, rate: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         (self.rate,) = as_parameters(rate)
         super().__init__(event_dim=0, validate_args=validate_args)
 
@@ -352,12 +358,12 @@ class Poisson(ExponentialFamily):
         return poisson_quantile(self.rate, value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """`rate`."""
         return self.rate
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """`rate`."""
         return self.rate
 
@@ -399,29 +405,29 @@ class Classes(ProbOrLogit):
         super().__init__(event_dim=event_dim, validate_args=validate_args)
 
     @property
-    def _weights(self) -> Any:
+    def _weights(self) -> ndarray:
         """The probabilities, which sum to 1."""
         if self._logit is None:
             return self._prob / self._prob.sum(-1, keepdims=True)
         return npx.softmax(self._logit, axis=-1)
 
     @property
-    def _log_weights(self) -> Any:
+    def _log_weights(self) -> ndarray:
         """Their logarithms; -inf where one is 0."""
         return np.log(self._weights) if self._logit is None else npx.log_softmax(self._logit, axis=-1)
 
-    def _weighted(self, value: Any) -> Any:
+    def _weighted(self, value: ndarray) -> ndarray:
         """Return the sum over the classes of `value` times the logarithm of the probability."""
         if self._logit is None:
             return xlogy(value, self._weights).sum(-1)
         return (value * self._log_weights).sum(-1)
 
-    def _drawn(self, size: tuple[int, ...]) -> Any:
+    def _drawn(self, size: tuple[int, ...]) -> ndarray:
         """Numbers of classes, by the largest of the logits with noise (Gumbel's trick)."""
         scores = self._log_weights
         return np.argmax(scores + draw("gumbel", (0.0, 1.0), (*size, self.num_events), scores.dtype), axis=-1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``-sum(p * log(p))``."""
         return -self._weighted(self._weights)
 
@@ -452,7 +458,13 @@ class Categorical(Classes):
 
     has_enumerate_support = True
 
-    def __init__(self, num_events: int, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        num_events: int,
+        prob: Any = None,
+        logit: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         super().__init__(num_events, prob, logit, 0, validate_args)
 
     @C.dependent_property
@@ -477,7 +489,7 @@ class Categorical(Classes):
     def _cdf(self, value: Any) -> Any:
         return self._at(np.cumsum(self._weights, axis=-1), value)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         short = np.cumsum(self._weights, axis=-1)[..., :-1] < np.expand_dims(np.asarray(value), -1)
         return short.sum(-1).astype("int64")
 
@@ -503,7 +515,13 @@ class OneHotCategorical(Classes):
     has_enumerate_support = True
     support = C.Simplex()
 
-    def __init__(self, num_events: int, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        num_events: int,
+        prob: Any = None,
+        logit: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
         super().__init__(num_events, prob, logit, 1, validate_args)
 
     def _draw(self, size: tuple[int, ...]) -> Any:
@@ -519,12 +537,12 @@ class OneHotCategorical(Classes):
         return np.broadcast_to(vectors, (self.num_events, *batch, self.num_events))
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """`prob`."""
         return self._weights
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``prob * (1 - prob)``."""
         return self._weights * (1 - self._weights)
 
@@ -577,12 +595,12 @@ class Multinomial(Classes):
         return where(possible, ways + self._weighted(counts), -onp.inf)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``total_count * prob``."""
         return self.total_count * self._weights
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``total_count * prob * (1 - prob)``."""
         return self.total_count * self._weights * (1 - self._weights)
 

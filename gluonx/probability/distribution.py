@@ -15,7 +15,7 @@ written for MXNet, which defines ``log_prob`` and ``sample`` itself, works too.
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as onp
 
@@ -24,12 +24,18 @@ from gluonx.np.random import sample as draw
 from gluonx.probability.constraint import Constraint, is_dependent
 from gluonx.probability.utils import sum_right_most, where
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gluonx.np.handle import ndarray
+
+
 __all__ = ["Distribution", "ExponentialFamily"]
 
 NUMBERS = (bool, int, float, onp.generic)
 
 
-def shape_of(value: Any) -> tuple[int, ...]:
+def shape_of(value: ArrayLike) -> tuple[int, ...]:
     """Return the shape of an array, () for a number."""
     return tuple(getattr(value, "shape", ()))
 
@@ -145,7 +151,7 @@ class Distribution:
         return ()
 
     @property
-    def _dtype(self) -> Any:
+    def _dtype(self) -> onp.dtype | None:
         """The dtype of draws: that of the parameters, None (the default dtype) if those are numbers."""
         dtypes = [v.dtype for v in self._given().values() if isinstance(v, np.ndarray)]
         floats = [d for d in dtypes if d.kind not in "biu"]
@@ -193,13 +199,13 @@ class Distribution:
 
     # -- densities ----------------------------------------------------------------------------------------------------
 
-    def _validate_samples(self, value: Any) -> Any:
+    def _validate_samples(self, value: float | ndarray) -> Any:
         """Return the value if it lies in the support, or if arguments are not validated."""
         if self._validate_args and isinstance(self.support, Constraint):
             self.support.check(value)
         return value
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: float | ndarray) -> Any:
         """Return the value, validated: an ndarray, or a number if all parameters are numbers."""
         if isinstance(value, NUMBERS):
             value = np.array(value, dtype=self._dtype) if self._holds_arrays else value
@@ -218,11 +224,11 @@ class Distribution:
         """Compute `cdf` for values in the support."""
         raise self._missing("cdf")
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         """Compute `icdf`."""
         raise self._missing("icdf")
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         """Draws of the shape `size` followed by the event shape; `size` has the batch shape in it."""
         if not self._sampler:
             raise self._missing("sample")
@@ -274,7 +280,7 @@ class Distribution:
         result = result if below is None else where(below, 0.0, result)
         return result if above is None else where(above, 1.0, result)
 
-    def icdf(self, value: Any) -> Any:
+    def icdf(self, value: ArrayLike) -> ndarray:
         """Return the number that a draw exceeds with probability ``1 - value``: the inverse of `cdf`.
 
         Raises
@@ -284,7 +290,7 @@ class Distribution:
         """
         return self._icdf(value if isinstance(value, (np.ndarray, *NUMBERS)) else np.asarray(value))
 
-    def _sorted(self, value: Any) -> tuple[Any, Any, Any]:
+    def _sorted(self, value: float | ndarray) -> tuple[Any, Any, Any]:
         """Return masks of values below and above the support (None: none can be), and values with those replaced.
 
         What stands in for a value outside is away from the bounds: there the formulas, and their gradients, are finite,
@@ -301,7 +307,7 @@ class Distribution:
 
     # -- draws --------------------------------------------------------------------------------------------------------
 
-    def sample(self, size: Any = None) -> Any:
+    def sample(self, size: Any = None) -> ndarray:
         """Draw from the distribution.
 
         Parameters
@@ -315,7 +321,7 @@ class Distribution:
         """
         return self._draw(self.batch_shape if size is None else as_size(size))
 
-    def sample_n(self, size: Any = None) -> Any:
+    def sample_n(self, size: Any = None) -> ndarray:
         """Draw `size` times for each element of the batch.
 
         Parameters
@@ -328,7 +334,7 @@ class Distribution:
         """
         return self.sample((*(() if size is None else as_size(size)), *self.batch_shape))
 
-    def _sample_batch(self, size: tuple[int, ...]) -> Any:
+    def _sample_batch(self, size: tuple[int, ...]) -> ndarray:
         """Draws for a distribution that is made of this one; `size` is without the event shape in every class."""
         return self.sample(size)
 
@@ -345,12 +351,12 @@ class Distribution:
     # -- statistics ---------------------------------------------------------------------------------------------------
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """The mean."""
         raise self._missing("mean")
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """The variance."""
         raise self._missing("variance")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np, npx
 from gluonx.probability.combined import Independent
@@ -24,6 +24,10 @@ from gluonx.probability.distribution import NUMBERS, Distribution
 from gluonx.probability.multivariate import Dirichlet, MultivariateNormal
 from gluonx.probability.transformed import HalfNormal, Pareto
 from gluonx.probability.utils import betaln, log_gamma, psi, solve_lower, sum_right_most, where, xlogy
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["empirical_kl", "kl_divergence", "register_kl"]
 
@@ -201,7 +205,7 @@ def _dirichlet_dirichlet(p: Dirichlet, q: Dirichlet) -> Any:
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
-def _mvn_mvn(p: MultivariateNormal, q: MultivariateNormal) -> Any:
+def _mvn_mvn(p: MultivariateNormal, q: MultivariateNormal) -> ndarray:
     root, other = p.scale_tril, q.scale_tril
     trace = np.square(solve_lower(other, root)).sum((-2, -1))
     apart = np.square(solve_lower(other, np.expand_dims(p.loc - q.loc, -1))).sum((-2, -1))

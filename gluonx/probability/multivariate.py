@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gluonx import np
 from gluonx.np.random import sample as draw
 from gluonx.probability import constraint as C
 from gluonx.probability.distribution import Distribution, ExponentialFamily, as_parameters, shape_of
 from gluonx.probability.utils import log_gamma, psi, solve_lower, xlogy
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["Dirichlet", "MultivariateNormal"]
 
@@ -40,13 +46,13 @@ class Dirichlet(ExponentialFamily):
     arg_constraints: ClassVar = {"alpha": C.Positive()}
     _event_ranks: ClassVar = {"alpha": 1}
 
-    def __init__(self, alpha: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, alpha: ArrayLike, validate_args: bool | None = None) -> None:
         (self.alpha,) = as_parameters(alpha)
         if not shape_of(self.alpha):
             raise ValueError(f"Dirichlet: `alpha` should have one axis at least, got {alpha!r}.")
         super().__init__(event_dim=1, validate_args=validate_args)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         drawn = np.random.dirichlet(np.broadcast_to(self.alpha, (*size, *self.event_shape)))
         return drawn if self._dtype is None else drawn.astype(self._dtype)
 
@@ -60,7 +66,7 @@ class Dirichlet(ExponentialFamily):
         return self.alpha / self.alpha.sum(-1, keepdims=True)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``mean * (1 - mean) / (sum(alpha) + 1)``."""
         return self.mean * (1 - self.mean) / (self.alpha.sum(-1, keepdims=True) + 1)
 
@@ -117,10 +123,10 @@ class MultivariateNormal(Distribution):
 
     def __init__(
         self,
-        loc: Any,
-        cov: Any = None,
-        precision: Any = None,
-        scale_tril: Any = None,
+        loc: ArrayLike,
+        cov: ArrayLike | None = None,
+        precision: ArrayLike | None = None,
+        scale_tril: ArrayLike | None = None,
         validate_args: bool | None = None,
     ) -> None:
         if sum(matrix is not None for matrix in (cov, precision, scale_tril)) != 1:
@@ -135,7 +141,7 @@ class MultivariateNormal(Distribution):
         super().__init__(event_dim=1, validate_args=validate_args)
 
     @property
-    def scale_tril(self) -> Any:
+    def scale_tril(self) -> ndarray:
         """The lower triangular matrix whose product with its transpose is the covariance."""
         if self._scale_tril is not None:
             return self._scale_tril
@@ -162,10 +168,10 @@ class MultivariateNormal(Distribution):
         return np.matmul(np.swapaxes(root, -1, -2), root)
 
     @staticmethod
-    def _half_log_det(root: Any) -> Any:
+    def _half_log_det(root: ndarray) -> ndarray:
         return np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(-1)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         noise = draw("normal", (0.0, 1.0), (*size, *self.event_shape), self._dtype)
         return self.loc + np.matmul(self.scale_tril, np.expand_dims(noise, -1))[..., 0]
 
@@ -175,12 +181,12 @@ class MultivariateNormal(Distribution):
         return -0.5 * (distance + self.event_shape[0] * math.log(2 * math.pi)) - self._half_log_det(root)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """`loc`."""
         return np.broadcast_to(self.loc, (*self.batch_shape, *self.event_shape))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """The diagonal of the covariance matrix."""
         return np.broadcast_to(np.square(self.scale_tril).sum(-1), (*self.batch_shape, *self.event_shape))
 

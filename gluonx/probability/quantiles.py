@@ -30,7 +30,7 @@ def _bisected(cdf: Callable[[Array], Array], level: Array, most: float) -> Array
     bits = _BITS[dtype]
     top = lax.bitcast_convert_type(jnp.full(level.shape, most, dtype), bits)
 
-    def halve(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = low + (high - low) // 2
         reached = cdf(lax.bitcast_convert_type(middle, dtype)) >= level
@@ -121,7 +121,7 @@ def _beta_quantile_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @on_arrays(nout=2)
-def betaincinv(a: Any, b: Any, p: Any) -> Any:
+def betaincinv(a: Any, b: Any, p: Any) -> tuple[jax.Array, ...]:
     """Return the inverse of :func:`betainc` in its third argument, and 1 minus it: both, since one may be too near 1.
 
     Examples

@@ -210,7 +210,7 @@ def binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
 
 
 @on_arrays()
-def negative_binomial_entropy(n: Any, success: Any, failure: Any) -> Any:
+def negative_binomial_entropy(n: Any, success: Any, failure: Any) -> jax.Array:
     """Return the entropy of the number of successes before `n` failures; `success` and `failure` sum to 1.
 
     Examples

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -18,6 +18,12 @@ from gluonx.block import HybridBlock
 from gluonx.probability import constraint as C
 from gluonx.probability.distribution import as_parameters, shape_of
 from gluonx.probability.utils import sum_right_most
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "AbsTransform",
@@ -77,20 +83,20 @@ class Transformation:
         """The inverse, as a transformation."""
         return _Inverse(self)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> ndarray:
         """Transform `x`."""
         return self._forward_compute(x)
 
-    def _inv_call(self, y: Any) -> Any:
+    def _inv_call(self, y: ndarray) -> ndarray:
         return self._inverse_compute(y)
 
-    def _forward_compute(self, x: Any) -> Any:
+    def _forward_compute(self, x: Any) -> ndarray:
         raise NotImplementedError(f"{type(self).__name__} does not define _forward_compute().")
 
-    def _inverse_compute(self, y: Any) -> Any:
+    def _inverse_compute(self, y: Any) -> ndarray:
         raise NotImplementedError(f"{type(self).__name__} does not define _inverse_compute().")
 
-    def log_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
         """Compute the logarithm of the absolute Jacobian determinant at `x`, where ``y`` is the transformed `x`.
 
         Returns
@@ -127,13 +133,13 @@ class _Inverse(Transformation):
     def inv(self) -> Transformation:
         return self._forward
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: ndarray) -> ndarray:
         return self._forward._inv_call(x)
 
     def _inv_call(self, y: Any) -> Any:
         return self._forward(y)
 
-    def log_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
         return -self._forward.log_det_jacobian(y, x)
 
 
@@ -161,7 +167,7 @@ class ComposeTransform(Transformation):
         self.bijective = all(part.bijective for part in self._parts)
         self.event_dim = max((part.event_dim for part in self._parts), default=0)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Any) -> ndarray:
         """Transform `x`."""
         for part in self._parts:
             x = part(x)
@@ -169,7 +175,7 @@ class ComposeTransform(Transformation):
 
     _forward_compute = __call__
 
-    def _inverse_compute(self, y: Any) -> Any:
+    def _inverse_compute(self, y: Any) -> ndarray:
         for part in reversed(self._parts):
             y = part.inv(y)
         return y
@@ -212,13 +218,13 @@ class ExpTransform(Transformation):
     bijective = True
     sign = 1  # type: ignore[assignment]
 
-    def _forward_compute(self, x: Any) -> Any:
+    def _forward_compute(self, x: ndarray) -> ndarray:
         return np.exp(x)
 
-    def _inverse_compute(self, y: Any) -> Any:
+    def _inverse_compute(self, y: ndarray) -> ndarray:
         return np.log(y)
 
-    def log_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
         """`x`."""
         return x
 
@@ -241,7 +247,7 @@ class AffineTransform(Transformation):
 
     bijective = True
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0) -> None:
+    def __init__(self, loc: Any, scale: ArrayLike, event_dim: int = 0) -> None:
         super().__init__()
         self._loc, self._scale = as_parameters(loc, scale)
         self.event_dim = event_dim
@@ -256,13 +262,13 @@ class AffineTransform(Transformation):
         """The sign of the scale."""
         return np.sign(self._scale)
 
-    def _forward_compute(self, x: Any) -> Any:
+    def _forward_compute(self, x: ndarray) -> ndarray:
         return self._loc + self._scale * x
 
-    def _inverse_compute(self, y: Any) -> Any:
+    def _inverse_compute(self, y: ndarray) -> ndarray:
         return (y - self._loc) / self._scale
 
-    def log_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
         """``log(abs(scale))`` in the shape of `x`, summed over the axes of an event."""
         return sum_right_most(np.broadcast_to(np.log(np.abs(self._scale)), shape_of(y)), self.event_dim)
 
@@ -284,7 +290,7 @@ class PowerTransform(Transformation):
 
     bijective = True
 
-    def __init__(self, exponent: Any) -> None:
+    def __init__(self, exponent: ArrayLike) -> None:
         super().__init__()
         (self._exponent,) = as_parameters(exponent)
 
@@ -298,13 +304,13 @@ class PowerTransform(Transformation):
         """The sign of the exponent."""
         return np.sign(self._exponent)
 
-    def _forward_compute(self, x: Any) -> Any:
+    def _forward_compute(self, x: Any) -> ndarray:
         return np.power(x, self._exponent)
 
-    def _inverse_compute(self, y: Any) -> Any:
+    def _inverse_compute(self, y: Any) -> ndarray:
         return np.power(y, 1 / self._exponent)
 
-    def log_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
         """``log(abs(exponent * y / x))``."""
         return np.log(np.abs(self._exponent * y / x))
 
@@ -338,7 +344,7 @@ class SoftmaxTransform(Transformation):
 
     event_dim = 1
 
-    def _forward_compute(self, x: Any) -> Any:
+    def _forward_compute(self, x: ndarray) -> ndarray:
         return npx.softmax(x, axis=-1)
 
     def _inverse_compute(self, y: Any) -> Any:
@@ -358,7 +364,7 @@ class AbsTransform(Transformation):
     def _forward_compute(self, x: Any) -> Any:
         return np.abs(x)
 
-    def _inverse_compute(self, y: Any) -> Any:
+    def _inverse_compute(self, y: Any) -> ndarray:
         return y
 
 
@@ -379,7 +385,7 @@ class domain_map:
     def __init__(self) -> None:
         self._factories: dict[type[C.Constraint], Callable[[Any], Transformation]] = {}
 
-    def register(self, constraint: Any, factory: Callable[[Any], Transformation] | None = None) -> Any:
+    def register(self, constraint: Any, factory: Callable[[Any], Transformation] | None = None) -> Callable[..., Any]:
         """Say which transformation leads into constraints of a class.
 
         Parameters

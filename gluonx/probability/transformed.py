@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gluonx import np, npx
 from gluonx.np.random import sample as draw
@@ -20,6 +20,12 @@ from gluonx.probability.transformation import (
     SigmoidTransform,
 )
 from gluonx.probability.utils import log_gamma, sigmoid, softplus, where, xlogy
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["HalfCauchy", "HalfNormal", "Pareto", "RelaxedBernoulli", "RelaxedOneHotCategorical", "Weibull"]
 
@@ -46,7 +52,7 @@ class HalfNormal(TransformedDistribution):
     support = C.NonNegative()
     arg_constraints: ClassVar = {"scale": C.Positive()}
 
-    def __init__(self, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         (self.scale,) = as_parameters(scale)
         super().__init__(Normal(0.0, self.scale), AbsTransform(), validate_args)
 
@@ -61,16 +67,16 @@ class HalfNormal(TransformedDistribution):
     def _cdf(self, value: Any) -> Any:
         return npx.erf(value / (self.scale * math.sqrt(2)))
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.scale * math.sqrt(2) * npx.erfinv(value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``scale * sqrt(2 / pi)``."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """``scale ** 2 * (1 - 2 / pi)``."""
         return self.scale**2 * (1 - 2 / math.pi)
 
@@ -99,7 +105,7 @@ class HalfCauchy(TransformedDistribution):
     support = C.NonNegative()
     arg_constraints: ClassVar = {"scale": C.Positive()}
 
-    def __init__(self, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         (self.scale,) = as_parameters(scale)
         super().__init__(Cauchy(0.0, self.scale), AbsTransform(), validate_args)
 
@@ -109,16 +115,16 @@ class HalfCauchy(TransformedDistribution):
     def _cdf(self, value: Any) -> Any:
         return 2 / math.pi * np.arctan(value / self.scale)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.scale * np.tan(0.5 * math.pi * value)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """Infinity."""
         return self._full(math.inf)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """Infinity."""
         return self._full(math.inf)
 
@@ -148,7 +154,7 @@ class Pareto(TransformedDistribution):
     has_grad = True  # type: ignore[assignment]
     arg_constraints: ClassVar = {"alpha": C.Positive(), "scale": C.Positive()}
 
-    def __init__(self, alpha: Any, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, alpha: ArrayLike, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         self.alpha, self.scale = as_parameters(alpha, scale)
         super().__init__(Exponential(1 / self.alpha), [ExpTransform(), AffineTransform(0.0, self.scale)], validate_args)
 
@@ -157,7 +163,7 @@ class Pareto(TransformedDistribution):
         """Return the numbers from `scale` on."""
         return C.GreaterThanEq(self.scale)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         return self.scale * (1 + draw("pareto", (self.alpha,), size, self._dtype))
 
     def _log_prob(self, value: Any) -> Any:
@@ -166,18 +172,18 @@ class Pareto(TransformedDistribution):
     def _cdf(self, value: Any) -> Any:
         return -np.expm1(-self.alpha * np.log(value / self.scale))
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.scale * np.exp(-np.log1p(-value) / self.alpha)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``alpha * scale / (alpha - 1)``; infinite for `alpha` up to 1."""
         finite = self.alpha > 1
         alpha = where(finite, self.alpha, 2.0)
         return self._full(where(finite, alpha * self.scale / (alpha - 1), math.inf))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """The variance; infinite for `alpha` up to 2."""
         finite = self.alpha > 2
         alpha = where(finite, self.alpha, 3.0)
@@ -209,15 +215,15 @@ class Weibull(TransformedDistribution):
     support = C.NonNegative()
     arg_constraints: ClassVar = {"concentration": C.Positive(), "scale": C.Positive()}
 
-    def __init__(self, concentration: Any, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: ArrayLike, scale: ArrayLike = 1.0, validate_args: bool | None = None) -> None:
         self.concentration, self.scale = as_parameters(concentration, scale)
         power = PowerTransform(1 / self.concentration)
         super().__init__(Exponential(1.0), [power, AffineTransform(0.0, self.scale)], validate_args)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         return self.scale * draw("weibull", (self.concentration,), size, self._dtype)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         k, x = self.concentration, value / self.scale
         return np.log(k / self.scale) + xlogy(k - 1, x) - np.power(x, k)
 
@@ -228,12 +234,12 @@ class Weibull(TransformedDistribution):
         return self.scale * np.power(-np.log1p(-value), 1 / self.concentration)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``scale * gamma(1 + 1 / concentration)``."""
         return self._full(self.scale * np.exp(log_gamma(1 + 1 / self.concentration)))
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """The variance."""
         first, second = (np.exp(log_gamma(1 + n / self.concentration)) for n in (1, 2))
         return self._full(self.scale**2 * (second - np.square(first)))
@@ -251,12 +257,12 @@ class _LogitRelaxedBernoulli(ProbOrLogit):
     support = C.Real()
     arg_constraints: ClassVar = {"T": C.Positive(), "prob": C.Interval(0, 1), "logit": C.Real()}
 
-    def __init__(self, T: Any, prob: Any, logit: Any, validate_args: bool | None) -> None:
+    def __init__(self, T: ndarray, prob: ndarray, logit: Any, validate_args: bool | None) -> None:
         (self.T,) = as_parameters(T)
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         return (self.logit + draw("logistic", (0.0, 1.0), size, self._dtype)) / self.T
 
     def _log_prob(self, value: Any) -> Any:
@@ -266,7 +272,7 @@ class _LogitRelaxedBernoulli(ProbOrLogit):
     def _cdf(self, value: Any) -> Any:
         return sigmoid(value * self.T - self.logit)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return (self.logit + np.log(value) - np.log1p(-value)) / self.T
 
 
@@ -276,7 +282,7 @@ class _LogRelaxedOneHotCategorical(Classes):
     has_grad = True
     arg_constraints: ClassVar = {"T": C.Positive(), "prob": C.Simplex(), "logit": C.Real()}
 
-    def __init__(self, T: Any, num_events: int, prob: Any, logit: Any, validate_args: bool | None) -> None:
+    def __init__(self, T: Any, num_events: int, prob: ndarray, logit: Any, validate_args: bool | None) -> None:
         (self.T,) = as_parameters(T)
         super().__init__(num_events, prob, logit, 1, validate_args)
 
@@ -368,7 +374,12 @@ class RelaxedOneHotCategorical(_Relaxed):
     arg_constraints: ClassVar = {"prob": C.Simplex(), "logit": C.Real()}
 
     def __init__(
-        self, T: Any, num_events: int, prob: Any = None, logit: Any = None, validate_args: bool | None = None
+        self,
+        T: Any,
+        num_events: int,
+        prob: Any = None,
+        logit: Any = None,
+        validate_args: bool | None = None,
     ) -> None:
         base = _LogRelaxedOneHotCategorical(T, num_events, prob, logit, validate_args)
         super().__init__(base, ExpTransform(), validate_args)

@@ -11,7 +11,7 @@ import inspect
 import math
 import statistics
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,10 @@ from jax.scipy import special
 from gluonx import np, npx
 from gluonx.deferred import invoke
 from gluonx.ops.registry import register
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "constraint_check",
@@ -93,7 +97,7 @@ def sample_n_shape_converter(size: Any) -> Any:
     return (-2, *((size,) if isinstance(size, int) else tuple(size)))
 
 
-def prob2logit(prob: Any, binary: bool = True) -> Any:
+def prob2logit(prob: Any, binary: bool = True) -> ndarray:
     """Return the logits of probabilities, which are kept away from 0 (and 1) by the dtype's precision.
 
     Parameters
@@ -241,7 +245,7 @@ def sigmoid(x: Any) -> Any:
     return npx.sigmoid(x) if isinstance(x, np.ndarray) else 0.5 * (1 + math.tanh(0.5 * x))
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: Any) -> ndarray:
     """``log(1 + exp(x))``; of a number in 64 bits."""
     return npx.softrelu(x) if isinstance(x, np.ndarray) else max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
@@ -280,7 +284,7 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
 
 @on_arrays()
-def solve_lower(matrix: Any, right: Any) -> Any:
+def solve_lower(matrix: Any, right: Any) -> jax.Array:
     """Solve ``matrix @ x = right`` for a lower triangular matrix; leading axes are broadcast."""
     batch = jnp.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     matrix, right = (jnp.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (matrix, right))
@@ -312,12 +316,12 @@ def xlogy(x: Any, y: Any) -> Any:
     return where(none, 0.0, x * np.log(where(none, 1.0, y)))
 
 
-def xlog1py(x: Any, y: Any) -> Any:
+def xlog1py(x: Any, y: Any) -> ndarray:
     """``x * log(1 + y)``, and 0 where ``x`` is 0 and ``y`` is -1; gradients are finite there too."""
     none = np.logical_and(x == 0, y == -1)
     return where(none, 0.0, x * np.log1p(where(none, 0.0, y)))
 
 
-def sum_right_most(x: Any, ndim: int) -> Any:
+def sum_right_most(x: Any, ndim: int) -> ndarray:
     """Return the sum over the last `ndim` axes."""
     return x.sum(tuple(range(-ndim, 0))) if ndim else x

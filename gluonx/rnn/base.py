@@ -289,7 +289,7 @@ class RecurrentCell(Block):
                 outs.append(y)
         return masked(outs, lengths), states
 
-    def _step(self, x: Any, states: list[Any], t: int, lengths: ndarray | None) -> tuple[Any, list[Any]]:
+    def _step(self, x: ndarray, states: list[Any], t: int, lengths: ndarray | None) -> tuple[Any, list[Any]]:
         """One step that leaves the states of finished sequences as they are."""
         y, new = self(x, states)
         if lengths is None:

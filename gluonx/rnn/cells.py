@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gluonx import np
 from gluonx.block.block import HybridBlock
@@ -16,11 +16,8 @@ from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
 
-if TYPE_CHECKING:
-    pass
 
-
-def activated(activation: Any, x: Any) -> Any:
+def activated(activation: Any, x: Any) -> ndarray:
     """Return an activation, given by its name or as a block, of an array."""
     if isinstance(activation, HybridBlock):
         return activation(x)
@@ -94,7 +91,7 @@ class _Cell(HybridRecurrentCell):
         """Return the shape and layout of each state."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
 
-    def _products(self, x: Any, h: ndarray) -> tuple[Any, Any]:
+    def _products(self, x: ndarray, h: ndarray) -> tuple[Any, Any]:
         own = self._reg_params
         i2h = invoke(self._op, (x, own["i2h_weight"].data(), own["i2h_bias"].data()))
         return i2h, invoke(self._op, (h, own["h2h_weight"].data(), own["h2h_bias"].data()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,11 @@ from gluonx.errors import ArgumentError, ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import get
 from gluonx.sparse.storage import COMPUTED, BaseSparseNDArray, CSRNDArray, RowSparseNDArray, bucket, plain
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = [
     "add",
@@ -172,7 +177,7 @@ def _starts(rows: np.ndarray, count: int) -> np.ndarray:
 
 
 @door
-def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> RowSparseNDArray:
+def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: DTypeLike = None) -> RowSparseNDArray:
     """Make an array of which some rows are stored.
 
     Parameters
@@ -213,7 +218,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
     return _placed(found, ctx)
 
 
-def _cast_given(value: Any, stype: str, dtype: Any) -> Any:
+def _cast_given(value: Any, stype: str, dtype: DTypeLike) -> Any:
     if isinstance(value, BaseSparseNDArray):
         found = value.tostype(stype)
     else:
@@ -223,7 +228,7 @@ def _cast_given(value: Any, stype: str, dtype: Any) -> Any:
     return found if dtype is None else found.astype(dtype, copy=False)
 
 
-def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+def zeros(stype: str, shape: Any, ctx: DeviceLike = None, dtype: DTypeLike = None, **kwargs: Any) -> Any:
     """Make an array of zeros: of ``'csr'`` or ``'row_sparse'`` storage without an element, or ``'default'``.
 
     Raises
@@ -268,7 +273,7 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
 # -- from one storage to another ---------------------------------------------------------------------------------------
 
 
-def _host_of(array: Any) -> np.ndarray:
+def _host_of(array: ndarray) -> np.ndarray:
     return np.asarray(array._read())
 
 
@@ -277,7 +282,7 @@ def _pick_op(axes: int) -> DerivedOp:
     return DerivedOp("pick_stored", lambda x, *index: x[tuple(index)], extra=("pick_stored", axes))
 
 
-def _picked(array: Any, *index: np.ndarray) -> Any:
+def _picked(array: ndarray, *index: np.ndarray) -> ndarray:
     """Return the elements of a dense array at places, recorded if it is on the tape."""
     if not current_state().recording:
         return plain(_host_of(array)[index])
@@ -285,7 +290,7 @@ def _picked(array: Any, *index: np.ndarray) -> Any:
 
 
 @door
-def cast_storage(data: Any, stype: str) -> Any:
+def cast_storage(data: Any, stype: str) -> ndarray:
     """Return an array in another storage.
 
     From dense to sparse the values are looked at: what is not zero is stored.
@@ -320,7 +325,7 @@ def cast_storage(data: Any, stype: str) -> Any:
     return RowSparseNDArray(_of_kind(_picked(data, rows), kind), rows, tuple(data.shape))
 
 
-def _of_kind(handle: Any, kind: type) -> Any:
+def _of_kind(handle: ndarray, kind: type) -> ndarray:
     own = getattr(kind, "plain_class", None) or kind
     return handle if type(handle) is own or issubclass(own, BaseSparseNDArray) else twin_of(handle, own)
 
@@ -407,7 +412,7 @@ def take_rows(x: CSRNDArray, numbers: np.ndarray) -> CSRNDArray:
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
 
-def mapped(array: Any, function: Callable[[Any], Any]) -> Any:
+def mapped(array: Any, function: Callable[[Any], Any]) -> ndarray:
     """Apply a function that keeps zeros to the stored values.
 
     Values that were never on the device, such as those of LibSVMIter, are padded for it: a program serves many counts.
@@ -418,7 +423,7 @@ def mapped(array: Any, function: Callable[[Any], Any]) -> Any:
     return array._with(array._kin(function(array._handle)))
 
 
-def square(x: Any) -> Any:
+def square(x: ndarray) -> Any:
     """Square each element; of the storage of `x`."""
     return mapped(x, lambda values: values * values)
 
@@ -439,7 +444,7 @@ def _at(array: Any, keys: np.ndarray, values: Any) -> Any:
 
 @program_cache.once
 def _joined_op(count: int, sign: int) -> DerivedOp:
-    def joined(x: Any, y: Any, px: Any, py: Any) -> Any:
+    def joined(x: ndarray, y: Any, px: Any, py: Any) -> Any:
         dtype = jnp.promote_types(x.dtype, y.dtype)
         whole = jnp.zeros((count, *x.shape[1:]), dtype)
         return whole.at[px].add(x.astype(dtype)).at[py].add(sign * y.astype(dtype))
@@ -510,12 +515,12 @@ def operate(name: str, x: Any, other: Any) -> Any:
     return NotImplemented
 
 
-def add(lhs: Any, rhs: Any) -> Any:
+def add(lhs: ndarray, rhs: Any) -> Any:
     """Add two arrays, or an array and a number; sparse if both are of one sparse storage."""
     return lhs + rhs
 
 
-def subtract(lhs: Any, rhs: Any) -> Any:
+def subtract(lhs: ndarray, rhs: Any) -> Any:
     """Subtract `rhs` from `lhs`; sparse if both are of one sparse storage."""
     return lhs - rhs
 
@@ -525,7 +530,7 @@ def multiply(lhs: Any, rhs: Any) -> Any:
     return lhs * rhs
 
 
-def divide(lhs: Any, rhs: Any) -> Any:
+def divide(lhs: ndarray, rhs: Any) -> Any:
     """Divide `lhs` by `rhs`; sparse if `lhs` is, and `rhs` a number."""
     return lhs / rhs
 
@@ -653,7 +658,7 @@ def dot(
 _DOT, _TRANSPOSE = DerivedOp("dense_dot", jnp.dot), DerivedOp("dense_transpose", jnp.transpose)
 
 
-def _transposed(array: Any) -> Any:
+def _transposed(array: ndarray) -> Any:
     return invoke(_TRANSPOSE, (array,))
 
 
@@ -706,7 +711,7 @@ def _stored_rows(rhs: RowSparseNDArray, numbers: np.ndarray, size: int) -> tuple
     return table, new_handle(on_device(np.pad(places, pads).astype(np.int32))), own
 
 
-def _dot_to_csr(lhs: Any, rhs: CSRNDArray, transposed: bool, forward_stype: str | None) -> Any:
+def _dot_to_csr(lhs: ndarray, rhs: CSRNDArray, transposed: bool, forward_stype: str | None) -> Any:
     _needs(len(lhs.shape) == 2 and lhs.shape[1] == rhs.shape[1 if transposed else 0], lhs, rhs)
     values, rows, columns = rhs.padded()
     if transposed:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -49,6 +49,11 @@ from gluonx.deferred.graph import settle, source_of
 from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray"]
 
@@ -94,14 +99,14 @@ class BaseSparseNDArray(ndarray):
     stype_name = ""
     _values: Any
 
-    def __init__(self, values: Any, shape: tuple[int, ...], dtype: Any = None) -> None:
+    def __init__(self, values: Any, shape: tuple[int, ...], dtype: DTypeLike = None) -> None:
         self._values = values
         self.tape = self.variable = None
         self._seen = self._seen_in = None
         self._renew(shape, dtype)
         _set_value(self, None)
 
-    def _renew(self, shape: tuple[int, ...] | None = None, dtype: Any = None) -> None:
+    def _renew(self, shape: tuple[int, ...] | None = None, dtype: DTypeLike = None) -> None:
         kind = np.dtype(self._values.dtype if dtype is None else dtype)
         self.aval = intern_aval(tuple(shape or self.shape), kind)
         self._seen = None
@@ -154,7 +159,7 @@ class BaseSparseNDArray(ndarray):
         """Return an array with the same places and other values."""
         raise NotImplementedError
 
-    def _kin(self, handle: Any) -> Any:
+    def _kin(self, handle: ndarray) -> ndarray:
         """Return a result as an array of the kind of this one's values."""
         own = self._values
         kind = (own.plain_class or ndarray) if isinstance(own, ndarray) else type(handle)
@@ -195,7 +200,7 @@ class BaseSparseNDArray(ndarray):
         """Return the whole array as a NumPy array."""
         raise NotImplementedError
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> np.ndarray:
         found = self.asnumpy()
         return found if dtype is None else found.astype(dtype)
 
@@ -222,7 +227,7 @@ class BaseSparseNDArray(ndarray):
         """Not for sparse arrays, as in MXNet."""
         raise GluonxError("reshape is not for sparse arrays: call tostype('default') first")
 
-    def attach_grad(self, grad_req: str = "write", stype: Any = None) -> None:
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make the stored values the end point of gradients; ``data.grad`` has them then."""
         self._handle.attach_grad(grad_req)
 
@@ -239,7 +244,7 @@ class BaseSparseNDArray(ndarray):
         return self._with(self._handle.copy())
 
     def astype(
-        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+        self, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """Return the array with another dtype, of the same storage."""
         target = canonical(dtype)
@@ -254,7 +259,7 @@ class BaseSparseNDArray(ndarray):
         """Do `to_device`, by its older name."""
         return self.to_device(context)
 
-    def as_in_ctx(self, ctx: Any) -> Any:
+    def as_in_ctx(self, ctx: DeviceLike) -> Any:
         """Do `to_device`, by its older name."""
         return self.to_device(ctx)
 
@@ -303,7 +308,7 @@ class BaseSparseNDArray(ndarray):
     def __copy__(self) -> Any:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: object) -> Any:
         return self.copy().detach()
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -324,7 +329,7 @@ class BaseSparseNDArray(ndarray):
         values = value._handle
         self._take(value, values if values.dtype == self.dtype else values.astype(self.dtype))
 
-    def _take(self, other: Any, values: Any) -> None:
+    def _take(self, other: ndarray, values: ndarray) -> None:
         """Become `other`, with these values."""
         self._values = values
         self._renew()
@@ -343,8 +348,8 @@ class BaseSparseNDArray(ndarray):
         raise ValueError("The truth value of an NDArray with multiple elements is ambiguous.")
 
 
-def _operator(name: str) -> Any:
-    def method(self: Any, other: Any) -> Any:
+def _operator(name: str) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> ndarray:
         found = COMPUTED["operate"](name, self, other)
         if found is not NotImplemented:
             return found
@@ -364,7 +369,7 @@ def _of_values(name: str) -> Any:
     return method
 
 
-def _in_place(name: str) -> Any:
+def _in_place(name: str) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         self[:] = getattr(self, name)(other)
         return self
@@ -387,7 +392,7 @@ for _word in ("neg", "abs"):
 
 @program_cache.once
 def scatter_op(shape: tuple[int, ...]) -> DerivedOp:
-    def scattered(values: Any, rows: Any, columns: Any) -> Any:
+    def scattered(values: jax.Array, rows: jax.Array, columns: jax.Array) -> jax.Array:
         return jnp.zeros(shape, values.dtype).at[rows, columns].add(values, mode="drop")
 
     return DerivedOp("densify", scattered, extra=("densify", shape))
@@ -452,7 +457,7 @@ class CSRNDArray(BaseSparseNDArray):
         """The row of each value."""
         return np.repeat(np.arange(self.shape[0]), np.diff(self._indptr))
 
-    def _dense(self) -> Any:
+    def _dense(self) -> ndarray:
         return invoke(scatter_op(self.shape), (self._handle, *map(_index, (self.row_numbers, self._columns))))
 
     @door
@@ -560,12 +565,12 @@ def _pad_op(more: int) -> DerivedOp:
     return DerivedOp("pad_values", lambda v: jnp.pad(v, (0, more)), extra=("pad_values", more))
 
 
-def _index(numbers: np.ndarray) -> Any:
+def _index(numbers: np.ndarray) -> ndarray:
     """Return row numbers as programs take them."""
     return new_handle(on_device(numbers.astype(np.int32)))
 
 
-def _whole(numbers: np.ndarray) -> Any:
+def _whole(numbers: np.ndarray) -> ndarray:
     return new_handle(on_device(numbers.astype(np.int64)))
 
 
@@ -603,7 +608,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         numbers = self._numbers
         return RowSparseNDArray(values, numbers.copy() if isinstance(numbers, ndarray) else numbers, self.shape)
 
-    def _take(self, other: Any, values: Any) -> None:
+    def _take(self, other: Any, values: ndarray) -> None:
         if isinstance(self._numbers, Handle):  # a gradient's own handles, which the engine writes to
             rows = other._numbers if isinstance(other._numbers, Handle) else _index(other._numbers)
             for mine, new in ((self._numbers, rows), (self._values, values)):
@@ -644,7 +649,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         """Their numbers, int64, ascending."""
         return self._kin(_whole(self.row_numbers))
 
-    def _dense(self) -> Any:
+    def _dense(self) -> ndarray:
         return by_row.spread(*self.places(), new_handle(jnp.zeros(self.shape, self.dtype)))
 
     @door
@@ -698,7 +703,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         return RowSparseNDArray, (own._handle.asnumpy(), own._numbers, self.shape)
 
 
-def settled(handle: Any) -> Any:
+def settled(handle: Any) -> jax.Array:
     """Return the device array of a handle, computed if it is pending, outside of whatever is recorded."""
     before = current_state()
     set_state(at_once()) if before.trace is None else None

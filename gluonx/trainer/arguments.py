@@ -84,7 +84,7 @@ def store_of(kvstore: Any) -> Any:
     return found
 
 
-def positive(batch_size: Any) -> float:
+def positive(batch_size: float) -> float:
     """Return the batch size as a number; ValueError if it is none that gradients can be divided by."""
     try:
         size = float(batch_size)

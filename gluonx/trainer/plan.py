@@ -10,7 +10,7 @@ import functools
 from collections import deque
 from dataclasses import replace
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gluonx.block.parameter import Parameter
@@ -28,6 +28,10 @@ from gluonx.sharding import replicated
 from gluonx.trainer.held import MIXED, Held, common_sharding
 from gluonx.trainer.replicas import devices_of, gradients_of, leaves_of, new_gradients, row_counts, variable_of
 from gluonx.trainer.states import Stateful
+
+if TYPE_CHECKING:
+    import jax
+
 
 _GONE = "this gradient was given up when the step ended, because the Trainer was made with keep_grads=False"
 
@@ -111,7 +115,7 @@ class Plan:
             self.latest = latest
         return True
 
-    def last_value(self) -> Any:
+    def last_value(self) -> jax.Array:
         """Return a value that a step replaces: the last state's, or the last weight's if there are no states."""
         value = (self.state or self.weights)[-1].value
         return value.vector.value if type(value) is Packed else value

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,11 @@ from gluonx.errors import (
     GluonxError,
 )
 
+if TYPE_CHECKING:
+    from gluonx.deferred.core import Variable
 
-def gradients_of(variable: Any) -> tuple[Any, ...]:
+
+def gradients_of(variable: Variable) -> tuple[Any, ...]:
     """Return the arrays of a gradient: row numbers and values if it is stored by rows."""
     return (variable.rows, variable.values) if type(variable) is RowVariable else (variable.grad,)
 
@@ -64,7 +67,7 @@ class Replicated:
             v.fresh = fresh
 
 
-def any_fresh(variable: Any) -> bool:
+def any_fresh(variable: Variable) -> bool:
     """Return whether there is a new gradient, on any device where there are several."""
     return any(v.fresh for v in variable.variables) if type(variable) is Replicated else variable.fresh
 

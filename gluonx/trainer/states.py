@@ -404,7 +404,7 @@ class Stateful(Checked):
                 undo()
             raise
 
-    def _take_states(self, fname: Any, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
+    def _take_states(self, fname: object, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
         """Take all of the states, or none."""
         trains = self._plan_for_states()
         mine = type(self._optimizer).__name__
@@ -478,6 +478,6 @@ class Stateful(Checked):
             self._optimizer.lr = meta["learning_rate"]
 
 
-def _as_key(leaf: Any, kind: Any) -> Any:
+def _as_key(leaf: jax.Array, kind: str | None) -> jax.Array:
     """Return a leaf of a state as optax has it; random keys become keys again."""
     return leaf if kind is None else jax.random.wrap_key_data(leaf, impl=kind)

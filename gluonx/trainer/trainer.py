@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gluonx.block.parameter import Parameter
@@ -59,6 +59,10 @@ from gluonx.trainer.replicas import (
     variable_of,
 )
 from gluonx.trainer.states import DeviceUpdater, Stateful
+
+if TYPE_CHECKING:
+    import optax
+
 
 __all__ = ["Trainer"]
 
@@ -166,10 +170,10 @@ class Trainer(Stateful):
     def __init__(
         self,
         params: Any,
-        optimizer: Any,
+        optimizer: str | Optimizer | optax.GradientTransformation,
         optimizer_params: Mapping[str, Any] | None = None,
         kvstore: Any = "device",
-        compression_params: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
         update_on_kvstore: bool | None = None,
         *,
         keep_grads: bool = True,
@@ -202,7 +206,12 @@ class Trainer(Stateful):
 
     @door
     def step(
-        self, batch_size: float, ignore_stale_grad: bool = False, closure: Any = None, *, value: Any = None
+        self,
+        batch_size: float,
+        ignore_stale_grad: bool = False,
+        closure: Any = None,
+        *,
+        value: Any = None,
     ) -> Any:
         """Update all parameters with their gradients over `batch_size`, and run what is pending.
 
@@ -567,7 +576,9 @@ class Trainer(Stateful):
         """Return the devices of the parameters; none as long as no parameter is initialized."""
         return next((p.list_device() for p in self._params if p._handle is not None), [])
 
-    def _init_optimizer(self, optimizer: Any, optimizer_params: Mapping[str, Any]) -> None:
+    def _init_optimizer(
+        self, optimizer: str | Optimizer | optax.GradientTransformation, optimizer_params: Mapping[str, Any]
+    ) -> None:
         """Set the optimizer, for the constructor."""
         if isinstance(optimizer, Optimizer) and optimizer_params:
             raise ArgumentError(

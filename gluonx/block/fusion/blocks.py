@@ -34,6 +34,7 @@ from gluonx.errors import FusionError
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block
+    from gluonx.np.handle import ndarray
 
 
 __all__ = ["FusionReport", "Fusions", "fuse", "fuse_waiting", "fused_view", "is_fused", "unfuse"]
@@ -209,7 +210,7 @@ class Fusions:
         """Return the fused parameters that ``collect_params`` lists: existing ones, and those that wait."""
         return {**self.current(), **self.plans}
 
-    def weights_of(self, name: str) -> Any:
+    def weights_of(self, name: str) -> ndarray:
         """Return the array of a fused parameter, or its joined pieces; see ``Block.weights_of``."""
         home = self.current().get(name)
         return home._handle if home is not None else self._joined(name)
@@ -268,7 +269,7 @@ class Fusions:
         if not home.owners and home._handle is not None:
             dissolve(home)
 
-    def _joined(self, name: str) -> Any:
+    def _joined(self, name: str) -> ndarray:
         tree = self.tree()
         found = next((fused for fused in self.declared if fused.name == name), None)
         if found is not None and not self.by_functions:

@@ -189,7 +189,7 @@ class Piece(ndarray):
 jax.tree_util.register_pytree_node(Piece, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0]))
 
 
-def _become_piece(handle: Any, base: Any, layout: Any, number: int, owner: FusedParameter | None) -> Any:
+def _become_piece(handle: ndarray, base: ndarray, layout: Any, number: int, owner: FusedParameter | None) -> ndarray:
     """Turn a plain handle into a view of `base`; this cannot fail."""
     value = base.value
     sharding = base.aval.sharding if base.aval is not None else value.sharding if isinstance(value, Zeros) else None
@@ -307,7 +307,7 @@ class FusedParameter(Parameter):
             raise FusionError(_TWO_REQS.format(path=self._path, piece=reqs["add"], req="add"))
         return next(iter(reqs), "null")
 
-    def _joined(self, layout: Any, handles: Sequence[Any]) -> Any:
+    def _joined(self, layout: Any, handles: Sequence[Any]) -> jax.Array:
         """Return the fused array of the handles' values."""
         with jax.ensure_compile_time_eval():
             values = [settle(h) for h in handles]

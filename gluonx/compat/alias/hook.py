@@ -7,7 +7,7 @@ import contextlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
@@ -200,7 +200,7 @@ def _look_up(module: str, name: str) -> Any:
     raise AttributeError(str(why) if why is not None else f"module '{module}' has no attribute '{name}'")
 
 
-def _of_its_kind(real: ModuleType, found: Any) -> Any:
+def _of_its_kind(real: ModuleType, found: Callable[..., Any] | type) -> Any:
     """Return `found`; a function of ``mx.np`` such that it gives np arrays while others are NDArrays."""
     if uses_nd_arrays() and isinstance(found, FunctionType) and real.__name__.startswith(_OF_NUMPY):
         return of_numpy(found)

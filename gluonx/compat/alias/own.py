@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -21,6 +21,9 @@ from gluonx.compat.parameter_dict import NamedConstant, ParameterDict
 from gluonx.compat.prefixes import Naming
 from gluonx.deferred.core import Handle
 from gluonx.dtype import bfloat16
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
 
 
 def _real(name: str) -> Any:
@@ -176,7 +179,7 @@ def _npx_load(file: Any) -> Any:
     return [found] if Naming.active and isinstance(found, Handle) else found
 
 
-def _around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+def _around(x: ndarray, decimals: int = 0, out: Any = None, **kwargs: Any) -> NDArray:
     """``np.around``, which in MXNet cuts integers off below the tens, hundreds and so on that are asked for."""
     np = _real("gluonx.np")
     if decimals >= 0 or not isinstance(x, Handle) or x.dtype.kind not in "iu":

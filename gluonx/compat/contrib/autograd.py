@@ -43,7 +43,7 @@ class TrainingStateScope:
     def __enter__(self) -> None:
         self._scope.__enter__()
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self._scope.__exit__(*error)
 
 

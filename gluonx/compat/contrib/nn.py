@@ -32,13 +32,20 @@ class SparseEmbedding(nn.Embedding):
     """
 
     def __init__(
-        self, input_dim: int, output_dim: int, dtype: Any = "float32", weight_initializer: Any = None, **kwargs: Any
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(input_dim, output_dim, dtype, weight_initializer, sparse_grad=True, **kwargs)
         self.weight._stype = "row_sparse"
 
 
 if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+    from gluonx.initializer import InitLike
     from gluonx.nn import *  # noqa: F403
 else:
 

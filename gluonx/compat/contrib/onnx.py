@@ -7,7 +7,7 @@ A program of Gluon's reads a model by :func:`gluonx.onnx.import_model`, which gi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -18,6 +18,10 @@ from gluonx.errors import ArgumentError, ShapeError
 from gluonx.importing.onnx.block import OnnxBlock
 from gluonx.importing.onnx.block import import_model as block_of
 from gluonx.importing.onnx.read import Input, read_model
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+
 
 __all__ = ["export_model", "get_model_metadata", "import_model", "import_to_gluon"]
 
@@ -81,7 +85,7 @@ def _struct(net: OnnxBlock, put: Input, given: tuple[int, ...] | None) -> jax.Sh
     return jax.ShapeDtypeStruct(tuple(shape), put.dtype)
 
 
-def import_to_gluon(model_file: Any, ctx: Any = None) -> OnnxBlock:
+def import_to_gluon(model_file: Any, ctx: DeviceLike = None) -> OnnxBlock:
     """Read an ONNX model as a block; :func:`gluonx.onnx.import_model` with a device.
 
     Parameters

@@ -200,7 +200,7 @@ class Augmenter:
             return resized(image, size, size * height // width, self.of.inter_method, rng)
         return resized(image, size * width // height, size, self.of.inter_method, rng)
 
-    def _warped(self, image: np.ndarray, rng: Any) -> np.ndarray:
+    def _warped(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         of = self.of
         height, width = image.shape[:2]
         shear = rng.uniform(-1, 1) * of.max_shear_ratio
@@ -278,7 +278,7 @@ class Augmenter:
                 image = saturated(image * alpha + (1 - alpha) * saturated(image @ _GRAY)[:, :, None])
         return image
 
-    def _turned(self, image: np.ndarray, rng: Any) -> np.ndarray:
+    def _turned(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Add to hue, lightness and saturation; small changes are more frequent than large ones."""
         of, cv2 = self.of, opencv(self.owner)
         hls = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2HLS).astype(np.int32)

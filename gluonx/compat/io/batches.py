@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as onp
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
 
 
 class _Named(NamedTuple):
@@ -35,7 +38,7 @@ class DataDesc(_Named):
     layout: str | None
 
     def __new__(  # noqa: D102 - as the class
-        cls, name: str, shape: Sequence[int], dtype: Any = onp.float32, layout: str | None = "NCHW"
+        cls, name: str, shape: Sequence[int], dtype: DTypeLike = onp.float32, layout: str | None = "NCHW"
     ) -> DataDesc:
         self = super().__new__(cls, name, tuple(shape))
         self.dtype, self.layout = dtype, layout

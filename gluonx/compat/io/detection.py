@@ -137,7 +137,7 @@ class _Augmenter:
             raise ArgumentError(f"{self.owner}: {name} needs one number, or one for each sampler, {told}")
         return values[number if len(values) > 1 else 0]
 
-    def __call__(self, image: np.ndarray, objects: _Objects, rng: Any) -> tuple[np.ndarray, _Objects]:
+    def __call__(self, image: np.ndarray, objects: _Objects, rng: np.random.Generator) -> tuple[np.ndarray, _Objects]:
         """Augment an image (height, width, channels) of uint8, and its objects."""
         of = self.of
         if of.resize > 0:
@@ -161,11 +161,11 @@ class _Augmenter:
             image = self._sized(image, ratio * image.shape[1], ratio * image.shape[0], rng)
         return image, objects
 
-    def _sized(self, image: np.ndarray, width: float, height: float, rng: Any) -> np.ndarray:
+    def _sized(self, image: np.ndarray, width: float, height: float, rng: np.random.Generator) -> np.ndarray:
         size = max(int(width + 1e-4), 1), max(int(height + 1e-4), 1)
         return resized(np.ascontiguousarray(image), *size, self.of.inter_method, rng)
 
-    def _coloured(self, image: np.ndarray, rng: Any) -> np.ndarray:
+    def _coloured(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         of = self.of
         add = [int(rng.uniform(-most, most)) if rng.uniform() < chance else 0 for chance, most in self.turns]
         if any(add):
@@ -176,7 +176,7 @@ class _Augmenter:
             image = saturated(image * np.float32(1 + rng.uniform(-1, 1) * of.max_random_contrast))
         return image
 
-    def _padded(self, image: np.ndarray, objects: _Objects, rng: Any) -> tuple[np.ndarray, _Objects]:
+    def _padded(self, image: np.ndarray, objects: _Objects, rng: np.random.Generator) -> tuple[np.ndarray, _Objects]:
         height, width = image.shape[:2]
         scale = rng.uniform(1, self.of.max_pad_scale)
         left, top = (int(rng.uniform(0, (scale - 1) * size)) for size in (width, height))
@@ -185,7 +185,7 @@ class _Augmenter:
         whole = image.shape[1] / width, image.shape[0] / height
         return image, objects.placed(-left / width, -top / height, *whole)
 
-    def _cropped(self, image: np.ndarray, objects: _Objects, rng: Any) -> tuple[np.ndarray, _Objects]:
+    def _cropped(self, image: np.ndarray, objects: _Objects, rng: np.random.Generator) -> tuple[np.ndarray, _Objects]:
         """Return the first window of the samplers, in a random order, that fits; the whole image if none does."""
         height, width = image.shape[:2]
         for place in rng.permutation(len(self.samplers)):
@@ -201,7 +201,9 @@ class _Augmenter:
                 return image[y : y + tall, x : x + wide], kept.placed(*exact)
         return image, objects
 
-    def _window(self, sampler: dict[str, tuple[float, float]], ratio_of_image: float, rng: Any) -> _Window:
+    def _window(
+        self, sampler: dict[str, tuple[float, float]], ratio_of_image: float, rng: np.random.Generator
+    ) -> _Window:
         scale = max(rng.uniform(*sampler["scales"]), 1e-3)
         low, high = (ratio / ratio_of_image for ratio in sampler["aspect_ratios"])
         ratio = rng.uniform(max(low, scale**2), max(min(high, 1 / scale**2), max(low, scale**2)))
@@ -317,7 +319,9 @@ class ImageDetRecordIter(ImageRecords):
     def _empty_labels(self, size: int) -> np.ndarray:
         return np.full((size, *self._label_shape), self._of.label_pad_value, np.float32)
 
-    def _transform(self, image: Any, labels: np.ndarray, data: np.ndarray, label: np.ndarray, rng: Any) -> None:
+    def _transform(
+        self, image: np.ndarray, labels: np.ndarray, data: np.ndarray, label: np.ndarray, rng: np.random.Generator
+    ) -> None:
         image, objects = self._augment(image, _Objects.of(labels), rng)
         height, width = image.shape[:2]
         if image.shape != (canvas := (*self._shape[1:], self._channels)):

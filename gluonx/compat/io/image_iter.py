@@ -12,7 +12,7 @@ import logging
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -26,6 +26,10 @@ from gluonx.errors import ArgumentError, FormatError, GluonxError, ShapeError
 from gluonx.image.augmenters import MEAN, STD, CreateAugmenter, augmented, per_channel
 from gluonx.image.detection import CreateDetAugmenter, augmented_with_label
 from gluonx.image.functions import to_device, to_host
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 _LABEL_TYPES = ("int32", "float32", "int64", "float64")
 _ENDS = ("pad", "discard", "roll_over")
@@ -271,7 +275,7 @@ class ImageIter(DataIter):
         with open(os.path.join(self.path_root or "", fname), "rb") as file:
             return file.read()
 
-    def imdecode(self, s: Any) -> Any:
+    def imdecode(self, s: Any) -> ndarray:
         """Return the image in bytes, as an ndarray; a FormatError names the sample if it is damaged."""
         return to_device(self._host_imdecode(s))
 
@@ -293,16 +297,16 @@ class ImageIter(DataIter):
         if len(data[0].shape) == 0:
             raise RuntimeError("Data shape is wrong")
 
-    def augmentation_transform(self, data: Any) -> Any:
+    def augmentation_transform(self, data: Any) -> ndarray:
         """Return an image as the augmenters change it."""
         return to_device(self._host_augmentation(data).copy())
 
-    def _host_augmentation(self, data: Any) -> onp.ndarray:
+    def _host_augmentation(self, data: ndarray | onp.ndarray) -> onp.ndarray:
         for augmenter in self.auglist:
             data = augmented(augmenter, data)
         return to_host(data)
 
-    def postprocess_data(self, datum: Any) -> Any:
+    def postprocess_data(self, datum: Any) -> ndarray:
         """Return an image with the channels first."""
         return datum.transpose((2, 0, 1))
 
@@ -396,7 +400,7 @@ class ImageDetIter(ImageIter):
         except StopIteration:
             self.reset()
 
-    def _parse_label(self, label: Any) -> onp.ndarray:
+    def _parse_label(self, label: onp.ndarray) -> onp.ndarray:
         """Return the valid objects of a label."""
         flat = onp.asarray(to_host(label), onp.float32).ravel()
         if flat.size < 7:
@@ -547,7 +551,7 @@ class _NoObjectError(GluonxError):
     """A sample has no valid box: it is left out."""
 
 
-def _array(image: Any) -> Any:
+def _array(image: ndarray) -> ndarray:
     return to_device(image.copy()) if isinstance(image, onp.ndarray) else image
 
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as onp
 
@@ -18,6 +18,10 @@ from gluonx.device import resolve
 from gluonx.dtype import on_device
 from gluonx.errors import ArgumentError, FormatError
 from gluonx.sparse import BaseSparseNDArray
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8")
 COMMON: par.Table = {
@@ -110,11 +114,11 @@ class MXDataIter(DataIter):
             raise ValueError(f"{type(self).__name__}: there is no batch at present; call next or iter_next first")
         return self._current[place]
 
-    def getdata(self) -> Any:
+    def getdata(self) -> ndarray:
         """Return the array of data of the present batch."""
         return self._present(0)
 
-    def getlabel(self) -> Any:
+    def getlabel(self) -> ndarray:
         """Return the array of labels of the present batch."""
         return self._present(1)
 

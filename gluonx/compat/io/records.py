@@ -246,7 +246,7 @@ class ImageRecords(Streaming):
     def _empty_labels(self, size: int) -> onp.ndarray:
         return onp.zeros((size, *self._label_shape), onp.float32)
 
-    def _fill(self, sample: Sample, data: Any, label: Any, index: Any, row: int) -> None:
+    def _fill(self, sample: Sample, data: onp.ndarray, label: onp.ndarray, index: onp.ndarray, row: int) -> None:
         """Decode a record into a row; runs in one of the threads."""
         labels, number, image = self._parsed(sample)
         rng = onp.random.default_rng([self._seed, sample.turn, sample.place]) if self._draws else None
@@ -399,7 +399,9 @@ class ImageRecordIter(ImageRecords):
             raise ShapeError(f"{sample}, image {header.id}, has {len(labels)} labels, but label_width is {width}")
         return labels
 
-    def _transform(self, image: Any, labels: onp.ndarray, data: onp.ndarray, label: onp.ndarray, rng: Any) -> None:
+    def _transform(
+        self, image: onp.ndarray, labels: onp.ndarray, data: onp.ndarray, label: onp.ndarray, rng: Any
+    ) -> None:
         label[0] = labels if self._of.label_width > 1 else labels[0]
         self._write(self._augment(image, rng), data, rng)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as onp
 
@@ -17,6 +17,10 @@ from gluonx.compat.io.native import COMMON, HostBatch, MXDataIter, Streaming, ne
 from gluonx.data.vision.datasets import read_idx
 from gluonx.errors import ArgumentError, FormatError, ShapeError
 from gluonx.sparse import CSRNDArray
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 _LINES = 1024  # of a CSV file that are read at once
 _NO_FILE = ("", "NULL")  # MXNet's default for a file of labels is the second
@@ -28,7 +32,7 @@ class _Row(NamedTuple):
     label: Any
 
 
-def _rows_of(batch: Any, size: int, shape: tuple[int, ...], dtype: Any) -> onp.ndarray:
+def _rows_of(batch: Sequence[onp.ndarray], size: int, shape: tuple[int, ...], dtype: DTypeLike) -> onp.ndarray:
     """Stack rows; zeros where there are fewer than `size`."""
     found = onp.zeros((size, *shape), dtype)
     for place, row in enumerate(batch):

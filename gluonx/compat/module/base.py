@@ -220,7 +220,14 @@ class BaseModule:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _epoch(self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any, monitor: Any = None) -> None:
+    def _epoch(
+        self,
+        epoch: int,
+        data: Iterable[Any],
+        eval_metric: Any,
+        callback: Callable[..., Any] | None,
+        monitor: Any = None,
+    ) -> None:
         start = time.time()
         eval_metric.reset()
         found: list[tuple[str, Any]] = []

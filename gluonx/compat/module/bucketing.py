@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.compat import nd
 from gluonx.compat.model import by_kind
 from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, shown
 from gluonx.compat.module.module import Module
 from gluonx.compat.symbol import load as load_symbol
+
+if TYPE_CHECKING:
+    from gluonx.metric.base import EvalMetric
 
 
 class BucketingModule(BaseModule):
@@ -178,7 +181,7 @@ class BucketingModule(BaseModule):
         """See `Module.set_states`."""
         self._curr_module.set_states(states, value)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
         """See `Module.update_metric`."""
         self._curr_module.update_metric(eval_metric, labels)
 

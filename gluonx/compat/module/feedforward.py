@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -15,6 +15,10 @@ from gluonx.compat.model import load_checkpoint
 from gluonx.compat.module.base import called
 from gluonx.compat.module.module import Module
 from gluonx.compat.symbol.executor import Executor
+
+if TYPE_CHECKING:
+    from gluonx.compat.symbol.symbol import Symbol
+    from gluonx.initializer import InitLike
 
 
 class _Fed(Module):
@@ -68,7 +72,7 @@ class FeedForward:
         num_epoch: int | None = None,
         epoch_size: int | None = None,
         optimizer: Any = "sgd",
-        initializer: Any = None,
+        initializer: InitLike = None,
         numpy_batch_size: int = 128,
         arg_params: Mapping[str, Any] | None = None,
         aux_params: Mapping[str, Any] | None = None,
@@ -228,7 +232,7 @@ class FeedForward:
 
     @staticmethod
     def create(
-        symbol: Any,
+        symbol: Symbol,
         X: Any,
         y: Any = None,
         ctx: Any = None,

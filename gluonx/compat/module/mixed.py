@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.module.bucketing import BucketingModule
 from gluonx.compat.symbol.amp import convert_model, convert_symbol
 from gluonx.compat.symbol.graph import walk
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
 
 
 class _Converted(BucketingModule):
@@ -23,7 +26,7 @@ class _Converted(BucketingModule):
 
 def convert_bucketing_module(
     bucketing_mod: BucketingModule,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Any = None,
     fp32_ops: Any = None,
     conditional_fp32_ops: Any = None,

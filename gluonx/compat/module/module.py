@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jax.sharding import NamedSharding, PartitionSpec
 
@@ -28,8 +28,12 @@ from gluonx.sharding import make_mesh
 from gluonx.sparse import cast_storage
 from gluonx.utils import split_and_load
 
+if TYPE_CHECKING:
+    from gluonx.compat.nd.ndarray import NDArray
+    from gluonx.np.handle import ndarray
 
-def _described(shapes: Any) -> list[DataDesc]:
+
+def _described(shapes: Sequence[Any] | None) -> list[DataDesc]:
     return [s if isinstance(s, DataDesc) else DataDesc(*s) for s in shapes or []]
 
 
@@ -45,7 +49,7 @@ class _Spread:
         self.whole = NamedSharding(mesh, PartitionSpec())
         self._mesh = mesh
 
-    def lay_out(self, array: Any, axis: int = -1) -> Any:
+    def lay_out(self, array: ndarray, axis: int = -1) -> ndarray:
         """Put an array onto the devices, split along `axis` or whole; return it."""
         place = self.whole
         if axis >= 0 and array.shape[axis] % self.count == 0:
@@ -55,7 +59,7 @@ class _Spread:
             array.value, array.aval = on_device(value, place), None
         return array
 
-    def gathered(self, array: Any) -> Any:
+    def gathered(self, array: ndarray) -> ndarray:
         """Return the same array on the first device."""
         return gnp.array(on_device(array._read(), self.home))
 
@@ -370,7 +374,15 @@ class Module(BaseModule):
         """Return names in the order in which an initializer is asked, and so draws its numbers."""
         return sorted(names)
 
-    def _begin(self, name: str, array: Any, given: Any, initializer: Any, allow_missing: bool, attrs: Any) -> None:
+    def _begin(
+        self,
+        name: str,
+        array: Any,
+        given: dict[str, NDArray] | None,
+        initializer: Any,
+        allow_missing: bool,
+        attrs: Any,
+    ) -> None:
         if given is not None and name in given:
             value = given[name]
             if tuple(value.shape) != tuple(array.shape):
@@ -391,7 +403,7 @@ class Module(BaseModule):
                 args[node.name] = cast_storage(args[node.name], "row_sparse")
         return args, aux
 
-    def _shown(self, array: Any) -> Any:
+    def _shown(self, array: ndarray) -> NDArray:
         """Return an array as users get it: on the first device, where there are several."""
         return nd_twin(array if self._spread is None else self._spread.gathered(array))
 
@@ -511,7 +523,7 @@ class Module(BaseModule):
         outs = [self._shown(out) for out in self._executor.outputs]
         return outs if merge_multi_context else [self._parts(out) for out in outs]
 
-    def _parts(self, array: Any) -> list[Any]:
+    def _parts(self, array: NDArray) -> list[Any]:
         """Return the rows of each device."""
         return [nd_twin(part) for part in split_and_load(array, self._context, even_split=False)]
 

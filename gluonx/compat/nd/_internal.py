@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -11,12 +11,18 @@ from gluonx import np
 from gluonx.compat.nd.creation import array
 from gluonx.compat.nd.names import module_of
 
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
+
 __all__: list[str] = []
 
 __getattr__, __dir__ = module_of(globals(), "nd")
 
 
-def _sample_unique_zipfian(range_max: int, shape: Any = None, out: Any = None, name: Any = None) -> list[Any]:
+def _sample_unique_zipfian(
+    range_max: int, shape: Any = None, out: ndarray | None = None, name: str | None = None
+) -> list[Any]:
     """Draw numbers below `range_max`, the small ones often, all of a row distinct.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -20,6 +20,10 @@ from gluonx.compat.nd.graphs import (
 from gluonx.compat.nd.names import lookup, public_names
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.sparse import CSRNDArray
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+
 
 __all__ = [
     "cond",
@@ -58,7 +62,7 @@ def cond(pred: Any, then_func: Any, else_func: Any, inputs: Any = None, name: st
     return as_nd(npx.cond(pred, then_func, else_func))
 
 
-def rand_zipfian(true_classes: Any, num_sampled: int, range_max: int, ctx: Any = None) -> tuple[Any, Any, Any]:
+def rand_zipfian(true_classes: Any, num_sampled: int, range_max: int, ctx: DeviceLike = None) -> tuple[Any, Any, Any]:
     """Class numbers, the small ones often, and how often these and `true_classes` are expected among them."""
     log_range = math.log(range_max + 1)
     drawn = np.random.uniform(0, log_range, size=(num_sampled,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -23,10 +23,16 @@ from gluonx.dtype import canonical
 from gluonx.np.creation import read_as
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+    from gluonx.np.handle import ndarray
+
+
 Shape = int | Sequence[int]
 
 
-def _placed(array: Any, ctx: Any, out: Any = None) -> Any:
+def _placed(array: Any, ctx: Any, out: ndarray | None = None) -> Any:
     found = as_nd(array if ctx is None else array.to_device(ctx))
     return write_out(found, out)
 
@@ -57,7 +63,13 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = N
 
 
 def zeros(
-    shape: Shape, ctx: Any = None, dtype: Any = None, stype: Any = None, out: Any = None, device: Any = None, **kw: Any
+    shape: Shape,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = None,
+    stype: str | None = None,
+    out: ndarray | None = None,
+    device: DeviceLike = None,
+    **kw: Any,
 ) -> NDArray:
     """Zeros; of another storage, ``'csr'`` or ``'row_sparse'``, without an element."""
     if stype not in (None, "default"):
@@ -65,19 +77,33 @@ def zeros(
     return _placed(np.zeros(_size(shape), dtype=dtype or "float32"), ctx if device is None else device, out)
 
 
-def ones(shape: Shape, ctx: Any = None, dtype: Any = None, out: Any = None, device: Any = None, **kw: Any) -> NDArray:
+def ones(
+    shape: Shape,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = None,
+    out: ndarray | None = None,
+    device: DeviceLike = None,
+    **kw: Any,
+) -> NDArray:
     """Ones."""
     return _placed(np.ones(_size(shape), dtype=dtype or "float32"), ctx if device is None else device, out)
 
 
 def full(
-    shape: Shape, val: float, ctx: Any = None, dtype: Any = "float32", out: Any = None, device: Any = None
+    shape: Shape,
+    val: float,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = "float32",
+    out: ndarray | None = None,
+    device: DeviceLike = None,
 ) -> NDArray:
     """One value everywhere."""
     return _placed(np.full(_size(shape), val, dtype=dtype), ctx if device is None else device, out)
 
 
-def empty(shape: Shape, ctx: Any = None, dtype: Any = None, stype: Any = None, device: Any = None) -> NDArray:
+def empty(
+    shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: str | None = None, device: DeviceLike = None
+) -> NDArray:
     """Return an array to be filled; it holds zeros."""
     return zeros(shape, ctx, dtype, stype, device=device)
 
@@ -88,9 +114,9 @@ def arange(
     step: float = 1.0,
     repeat: int = 1,
     infer_range: bool = False,
-    ctx: Any = None,
-    dtype: Any = "float32",
-    device: Any = None,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = "float32",
+    device: DeviceLike = None,
 ) -> NDArray:
     """Equally spaced numbers, each `repeat` times."""
     begin, end = (0, start) if stop is None else (start, stop)
@@ -101,13 +127,27 @@ def arange(
 
 
 def linspace(
-    start: float, stop: float, num: int, endpoint: bool = True, ctx: Any = None, dtype: Any = None, device: Any = None
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
 ) -> NDArray:
     """So many numbers from `start` to `stop`."""
     return _placed(np.linspace(start, stop, num, endpoint, dtype=dtype or "float32"), ctx if device is None else device)
 
 
-def eye(N: int, M: int = 0, k: int = 0, ctx: Any = None, dtype: Any = None, device: Any = None, **kw: Any) -> NDArray:
+def eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = None,
+    device: DeviceLike = None,
+    **kw: Any,
+) -> NDArray:
     """Ones on a diagonal."""
     return _placed(np.eye(int(N), int(M) or None, k, dtype=dtype or "float32"), ctx if device is None else device)
 
@@ -216,7 +256,7 @@ def onehot_encode(indices: Any, out: Any) -> Any:
     return out
 
 
-def cast(data: Any, dtype: Any = None, out: Any = None, name: Any = None) -> NDArray:
+def cast(data: Any, dtype: DTypeLike = None, out: ndarray | None = None, name: str | None = None) -> NDArray:
     """Return the values in another dtype."""
     return write_out(as_nd(core("cast", data, dtype=canonical(dtype))), out)
 
@@ -266,13 +306,13 @@ def load_frombuffer(buf: bytes) -> Any:
     return _wrapped(serialize.load_ndarrays(buf))
 
 
-def _wrapped(found: Any) -> Any:
+def _wrapped(found: list[onp.ndarray] | dict[str, Any]) -> Any:
     if isinstance(found, dict):
         return {name: _array_of(value) for name, value in found.items()}
     return [_array_of(value) for value in found]
 
 
-def _array_of(value: Any) -> Any:
+def _array_of(value: Any) -> ndarray:
     """Return a NumPy array, or the parts of a sparse one, as an array."""
     if not isinstance(value, serialize.Stored):
         return as_nd(np.array(value, dtype=value.dtype))
@@ -281,7 +321,7 @@ def _array_of(value: Any) -> Any:
     return made(as_nd(np.array(value.data, dtype=value.data.dtype)), *places, value.shape)
 
 
-def _stored(array: Any) -> Any:
+def _stored(array: ndarray) -> Any:
     """Return an array as a NumPy array, or the parts of a sparse one."""
     if isinstance(array, CSRNDArray):
         return serialize.Stored("csr", array.shape, array._handle.asnumpy(), [array._indptr, array._columns])

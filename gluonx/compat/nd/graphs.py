@@ -8,7 +8,7 @@ so they run on the host, with NumPy.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -17,6 +17,11 @@ from gluonx.common.frames import warn
 from gluonx.compat.nd.creation import array
 from gluonx.compat.nd.sparse import csr_matrix
 from gluonx.sparse import CSRNDArray
+
+if TYPE_CHECKING:
+    from gluonx.compat.nd.ndarray import NDArray
+    from gluonx.np.handle import ndarray
+
 
 _Parts = tuple[onp.ndarray, onp.ndarray, onp.ndarray]  # values, columns, and where each row begins
 
@@ -29,14 +34,14 @@ def parts_of(name: str, graph: Any) -> _Parts:
     return values, columns, starts
 
 
-def _edges(name: str, graph: Any) -> _Parts:
+def _edges(name: str, graph: ndarray) -> _Parts:
     values, columns, starts = parts_of(name, graph)
     if values.dtype != onp.int64:
         raise TypeError(f"{name}: the values of a graph are numbers of edges, int64, got {values.dtype}")
     return values, columns, starts
 
 
-def _vertices(name: str, given: Any, count: int) -> onp.ndarray:
+def _vertices(name: str, given: NDArray, count: int) -> onp.ndarray:
     found = onp.asarray(given.asnumpy() if hasattr(given, "asnumpy") else given).astype(onp.int64).ravel()
     if found.size and not 0 <= found.min() <= found.max() < count:
         beyond = found.max() if found.max() >= count else found.min()
@@ -44,7 +49,9 @@ def _vertices(name: str, given: Any, count: int) -> onp.ndarray:
     return found
 
 
-def _matrix(values: Any, columns: Any, starts: Any, shape: tuple[int, ...], dtype: str = "int64") -> CSRNDArray:
+def _matrix(
+    values: onp.ndarray, columns: onp.ndarray, starts: onp.ndarray, shape: tuple[int, ...], dtype: str = "int64"
+) -> CSRNDArray:
     return csr_matrix((values, columns, onp.asarray(starts, onp.int64)), shape=shape, dtype=dtype)
 
 
@@ -97,7 +104,9 @@ def _padded(found: onp.ndarray, size: int, filler: float) -> onp.ndarray:
     return out
 
 
-def _sampled(name: str, graph: Any, chances: Any, seeds: Sequence[Any], hops: int, neighbours: int, most: int) -> Any:
+def _sampled(
+    name: str, graph: ndarray, chances: Any, seeds: Sequence[Any], hops: int, neighbours: int, most: int
+) -> list[ndarray]:
     edges, count = _edges(name, graph), graph.shape[0]
     weights = onp.ones(count, onp.float32) if chances is None else chances.asnumpy().astype(onp.float32).ravel()
     if len(weights) < count:
@@ -123,7 +132,7 @@ def dgl_csr_neighbor_uniform_sample(
     num_hops: int = 1,
     num_neighbor: int = 2,
     max_num_vertices: int = 100,
-) -> Any:
+) -> list[ndarray]:
     """Sample subgraphs: from the seeds so many hops along at most `num_neighbor` edges of each vertex.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.common.absent import instead_of
 from gluonx.common.arguments import did_you_mean
@@ -15,6 +15,10 @@ from gluonx.compat.operators.table import METHODS, TABLE
 from gluonx.deferred.core import Handle
 from gluonx.sparse import BaseSparseNDArray, RowSparseNDArray
 from gluonx.sparse.functions import looked_up
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 # Where the operators of a prefix are found.
 PREFIXES = {
@@ -85,7 +89,7 @@ RULES: dict[str, Rule] = {}
 """By name of the operator, what it does with sparse arrays; entered by `gluonx.compat.nd.sparse`."""
 
 
-def written_nd(result: Any, out: Any) -> Any:
+def written_nd(result: Any, out: Any) -> ndarray:
     """Return a result with NDArrays in it, in the array `out` if one is given."""
     if out is None:
         return kept_nd(result)
@@ -100,7 +104,7 @@ def _aware(name: str, op: Callable[..., Any]) -> Callable[..., Any]:
         return op
 
     @functools.wraps(op)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> ndarray:
         makes_one = name == "cast_storage"
         if not makes_one and not any(isinstance(a, BaseSparseNDArray) for a in _flat(args, kwargs)):
             return op(*args, **kwargs)
@@ -120,7 +124,7 @@ def _embedding(op: Callable[..., Any]) -> Callable[..., Any]:
     """``Embedding``, which takes a row_sparse weight too."""
 
     @functools.wraps(op)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: ndarray, **kwargs: Any) -> Any:
         named = dict(zip(("data", "weight"), args, strict=False)) | kwargs
         weight, data = named.get("weight"), named.get("data")
         if isinstance(weight, RowSparseNDArray) and isinstance(data, Handle):
@@ -139,7 +143,7 @@ _METHODS = (*METHODS, "batch_dot", "cumsum", "dot", "slice_assign", "slice_assig
 def method_of(name: str, function: Callable[..., Any] | None = None) -> Any:
     """Return the function `name` of ``mx.nd``, which is looked up when it is first called, as a method of arrays."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: NDArray, *args: Any, **kwargs: Any) -> NDArray:
         nonlocal function
         if function is None:
             function = lookup(name, "nd")

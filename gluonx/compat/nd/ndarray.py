@@ -31,6 +31,10 @@ from gluonx.errors import ShapeError
 from gluonx.np.handle import Detached, Kind, View, is_readable, make_kinds, ndarray
 from gluonx.sparse import BaseSparseNDArray
 
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 class _Kind(Kind):
     """Makes every array an instance of NDArray, as every ``mx.np.ndarray`` was one of MXNet's."""
@@ -46,7 +50,7 @@ def _scalar(value: Any) -> bool:
 NUMPY_KINDS: set[type] = set()  # classes of np arrays in a program whose arrays are NDArrays; filled by `kinds`
 
 
-def _numpy_wins(other: Any) -> bool:
+def _numpy_wins(other: ndarray) -> bool:
     """Return whether an operator of an NDArray and `other` is np's, as in MXNet 2 (MXNet 1 refuses both)."""
     kind = type(other)
     return kind in NUMPY_KINDS or (Mode.numpy and kind in _SWITCH)
@@ -55,7 +59,7 @@ def _numpy_wins(other: Any) -> bool:
 def _binary(both: str, scalar: str, reflected: str = "") -> Any:
     arrays, right, left = TABLE[both], TABLE[scalar], TABLE[reflected or scalar]
 
-    def direct(self: Any, other: Any) -> Any:
+    def direct(self: NDArray, other: Any) -> ndarray:
         if _scalar(other):
             return as_nd(right.rule(right.parse({"scalar": other}), self))
         if isinstance(other, onp.ndarray):
@@ -64,7 +68,7 @@ def _binary(both: str, scalar: str, reflected: str = "") -> Any:
             return _as_numpy(both, self, other)
         return as_nd(arrays.rule(arrays.parse({}), self, other)) if isinstance(other, Handle) else NotImplemented
 
-    def reflection(self: Any, other: Any) -> Any:
+    def reflection(self: NDArray, other: Any) -> ndarray:
         if _scalar(other):
             return as_nd(left.rule(left.parse({"scalar": other}), self))
         if isinstance(other, onp.ndarray):
@@ -95,12 +99,12 @@ _OPERATORS = {
 }
 
 
-def _as_numpy(name: str, left: Any, right: Any) -> Any:
+def _as_numpy(name: str, left: ndarray, right: ndarray) -> ndarray:
     """Python's operator on two arrays, both taken as np arrays."""
     return _OPERATORS[name](as_np(left), as_np(right))
 
 
-def from_host(value: Any, dtype: Any) -> Any:
+def from_host(value: Any, dtype: DTypeLike) -> Any:
     """Return an array of a NumPy array's values in `dtype`."""
     from gluonx import np
 
@@ -111,7 +115,7 @@ def _compare(name: str) -> Any:
     direct = _binary(f"broadcast_{name}", f"_{name}_scalar")[0]
     missing = {"equal": False, "not_equal": True}.get(name, NotImplemented)
 
-    def compare(self: Any, other: Any) -> Any:
+    def compare(self: NDArray, other: Any) -> Any:
         found = direct(self, other)
         return missing if found is NotImplemented else found
 
@@ -199,13 +203,13 @@ class NDArray(ndarray, metaclass=_Kind):
 
     reshape_view = reshape
 
-    def transpose(self, *axes: Any, **kwargs: Any) -> Any:
+    def transpose(self, *axes: Any, **kwargs: Any) -> NDArray:
         """Return the array with its axes permuted (reversed, if none are given)."""
         axes = kwargs.pop("axes", axes)
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
         return _call("transpose", self, axes=tuple(order))
 
-    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Any:
+    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> NDArray:
         """Return the array without axes of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
         if not inplace:
             return self._squeeze(axis, **kwargs)
@@ -260,22 +264,22 @@ class NDArray(ndarray, metaclass=_Kind):
         """Return the array in another storage, ``'csr'`` or ``'row_sparse'``; a copy as ``'default'``."""
         return self.copy() if stype == "default" else kept_nd(sparse.cast_storage(self, stype))
 
-    def as_np_ndarray(self) -> Any:
+    def as_np_ndarray(self) -> ndarray:
         """Return the same array as a ``gluonx.np.ndarray``: what is written to one is seen in the other."""
         return NAMES["gluonx.nd.NDArray.as_np_ndarray"](self)
 
     def __reduce__(self) -> Any:
         return _unpickle_nd, super().__reduce__()[1]
 
-    def as_nd_ndarray(self) -> Any:
+    def as_nd_ndarray(self) -> NDArray:
         """Itself."""
         return self
 
-    def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> Any:
+    def astype(self, dtype: DTypeLike, copy: bool = True, **kwargs: Any) -> NDArray:
         """Return the array with another dtype."""
         return as_nd(super().astype(dtype, copy=copy))
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: str = "C") -> NDArray:
         """Return a new array of the same value."""
         return as_nd(super().copy())
 
@@ -291,7 +295,7 @@ class NDArray(ndarray, metaclass=_Kind):
         """`to_device`, by its name in MXNet 1."""
         return as_nd(super().to_device(context))
 
-    def as_in_ctx(self, ctx: Any) -> Any:
+    def as_in_ctx(self, ctx: DeviceLike) -> Any:
         """`to_device`, by its name in MXNet 1.6."""
         return as_nd(super().to_device(ctx))
 
@@ -300,7 +304,7 @@ class NDArray(ndarray, metaclass=_Kind):
         return as_nd(super().detach())
 
     @property
-    def T(self) -> Any:
+    def T(self) -> NDArray:
         """The array with its axes reversed."""
         return self.transpose()
 
@@ -404,12 +408,12 @@ def _positions(item: Any) -> Any:
     return as_np(item) if isinstance(item, ndarray) else item
 
 
-def _call(name: str, *inputs: Any, **attrs: Any) -> Any:
+def _call(name: str, *inputs: NDArray, **attrs: Any) -> NDArray:
     op = TABLE[name]
     return as_nd(op.rule(op.parse(attrs), *inputs))
 
 
-def kept_nd(value: Any) -> Any:
+def kept_nd(value: Any) -> ndarray:
     """Return a result with NDArrays in it: a sparse array whose values are one, or an NDArray."""
     if isinstance(value, BaseSparseNDArray):
         value._values = as_nd(value._handle)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.common.arguments import written
 from gluonx.compat.nd.names import lookup
@@ -12,8 +12,13 @@ from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.ops.prng import seed as seed
 
+if TYPE_CHECKING:
+    from gluonx.compat.nd.ndarray import NDArray
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
 
-def _draw(name: str, values: tuple[Any, ...], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:
+
+def _draw(name: str, values: tuple[Any, ...], shape: Any, dtype: DTypeLike, ctx: DeviceLike, out: Any) -> NDArray:
     """Draw by the operator `name`, whose first attributes are `values`, or by that for arrays if one of them is one."""
     shape = out.shape if shape is None and isinstance(out, Handle) and not isinstance(values[0], Handle) else shape
     given = {} if shape is None else {"shape": shape}
@@ -34,66 +39,121 @@ def _draw(name: str, values: tuple[Any, ...], shape: Any, dtype: Any, ctx: Any, 
 
 
 def uniform(
-    low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+    low: Any = 0,
+    high: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
 ) -> Any:
     """Numbers spread evenly over ``[low, high)``."""
     return _draw("uniform", (low, high), shape, dtype, kw.get("device", ctx), out)
 
 
 def normal(
-    loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+    loc: Any = 0,
+    scale: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
 ) -> Any:
     """Return the normal distribution."""
     return _draw("normal", (loc, scale), shape, dtype, kw.get("device", ctx), out)
 
 
-def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None, **kw: Any) -> Any:
+def randn(
+    *shape: int, loc: Any = 0, scale: Any = 1, dtype: DTypeLike = None, ctx: DeviceLike = None, **kw: Any
+) -> NDArray:
     """Return the normal distribution, the shape given as arguments."""
     return normal(loc, scale, shape, dtype, kw.get("device", ctx), kw.get("out"))
 
 
 def gamma(
-    alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+    alpha: Any = 1,
+    beta: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
 ) -> Any:
     """Return the gamma distribution of shape parameter `alpha` and scale `beta`."""
     return _draw("gamma", (alpha, beta), shape, dtype, kw.get("device", ctx), out)
 
 
 def exponential(
-    scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+    scale: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
 ) -> Any:
     """Return the exponential distribution of mean `scale`."""
     return _draw("exponential", (1.0 / scale,), shape, dtype, kw.get("device", ctx), out)
 
 
-def poisson(lam: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any) -> Any:
+def poisson(
+    lam: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
+) -> Any:
     """Return the Poisson distribution of rate `lam`, as floats."""
     return _draw("poisson", (lam,), shape, dtype, kw.get("device", ctx), out)
 
 
 def binomial(
-    n: Any = 1, p: Any = 0.5, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+    n: Any = 1,
+    p: Any = 0.5,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
 ) -> Any:
     """Sample the number of successes in `n` trials."""
     return _draw("binomial", (n, p), shape, dtype, kw.get("device", ctx), out)
 
 
 def negative_binomial(
-    k: Any = 1, p: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+    k: Any = 1,
+    p: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
 ) -> Any:
     """Sample the number of failures before the `k`-th success."""
     return _draw("negative_binomial", (k, p), shape, dtype, kw.get("device", ctx), out)
 
 
 def generalized_negative_binomial(
-    mu: Any = 1, alpha: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+    mu: Any = 1,
+    alpha: Any = 1,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
 ) -> Any:
     """Return the negative binomial distribution of mean `mu` and dispersion `alpha`."""
     return _draw("generalized_negative_binomial", (mu, alpha), shape, dtype, kw.get("device", ctx), out)
 
 
 def multinomial(
-    data: Any = None, shape: Any = None, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **kw: Any
+    data: Any = None,
+    shape: Any = None,
+    get_prob: bool = False,
+    out: Any = None,
+    dtype: Any = "int32",
+    **kw: Any,
 ) -> Any:
     """Class numbers by the probabilities in the last axis of `data`.
 
@@ -114,7 +174,13 @@ categorical = multinomial
 
 
 def randint(
-    low: int, high: int, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kw: Any
+    low: int,
+    high: int,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **kw: Any,
 ) -> Any:
     """Whole numbers from `low` to below `high`."""
     shape = out.shape if shape is None and out is not None else shape

@@ -61,7 +61,7 @@ _OF_DTYPE = (
 _made: dict[onp.dtype, Any] = {}
 
 
-def scalar_type(dtype: onp.dtype) -> Any:
+def scalar_type(dtype: onp.dtype) -> type:
     """NumPy's type of a dtype, with the dtype's attributes; a dtype that NumPy has no number of its own for, as it is.
 
     Examples

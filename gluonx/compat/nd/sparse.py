@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import sparse
 from gluonx.common.frames import door
@@ -18,6 +18,10 @@ from gluonx.deferred import rows
 from gluonx.deferred.core import new_handle
 from gluonx.dtype import on_device
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, functions
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "BaseSparseNDArray",
@@ -41,7 +45,7 @@ __all__ = [
 
 def _of(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> ndarray:
         return kept_nd(function(*args, **kwargs))
 
     return door(call)
@@ -52,12 +56,12 @@ add, subtract, multiply, divide = map(_of, (sparse.add, sparse.subtract, sparse.
 zeros, empty = _of(sparse.zeros), _of(sparse.empty)
 
 
-def cast_storage(data: Any, stype: str, out: Any = None, name: Any = None) -> Any:
+def cast_storage(data: Any, stype: str, out: ndarray | None = None, name: str | None = None) -> Any:
     """Return an array in another storage: ``'default'``, ``'csr'`` or ``'row_sparse'``."""
     return written_nd(sparse.cast_storage(data, stype), out)
 
 
-def retain(data: Any, indices: Any, out: Any = None, name: Any = None) -> Any:
+def retain(data: Any, indices: Any, out: ndarray | None = None, name: str | None = None) -> Any:
     """Return a row_sparse array with only the rows of some numbers."""
     return written_nd(sparse.retain(data, indices), out)
 
@@ -68,8 +72,8 @@ def dot(
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: str | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: ndarray | None = None,
+    name: str | None = None,
 ) -> Any:
     """Multiply two matrices, of which one or both may be sparse; see `gluonx.sparse.dot`."""
     return written_nd(sparse.dot(lhs, rhs, transpose_a, transpose_b, forward_stype), out)
@@ -92,7 +96,7 @@ def _rule(names: str) -> Callable[[Rule], Rule]:
 
 
 @_rule(_KEEP_ZEROS)
-def _mapped(op: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+def _mapped(op: Callable[..., Any], x: ndarray, *args: Any, **kwargs: Any) -> ndarray:
     return functions.mapped(x, lambda values: op(values, *args, **kwargs))
 
 
@@ -197,11 +201,11 @@ def _step(op: Any, weight: Any, grad: Any, *states: Any, **kwargs: Any) -> Any:
     return _replaced(arrays[0], numbers, new)
 
 
-def _dense_of(array: Any) -> Any:
+def _dense_of(array: ndarray) -> Any:
     return array.tostype("default") if isinstance(array, BaseSparseNDArray) else array
 
 
-def _replaced(array: Any, numbers: Any, part: Any) -> Any:
+def _replaced(array: ndarray, numbers: Any, part: Any) -> Any:
     new = array.copy()
     new[numbers] = part
     return new
@@ -219,8 +223,8 @@ def adagrad_update(
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
-    out: Any = None,
-    name: Any = None,
+    out: ndarray | None = None,
+    name: str | None = None,
 ) -> Any:
     """Update the rows of a weight, and of the sums of squares in `history`, that a row_sparse gradient has.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -12,6 +12,9 @@ from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
+
+if TYPE_CHECKING:
+    from gluonx.compat.nd.ndarray import NDArray
 
 
 def _scale(value: Any) -> Any:
@@ -24,7 +27,7 @@ def _one(name: str, half: bool) -> Callable[..., Any]:
     call, count = front(TABLE[f"_{name}"], name), 5 if half else 4
     words = ("lr", "eta", "beta1", "beta2", "epsilon", "wd", "clip_gradient")
 
-    def update(*args: Any, **kwargs: Any) -> Any:
+    def update(*args: Any, **kwargs: Any) -> NDArray:
         arrays, numbers = args[:count], args[count:]
         if numbers:
             kwargs = {**dict(zip(("rescale_grad", *words), numbers, strict=False)), **kwargs}
@@ -37,7 +40,9 @@ def _many(name: str, half: bool, scaled: bool) -> Callable[..., Any]:
     """``(weights, grads, means, vars[, weights32], ...)``, each a list."""
     call, lists = TABLE[f"_{name}"], 5 if half else 4
 
-    def update(*args: Any, out: Any = None, name: Any = None, **kwargs: Any) -> Any:
+    def update(
+        *args: Any, out: Sequence[NDArray] | None = None, name: str | None = None, **kwargs: Any
+    ) -> list[NDArray]:
         groups, rest = args[:lists], args[lists:]
         words = ("rescale_grad", "lrs", "wds", "etas") if scaled else ("step_count", "lrs", "wds")
         kwargs = {**dict(zip(words, rest, strict=False)), **kwargs}

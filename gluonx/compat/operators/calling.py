@@ -7,12 +7,15 @@ takes the result; ``name`` is read by nobody.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.common.frames import door
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.row import LegacyOp
 from gluonx.deferred.core import Handle
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
 
 
 def write_out(result: Any, out: Any) -> Any:
@@ -28,7 +31,7 @@ def write_out(result: Any, out: Any) -> Any:
     return out
 
 
-def _listed(result: Any) -> Any:
+def _listed(result: ndarray | Sequence[ndarray]) -> Any:
     return list(result) if type(result) is tuple else result
 
 
@@ -62,7 +65,7 @@ def front(op: LegacyOp, name: str) -> Callable[..., Any]:
 def _variadic(op: LegacyOp) -> Callable[..., Any]:
     key = op.inputs[0]
 
-    def call(*args: Any, out: Any = None, name: Any = None, **kwargs: Any) -> Any:
+    def call(*args: ndarray, out: Sequence[ndarray] | None = None, name: str | None = None, **kwargs: Any) -> Any:
         if not args and key in kwargs:
             args = tuple(kwargs.pop(key))
         elif len(args) == 1 and isinstance(args[0], (list, tuple)):
@@ -79,7 +82,7 @@ def _fixed(op: LegacyOp) -> Callable[..., Any]:
     names = frozenset(op.inputs)
     first = op.inputs[0] if count else ""
 
-    def call(*args: Any, out: Any = None, name: Any = None, **kwargs: Any) -> Any:
+    def call(*args: Any, out: ndarray | None = None, name: str | None = None, **kwargs: Any) -> Any:
         inputs = list(args[:count])
         beyond = args[count:]
         # An attribute may follow the arrays that were given, where the others are optional: nd.softmax(x, 1).

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np
 from gluonx.compat.operators.row import core, row
 from gluonx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
 
 
 def _log_factorial(k: Any) -> Any:
@@ -59,7 +62,7 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
 def _density(name: str, log_density: Callable[..., Any], parameters: str, event: int = 0) -> None:
     """Add a row; the last `event` axes of samples and parameters make one point."""
 
-    def rule(a: Any, sample: Any, *given: Any) -> Any:
+    def rule(a: Any, sample: Any, *given: ndarray) -> Any:
         shapes = {tuple(parameter.shape) for parameter in given}
         own = next(iter(shapes))
         batch, point = own[: len(own) - event], own[len(own) - event :]

@@ -7,28 +7,32 @@ of integers gives integers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.operators.row import core, row, rows, same
 from gluonx.deferred.growth import dtype_of
 from gluonx.dtype import is_inexact
 
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
 
-def kept(out: Any, like: Any) -> Any:
+
+def kept(out: Any, like: Any) -> ndarray:
     """`out` in the element type of `like`."""
     dtype = dtype_of(like)
     return out if dtype_of(out) == dtype else core("cast", out, dtype=dtype)
 
 
 def _unary(name: str) -> Callable[..., Any]:
-    def rule(a: Any, data: Any) -> Any:
+    def rule(a: Attrs, data: ndarray) -> ndarray:
         return kept(core(name, data), data)
 
     return rule
 
 
 def _plain(name: str) -> Callable[..., Any]:
-    def rule(a: Any, *inputs: Any) -> Any:
+    def rule(a: Attrs, *inputs: ndarray) -> ndarray:
         return core(name, *inputs)
 
     return rule
@@ -82,7 +86,7 @@ def _round(a: Any, data: Any) -> Any:
 
 
 @row("rint(data)", via="floor ceil where")
-def _rint(a: Any, data: Any) -> Any:
+def _rint(a: Attrs, data: Any) -> Any:
     if data.dtype.kind in "iub":
         return core("copy", data)
     below, above, down, up = _distances(data)
@@ -136,7 +140,7 @@ _COMPARISON = """
 
 
 def _arithmetic(name: str) -> Callable[..., Any]:
-    def rule(a: Any, lhs: Any, rhs: Any) -> Any:
+    def rule(a: Attrs, lhs: ndarray, rhs: ndarray) -> ndarray:
         out = core(name, lhs, rhs)
         same = dtype_of(lhs) == dtype_of(rhs)
         return kept(out, lhs) if same else out
@@ -145,7 +149,7 @@ def _arithmetic(name: str) -> Callable[..., Any]:
 
 
 def _comparison(name: str) -> Callable[..., Any]:
-    def rule(a: Any, lhs: Any, rhs: Any) -> Any:
+    def rule(a: Attrs, lhs: ndarray, rhs: ndarray) -> Any:
         return kept(core(name, lhs, rhs), lhs)
 
     return rule
@@ -186,7 +190,7 @@ _REVERSED = """
 """
 
 
-def _operand(scalar: float, data: Any) -> Any:
+def _operand(scalar: float, data: ndarray) -> Any:
     """Return the scalar as what the element type of `data` makes of it."""
     return scalar if is_inexact(dtype_of(data)) else int(scalar)
 
@@ -195,7 +199,7 @@ def _scalar_rows(text: str, swapped: bool) -> None:
     for line in text.strip().split("\n"):
         name, via, *alias = line.split()
 
-        def rule(a: Any, data: Any, via: str = via) -> Any:
+        def rule(a: Attrs, data: ndarray, via: str = via) -> ndarray:
             data = core("cast", data, dtype="int64") if dtype_of(data).kind == "b" else data
             pair = (data, _operand(a.scalar, data))
             if via == "power" and not swapped and a.scalar == int(a.scalar) and 0 <= a.scalar <= 4:
@@ -225,7 +229,7 @@ same("Cast(data; dtype: dtype)", "cast", alias="cast")
 
 
 @row("amp_cast(data; dtype: dtype)", via="cast")
-def _amp_cast(a: Any, data: Any) -> Any:
+def _amp_cast(a: Attrs, data: Any) -> Any:
     """Between float32 and the half types; whatever else comes stays as it is."""
     return core("cast", data, dtype=a.dtype if dtype_of(data).name in _AMP_TYPES else dtype_of(data))
 
@@ -234,27 +238,27 @@ _AMP_TYPES = ("float16", "bfloat16", "float32")
 
 
 @row("amp_multicast(*data; num_outputs: int, cast_narrow: bool=False)", via="cast", nout=lambda a: a.num_outputs)
-def _amp_multicast(a: Any, *data: Any) -> Any:
+def _amp_multicast(a: Attrs, *data: ndarray) -> Any:
     pick = min if a.cast_narrow else max
     dtype = pick([dtype_of(d) for d in data], key=lambda d: d.itemsize)
     return tuple([core("cast", d, dtype=dtype) for d in data])
 
 
 @row("_contrib_quadratic(data; a: float=0.0, b: float=0.0, c: float=0.0)", via="add multiply square")
-def _quadratic(a: Any, data: Any) -> Any:
+def _quadratic(a: Attrs, data: Any) -> Any:
     curve = core("add", core("multiply", core("square", data), a.a), core("multiply", data, a.b))
     return core("add", curve, a.c)
 
 
 @row("_contrib_gradientmultiplier(data; scalar: float=1.0, is_int: bool=True)", via="add multiply stop_gradient")
-def _gradient_multiplier(a: Any, data: Any) -> Any:
+def _gradient_multiplier(a: Attrs, data: Any) -> Any:
     # x * s + stop(x - x * s): the value of x, the gradient s.
     scaled = core("multiply", data, a.scalar)
     return core("add", scaled, core("stop_gradient", core("subtract", data, scaled)))
 
 
 @row("where(condition, x, y)", via="where reshape")
-def _where(a: Any, condition: Any, x: Any, y: Any) -> Any:
+def _where(a: Attrs, condition: Any, x: Any, y: Any) -> Any:
     if len(condition.shape) == 1 < len(x.shape):  # one choice for each row
         condition = core("reshape", condition, newshape=(condition.shape[0],) + (1,) * (len(x.shape) - 1))
     return core("where", condition, x, y)

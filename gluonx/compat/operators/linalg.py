@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np
 from gluonx.compat.operators.reduce import at_least_1d
 from gluonx.compat.operators.row import core, row
 from gluonx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
+
 
 _linalg: Any = np.linalg
 
@@ -18,11 +23,11 @@ def _turned(x: Any, turn: bool = True) -> Any:
     return core("swapaxes", x, axis1=-1, axis2=-2) if turn else x
 
 
-def _scaled(x: Any, factor: float) -> Any:
+def _scaled(x: ndarray, factor: float) -> ndarray:
     return x if factor == 1.0 else core("multiply", x, factor)
 
 
-def _product(a: Any, left: Any, right: Any) -> Any:
+def _product(a: Attrs, left: ndarray, right: ndarray) -> Any:
     """``alpha * op(A) @ op(B)`` over the last axis and that which `axis` names."""
     moved = a.axis % len(left.shape) != len(left.shape) - 2
     if moved:
@@ -32,7 +37,7 @@ def _product(a: Any, left: Any, right: Any) -> Any:
 
 
 @row(f"_linalg_gemm2(A, B; {_TWO}, axis: int=-2)", via="batch_dot multiply", alias="linalg_gemm2")
-def _gemm2(a: Any, left: Any, right: Any) -> Any:
+def _gemm2(a: Attrs, left: ndarray, right: ndarray) -> Any:
     return _scaled(_product(a, left, right), a.alpha)
 
 
@@ -42,7 +47,7 @@ def _gemm2(a: Any, left: Any, right: Any) -> Any:
     via="batch_dot multiply add",
     alias="linalg_gemm",
 )
-def _gemm(a: Any, left: Any, right: Any, other: Any) -> Any:
+def _gemm(a: Attrs, left: Any, right: Any, other: Any) -> Any:
     return core("add", _gemm2(a, left, right), _scaled(other, a.beta))
 
 
@@ -50,7 +55,7 @@ row("_linalg_potrf(A)", lambda a, x: _linalg.cholesky(x), via="cholesky", alias=
 
 
 @row("_linalg_potri(A)", via="inv matmul", alias="linalg_potri")
-def _potri(a: Any, factor: Any) -> Any:
+def _potri(a: Attrs, factor: Any) -> Any:
     inverse = _linalg.inv(core("tril", factor))
     return core("batch_dot", inverse, inverse, transpose_a=True)
 
@@ -69,7 +74,7 @@ def _trmm(a: Any, x: Any, y: Any) -> Any:
 
 
 @row(f"_linalg_trsm(A, B; {_TRIANGLE})", via="tril triu solve", alias="linalg_trsm")
-def _trsm(a: Any, x: Any, y: Any) -> Any:
+def _trsm(a: Attrs, x: Any, y: Any) -> Any:
     triangle = _triangle(a, x)
     if a.rightside:
         return _scaled(_turned(_linalg.solve(_turned(triangle), _turned(y))), a.alpha)
@@ -81,7 +86,7 @@ def _diagonal(x: Any, offset: int = 0) -> Any:
 
 
 @row("_linalg_sumlogdiag(A)", via="diagonal log sum", alias="linalg_sumlogdiag")
-def _sumlogdiag(a: Any, x: Any) -> Any:
+def _sumlogdiag(a: Attrs, x: Any) -> Any:
     return at_least_1d(core("sum", core("log", _diagonal(x)), axis=-1))
 
 
@@ -94,7 +99,7 @@ row(
 
 
 @row("_linalg_makediag(A; offset: int=0)", via="pad multiply", alias="linalg_makediag")
-def _makediag(a: Any, x: Any) -> Any:
+def _makediag(a: Attrs, x: Any) -> Any:
     n, k = x.shape[-1], abs(a.offset)
     eye = np.eye(n + k, k=a.offset, dtype=x.dtype)
     width = [(0, 0)] * (len(x.shape) - 1)
@@ -134,18 +139,18 @@ def _maketrian(a: Any, x: Any) -> Any:
 
 
 @row("_linalg_syrk(A; transpose: bool=False, alpha: float=1.0)", via="batch_dot multiply", alias="linalg_syrk")
-def _syrk(a: Any, x: Any) -> Any:
+def _syrk(a: Attrs, x: Any) -> Any:
     return _scaled(core("batch_dot", x, x, transpose_a=a.transpose, transpose_b=not a.transpose), a.alpha)
 
 
 @row("_linalg_gelqf(A)", via="qr", alias="linalg_gelqf", nout=2)
-def _gelqf(a: Any, x: Any) -> Any:
+def _gelqf(a: Attrs, x: Any) -> Any:
     q, r = _linalg.qr(_turned(x))
     return _turned(q), _turned(r)
 
 
 @row("_linalg_syevd(A)", via="eigh", alias="linalg_syevd", nout=2)
-def _syevd(a: Any, x: Any) -> Any:
+def _syevd(a: Attrs, x: Any) -> Any:
     values, vectors = _linalg.eigh(x)
     return _turned(vectors), values
 
@@ -155,5 +160,5 @@ row("_linalg_det(A)", lambda a, x: at_least_1d(_linalg.det(x)), via="det", alias
 
 
 @row("_linalg_slogdet(A)", via="slogdet", alias="linalg_slogdet", nout=2)
-def _slogdet(a: Any, x: Any) -> Any:
+def _slogdet(a: Attrs, x: Any) -> Any:
     return tuple([at_least_1d(part) for part in _linalg.slogdet(x)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -11,6 +11,11 @@ from gluonx import autograd, np, npx
 from gluonx.compat.operators.reduce import at_least_1d
 from gluonx.compat.operators.row import TABLE, core, given, row, same
 from gluonx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
+
 
 _HAS_BIAS = {"bias": lambda a: not a.no_bias}
 _CONV = (
@@ -24,7 +29,7 @@ _DENSE = "num_hidden: int, no_bias: bool=False, flatten: bool=True"
 
 
 def _layer(signature: str, via: str) -> None:
-    def rule(a: Any, data: Any, weight: Any, bias: Any = None) -> Any:
+    def rule(a: Attrs, data: ndarray, weight: ndarray, bias: ndarray | None = None) -> ndarray:
         return core(via, data, weight, None if a.no_bias else bias, **given(a))
 
     row(signature, rule, via=via, needs=_HAS_BIAS)
@@ -85,7 +90,7 @@ def _batch_norm(a: Any, *inputs: Any) -> Any:
     return tuple(out) if isinstance(out, (list, tuple)) else out
 
 
-def _three(a: Any) -> int:
+def _three(a: Attrs) -> int:
     return 3 if a.output_mean_var else 1
 
 
@@ -95,7 +100,7 @@ row(f"_contrib_SyncBatchNorm({_STATES}; {_BN}, ndev: int=1, key: str='')", _batc
 
 
 @row(f"_contrib_BatchNormWithReLU({_STATES}; {_BN}, {_CALIB})", via="batch_norm relu", nout=_three)
-def _batch_norm_relu(a: Any, *inputs: Any) -> Any:
+def _batch_norm_relu(a: Attrs, *inputs: Any) -> Any:
     out = _batch_norm(a, *inputs)
     return (core("relu", out[0]), *out[1:]) if isinstance(out, tuple) else core("relu", out)
 
@@ -125,7 +130,7 @@ same("Activation(data; act_type: {relu sigmoid softrelu softsign tanh log_sigmoi
     via="leaky_relu",
     needs={"gamma": lambda a: a.act_type == "prelu"},
 )
-def _leaky_relu(a: Any, data: Any, gamma: Any = None) -> Any:
+def _leaky_relu(a: Attrs, data: Any, gamma: Any = None) -> Any:
     return core("leaky_relu", data, gamma, **a)
 
 
@@ -168,7 +173,7 @@ for _name in ("masked_softmax", "masked_log_softmax"):
 
 
 @row("SoftmaxActivation(data; mode: {channel instance}=instance)", via="softmax")
-def _softmax_activation(a: Any, data: Any) -> Any:
+def _softmax_activation(a: Attrs, data: Any) -> Any:
     return core("softmax", data, axis=1 if a.mode == "channel" else -1)
 
 
@@ -202,7 +207,7 @@ same(
     "momentum: float=0.9)",
     via="make_loss stop_gradient mean",
 )
-def _identity_with_sparseness(a: Any, data: Any, moving_avg: Any) -> Any:
+def _identity_with_sparseness(a: Attrs, data: Any, moving_avg: Any) -> Any:
     """Return the data, whose gradient pulls the mean activation of each unit towards `sparseness_target`."""
     if data.ndim != 2:
         raise ShapeError(f"IdentityAttachKLSparseReg: data of shape (batch, units) were expected, got {data.shape}")
@@ -218,7 +223,7 @@ def _identity_with_sparseness(a: Any, data: Any, moving_avg: Any) -> Any:
 
 
 @row("softmax_cross_entropy(data, label)", via="log_softmax pick sum")
-def _softmax_cross_entropy(a: Any, data: Any, label: Any) -> Any:
+def _softmax_cross_entropy(a: Attrs, data: Any, label: Any) -> Any:
     picked = core("pick", core("log_softmax", data), label)
     return core("reshape", core("negative", core("sum", picked)), newshape=(1,))
 
@@ -230,7 +235,7 @@ def _softmax_cross_entropy(a: Any, data: Any, label: Any) -> Any:
     alias="ctc_loss _contrib_CTCLoss _contrib_ctc_loss",
     needs={"data_lengths": lambda a: a.use_data_lengths, "label_lengths": lambda a: a.use_label_lengths},
 )
-def _ctc_loss(a: Any, data: Any, label: Any, *lengths: Any) -> Any:
+def _ctc_loss(a: Attrs, data: Any, label: Any, *lengths: Any) -> Any:
     given = [length for length in lengths if length is not None]
     data_lengths = given.pop(0) if a.use_data_lengths else None
     label_lengths = given.pop(0) if a.use_label_lengths else None
@@ -245,7 +250,7 @@ def _ctc_loss(a: Any, data: Any, label: Any, *lengths: Any) -> Any:
     "multi_input_mode: {concat sum}=concat, workspace: int=512)",
     via="repeat deconvolution concatenate add_n",
 )
-def _up_sampling(a: Any, data: Any, *others: Any) -> Any:
+def _up_sampling(a: Attrs, data: Any, *others: Any) -> Any:
     if a.sample_type == "bilinear":
         if len(others) != 1:
             raise ShapeError("UpSampling: sample_type='bilinear' takes two inputs, the data and the weight.")
@@ -277,7 +282,7 @@ def _nearest(x: Any, scale: int) -> Any:
 
 
 @row("_contrib_div_sqrt_dim(data)", via="multiply")
-def _div_sqrt_dim(a: Any, data: Any) -> Any:
+def _div_sqrt_dim(a: Attrs, data: Any) -> Any:
     return core("multiply", data, float(data.shape[-1]) ** -0.5)
 
 
@@ -361,7 +366,7 @@ same(
 
 
 @row("_contrib_quantized_concat(*data; num_args: int=0, dim: int=1)", via="multiply concatenate rint cast", nout=3)
-def _quantized_concat(a: Any, *arrays: Any) -> Any:
+def _quantized_concat(a: Attrs, *arrays: Any) -> Any:
     """Join arrays in the widest of their ranges, which follow all arrays in pairs."""
     count = len(arrays) // 3
     ends = [(arrays[count + 2 * i], arrays[count + 2 * i + 1]) for i in range(count)]
@@ -392,7 +397,7 @@ def _quantized_concat(a: Any, *arrays: Any) -> Any:
     via="dequantize multiply add contrib_quantize_v2",
     nout=3,
 )
-def _quantized_batch_norm(a: Any, data: Any, gamma: Any, beta: Any, mean: Any, var: Any, low: Any, high: Any) -> Any:
+def _quantized_batch_norm(a: Attrs, data: Any, gamma: Any, beta: Any, mean: Any, var: Any, low: Any, high: Any) -> Any:
     if a.min_calib_range is None or a.max_calib_range is None:
         raise ValueError("quantized_batch_norm: min_calib_range and max_calib_range must be given")
     shape = [-1 if i == a.axis % data.ndim else 1 for i in range(data.ndim)]
@@ -405,7 +410,7 @@ def _quantized_batch_norm(a: Any, data: Any, gamma: Any, beta: Any, mean: Any, v
     return out, core("full_like", low, a.min_calib_range), core("full_like", high, a.max_calib_range)
 
 
-def _quantized_reshape(a: Any, data: Any, low: Any, high: Any) -> Any:
+def _quantized_reshape(a: Attrs, data: Any, low: Any, high: Any) -> Any:
     shaped = TABLE["Reshape"].run((data,), a)
     return (shaped, *core("quantized_flatten", data, low, high)[1:])
 
@@ -440,17 +445,17 @@ for _name, _words in (
     via="intgemm_fully_connected",
     needs={"scaling": lambda a: a.out_type == "float32", **_HAS_BIAS},
 )
-def _intgemm_fully_connected(a: Any, data: Any, weight: Any, *others: Any) -> Any:
+def _intgemm_fully_connected(a: Attrs, data: Any, weight: Any, *others: Any) -> Any:
     scaling, bias = (*others, None, None)[:2] if a.out_type == "float32" else (None, (*others, None)[0])
     return core("intgemm_fully_connected", data, weight, scaling, bias, **a)
 
 
 @row("all_finite(data; init_output: bool=True)", via="isfinite all")
-def _all_finite(a: Any, data: Any) -> Any:
+def _all_finite(a: Attrs, data: Any) -> Any:
     return core("cast", at_least_1d(core("all", core("isfinite", data))), dtype="float32")
 
 
 @row("multi_all_finite(*data; num_arrays: int=1, init_output: bool=True)", via="isfinite all")
-def _multi_all_finite(a: Any, *data: Any) -> Any:
+def _multi_all_finite(a: Attrs, *data: ndarray) -> Any:
     each = [at_least_1d(core("all", core("isfinite", d))) for d in data]
     return core("cast", core("all", core("concatenate", *each, axis=0), keepdims=True), dtype="float32")

@@ -7,7 +7,7 @@ draw `shape` numbers for each element; the functions of ``mx.nd.random`` choose 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np
 from gluonx.compat.mode import Mode
@@ -15,22 +15,28 @@ from gluonx.compat.operators.row import core, row, same
 from gluonx.deferred.growth import dtype_of
 from gluonx.np.limits import check_old
 
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.dtype import DTypeLike
+    from gluonx.np.handle import ndarray
+
+
 _SHAPE = "shape: shape?=None, ctx: str='', dtype: dtype?=None"
 _EACH = "shape: shape=(), dtype: dtype?=None"
 
 Draw = Callable[..., Any]
 
 
-def _gamma(size: Any, dtype: Any, alpha: Any, beta: Any) -> Any:
+def _gamma(size: Any, dtype: DTypeLike, alpha: Any, beta: Any) -> Any:
     return core("random_gamma", alpha, beta, size=size, dtype=dtype)
 
 
-def _exponential(size: Any, dtype: Any, lam: Any) -> Any:
+def _exponential(size: Any, dtype: DTypeLike, lam: Any) -> ndarray:
     drawn = core("random_exponential", core("divide", 1.0, np.array(lam) if isinstance(lam, float) else lam), size=size)
     return drawn if dtype is None else core("cast", drawn, dtype=dtype)
 
 
-def _generalized(size: Any, dtype: Any, mu: Any, alpha: Any) -> Any:
+def _generalized(size: Any, dtype: DTypeLike, mu: Any, alpha: Any) -> Any:
     """Poisson numbers whose rate is gamma distributed, of mean `mu` and shape ``1 / alpha``."""
     mu, alpha = (np.array(v) if isinstance(v, float) else v for v in (mu, alpha))
     floor = np.maximum(alpha, 1e-12)
@@ -40,7 +46,7 @@ def _generalized(size: Any, dtype: Any, mu: Any, alpha: Any) -> Any:
 
 
 def _direct(name: str) -> Draw:
-    def draw(size: Any, dtype: Any, *parameters: Any) -> Any:
+    def draw(size: Any, dtype: DTypeLike, *parameters: Any) -> ndarray:
         return core(name, *parameters, size=size, dtype=dtype)
 
     return draw
@@ -60,7 +66,7 @@ _DISTRIBUTIONS: dict[str, tuple[Draw, Sequence[tuple[str, float]], str]] = {
 _SAMPLE_NAMES = {"normal": ("mu", "sigma")}
 
 
-def _shape(a: Any) -> tuple[int, ...]:
+def _shape(a: Attrs) -> tuple[int, ...]:
     """Return the shape that was asked for; ``()`` is one number without axes where NumPy's shapes are on."""
     return tuple(a.shape) if a.shape or (a.shape is not None and Mode.shape) else (1,)
 
@@ -70,14 +76,14 @@ def _distribution(name: str) -> None:
     names = [p for p, _ in parameters]
     declared = ", ".join([f"{p}: float={default}" for p, default in parameters])
 
-    def scalar(a: Any) -> Any:
+    def scalar(a: Attrs) -> ndarray:
         check_old(f"random_{name}", name, [a[p] for p in names])
         return draw(_shape(a), a.dtype or "float32", *[a[p] for p in names])
 
-    def like(a: Any, data: Any) -> Any:
+    def like(a: Attrs, data: Any) -> Any:
         return draw(tuple(data.shape), dtype_of(data), *[a[p] for p in names])
 
-    def sample(a: Any, *parameters: Any) -> Any:
+    def sample(a: Attrs, *parameters: ndarray) -> ndarray:
         lengths = (1,) * len(a.shape)
         wide = [core("reshape", p, newshape=(*p.shape, *lengths)) for p in parameters]
         return draw((*parameters[0].shape, *a.shape), a.dtype or dtype_of(parameters[0]), *wide)

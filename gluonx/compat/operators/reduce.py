@@ -7,14 +7,18 @@ MXNet 1 has no arrays without axes: what NumPy gives as a scalar has shape ``(1,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np, npx
 from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, given, row, same
 
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
 
-def at_least_1d(out: Any) -> Any:
+
+def at_least_1d(out: Any) -> ndarray:
     """`out`, or with one axis what has none."""
     return out if out.shape else core("reshape", out, newshape=(1,))
 
@@ -28,7 +32,7 @@ def reduced_axes(axis: Any, exclude: bool, ndim: int) -> tuple[int, ...] | None:
 
 
 def _reduction(name: str) -> Callable[..., Any]:
-    def rule(a: Any, data: Any) -> Any:
+    def rule(a: Attrs, data: ndarray) -> ndarray:
         axes = reduced_axes(a.axis, a.exclude, len(data.shape))
         return at_least_1d(kept(core(name, data, axis=axes, keepdims=a.keepdims), data))
 
@@ -54,7 +58,7 @@ row(f"nanprod(data; {_ATTRS})", _without_nan("prod", 1), via="where isnan prod")
 
 
 @row(f"_square_sum(data; {_ATTRS})", via="square sum")
-def _square_sum(a: Any, data: Any) -> Any:
+def _square_sum(a: Attrs, data: Any) -> Any:
     return _reduction("sum")(a, core("square", data))
 
 
@@ -65,14 +69,14 @@ def _norm(a: Any, data: Any) -> Any:
 
 
 @row("moments(data; axes: shape?=None, keepdims: bool=False)", via="mean var", nout=2)
-def _moments(a: Any, data: Any) -> Any:
+def _moments(a: Attrs, data: Any) -> Any:
     axes = a.axes or None
     both = [core(name, data, axis=axes, keepdims=a.keepdims) for name in ("mean", "var")]
     return tuple([at_least_1d(x) for x in both])
 
 
 def _place(name: str) -> Callable[..., Any]:
-    def rule(a: Any, data: Any) -> Any:
+    def rule(a: Attrs, data: ndarray) -> ndarray:
         return at_least_1d(core("cast", core(name, data, axis=a.axis, keepdims=a.keepdims), dtype="float32"))
 
     return rule
@@ -88,12 +92,12 @@ row(
 
 
 @row("sort(data; axis: int?=-1, is_ascend: bool=True)", via="sort")
-def _sort(a: Any, data: Any) -> Any:
+def _sort(a: Attrs, data: ndarray) -> ndarray:
     return core("sort", data, axis=a.axis, descending=not a.is_ascend)
 
 
 @row("argsort(data; axis: int?=-1, is_ascend: bool=True, dtype: dtype=float32)", via="argsort")
-def _argsort(a: Any, data: Any) -> Any:
+def _argsort(a: Attrs, data: Any) -> Any:
     return core("argsort", data, axis=a.axis, descending=not a.is_ascend, dtype=a.dtype)
 
 
@@ -114,7 +118,7 @@ same("_npi_cumsum(a; axis: int?=None, dtype: dtype?=None)", "cumsum", alias="cum
     nout=2,
     needs={"bins": lambda a: a.bin_cnt is None},
 )
-def _histogram(a: Any, data: Any, bins: Any = None) -> Any:
+def _histogram(a: Attrs, data: Any, bins: Any = None) -> Any:
     if bins is not None:
         return tuple(np.histogram(data, bins))
     return tuple(np.histogram(data, a.bin_cnt, a.range))
@@ -134,7 +138,7 @@ _TRANSPOSED = "transpose_a: bool=False, transpose_b: bool=False, forward_stype: 
 
 
 @row(f"dot(lhs, rhs; {_TRANSPOSED})", via="tensordot")
-def _dot(a: Any, lhs: Any, rhs: Any) -> Any:
+def _dot(a: Attrs, lhs: ndarray, rhs: ndarray) -> ndarray:
     left = 0 if a.transpose_a else len(lhs.shape) - 1
     right = len(rhs.shape) - 1 if a.transpose_b else 0
     return at_least_1d(core("tensordot", lhs, rhs, axes=((left,), (right,))))
@@ -144,7 +148,7 @@ row(f"batch_dot(lhs, rhs; {_TRANSPOSED})", lambda a, *x: core("batch_dot", *x, *
 
 
 @row("khatri_rao(*args)", via="expand_dims multiply reshape")
-def _khatri_rao(a: Any, first: Any, *others: Any) -> Any:
+def _khatri_rao(a: Attrs, first: Any, *others: Any) -> Any:
     out = first
     for other in others:
         pairs = core("multiply", core("expand_dims", out, axis=1), core("expand_dims", other, axis=0))

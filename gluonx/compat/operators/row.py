@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.common.arguments import did_you_mean
 from gluonx.compat.operators.attrs import Attr, Attrs, complete
@@ -24,6 +24,10 @@ from gluonx.compat.operators.shapes import complete_shapes
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.ops.registry import HINTS, get
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 TABLE: dict[str, LegacyOp] = {}
 """Every legacy operator by its name and by each of its aliases."""
@@ -210,7 +214,7 @@ class LegacyOp:
         rows += [kind(n, kind.KEYWORD_ONLY, default=None) for n in words if n not in self.attrs]
         return inspect.Signature(rows)
 
-    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+    def __call__(self, *inputs: Any, **attrs: Any) -> ndarray:
         """Compute, with attributes as Python values or text."""
         return self.rule(self.parse(attrs), *inputs)
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np
 from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, row, same
 from gluonx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
+
 
 same("take(a, indices; axis: int=0, mode: {clip raise wrap}=clip)", "take")
 row("batch_take(a, indices)", lambda a, data, indices: core("pick", data, indices, axis=-1), via="pick")
@@ -28,7 +33,7 @@ same("_contrib_index_copy(old_tensor, index_vector, new_tensor)", "index_copy")
 
 
 @row("_contrib_boolean_mask(data, index; axis: int=0)", via="compress")
-def _boolean_mask(a: Any, data: Any, index: Any) -> Any:
+def _boolean_mask(a: Attrs, data: Any, index: Any) -> Any:
     if index.shape != data.shape[a.axis :][:1]:
         raise ShapeError(
             f"boolean_mask: the index has shape {index.shape}, but data of shape {data.shape} needs one element for "
@@ -47,7 +52,7 @@ def _ravel(a: Any, data: Any) -> Any:
 
 
 @row("_unravel_index(data; shape: shape?=None)", via="stop_gradient floor_divide mod stack", alias="unravel_index")
-def _unravel(a: Any, data: Any) -> Any:
+def _unravel(a: Attrs, data: Any) -> Any:
     found: list[Any] = []
     rest = core("stop_gradient", data)
     for n in a.shape[:0:-1]:
@@ -57,7 +62,7 @@ def _unravel(a: Any, data: Any) -> Any:
 
 
 @row("fill_element_0index(lhs, mhs, rhs)", via="where one_hot")
-def _fill_element(a: Any, lhs: Any, mhs: Any, rhs: Any) -> Any:
+def _fill_element(a: Attrs, lhs: Any, mhs: Any, rhs: Any) -> Any:
     hit = core("one_hot", rhs, depth=lhs.shape[1])
     return core("where", hit, core("expand_dims", mhs, axis=1), lhs)
 
@@ -101,7 +106,7 @@ _sequence("SequenceMask", "sequence_mask", "value: float=0.0, ")
     needs={"state_cell": lambda a: a.mode == "lstm", **_USES_LENGTH},
     nout=lambda a: 1 if not a.state_outputs else 3 if a.mode == "lstm" else 2,
 )
-def _rnn(a: Any, data: Any, parameters: Any, state: Any, *others: Any) -> Any:
+def _rnn(a: Attrs, data: ndarray, parameters: ndarray, state: ndarray, *others: ndarray) -> Any:
     given = [x for x in others if x is not None]
     cell = given.pop(0) if a.mode == "lstm" and given else None
     lengths = given.pop(0) if a.use_sequence_length and given else None

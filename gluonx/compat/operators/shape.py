@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np
 from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, row, same
 from gluonx.errors import ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
+
 
 Shape = tuple[int, ...]
 
@@ -106,7 +111,7 @@ def legacy_shape(old: Shape, codes: Sequence[int], reverse: bool = False) -> Sha
     via="reshape",
     alias="reshape",
 )
-def _reshape(a: Any, data: Any) -> Any:
+def _reshape(a: Attrs, data: ndarray) -> ndarray:
     old = tuple(data.shape)
     if a.shape or not a.target_shape:
         return core("reshape", data, newshape=legacy_shape(old, a.shape, a.reverse))
@@ -131,7 +136,7 @@ same("expand_dims(data; axis: int)", "expand_dims")
 
 
 @row("squeeze(data; axis: shape?=None)", via="squeeze")
-def _squeeze(a: Any, data: Any) -> Any:
+def _squeeze(a: Attrs, data: Any) -> Any:
     out = core("squeeze", data, axis=a.axis or None)
     return out if out.shape else core("reshape", out, newshape=(1,))
 
@@ -154,7 +159,7 @@ same("space_to_depth(data; block_size: int)", "space_to_depth")
 
 
 @row("broadcast_to(data; shape: shape=())", via="broadcast_to")
-def _broadcast_to(a: Any, data: Any) -> Any:
+def _broadcast_to(a: Attrs, data: Any) -> Any:
     if len(a.shape) != len(data.shape):
         raise ShapeError(f"broadcast_to: an array of shape {data.shape} does not broadcast to {a.shape}.")
     shape = tuple([n or old for n, old in zip(a.shape, data.shape, strict=True)])
@@ -162,7 +167,7 @@ def _broadcast_to(a: Any, data: Any) -> Any:
 
 
 @row("broadcast_axis(data; axis: shape=(), size: shape=())", via="broadcast_to", alias="broadcast_axes")
-def _broadcast_axis(a: Any, data: Any) -> Any:
+def _broadcast_axis(a: Attrs, data: Any) -> Any:
     shape = list(data.shape)
     for axis, size in zip(a.axis, a.size, strict=True):
         shape[axis] = size
@@ -193,7 +198,7 @@ def _one_or_all(parts: tuple[Any, ...]) -> Any:
     alias="split",
     nout=lambda a: a.num_outputs,
 )
-def _slice_channel(a: Any, data: Any) -> Any:
+def _slice_channel(a: Attrs, data: ndarray) -> Any:
     return _one_or_all(core("slice_channel", data, **a))
 
 
@@ -202,7 +207,7 @@ def _slice_channel(a: Any, data: Any) -> Any:
     via="split squeeze",
     nout=lambda a: a.sections or len(a.indices),
 )
-def _split_v2(a: Any, data: Any) -> Any:
+def _split_v2(a: Attrs, data: ndarray) -> tuple[ndarray, ...]:
     # The first of the indices is where the first part begins, so it is no cut.
     parts = core("split", data, indices_or_sections=a.sections or a.indices[1:], axis=a.axis)
     return _one_or_all(tuple([core("squeeze", p, axis=a.axis) for p in parts]) if a.squeeze_axis else parts)
@@ -214,7 +219,7 @@ same("reverse(data; axis: shape)", "flip", alias="flip")
 
 
 @row("Pad(data; mode: {constant edge reflect}, pad_width: shape, constant_value: float=0.0)", via="pad", alias="pad")
-def _pad(a: Any, data: Any) -> Any:
+def _pad(a: Attrs, data: Any) -> Any:
     value = a.constant_value if a.mode == "constant" else None
     return core("pad", data, value, pad_width=a.pad_width, mode=a.mode)
 
@@ -222,7 +227,7 @@ def _pad(a: Any, data: Any) -> Any:
 # -- slices -----------------------------------------------------------------------------------------------------------
 
 
-def _span(a: Any) -> tuple[slice, ...]:
+def _span(a: Attrs) -> tuple[slice, ...]:
     steps = a.step or (None,) * len(a.begin)
     return tuple([slice(*edges) for edges in zip(a.begin, a.end, steps, strict=True)])
 
@@ -232,7 +237,7 @@ same("slice_axis(data; axis: int, begin: int, end: int?)", "slice_axis")
 same("slice_like(data, shape_like; axes: shape=())", "slice_like")
 
 
-def _put(data: Any, value: Any, a: Any) -> Any:
+def _put(data: Any, value: Any, a: Attrs) -> Any:
     out = core("copy", data)
     out[_span(a)] = value
     return out
@@ -253,7 +258,7 @@ row(
 
 
 @row("Crop(*data; offset: shape=(0 0), h_w: shape=(0 0), center_crop: bool=False)", via="slice")
-def _crop(a: Any, data: Any, like: Any = None) -> Any:
+def _crop(a: Attrs, data: Any, like: Any = None) -> Any:
     height, width = data.shape[2:]
     h, w = a.h_w if like is None else like.shape[2:]
     y, x = ((height - h) // 2, (width - w) // 2) if a.center_crop else a.offset
@@ -267,7 +272,7 @@ def _crop(a: Any, data: Any, like: Any = None) -> Any:
 _CTX = "ctx: str=''"
 
 
-def _filled(a: Any, value: float) -> Any:
+def _filled(a: Attrs, value: float) -> ndarray:
     return np.full(a.shape or (), value, dtype=a.dtype or "float32")  # MXNet 2 writes None for it
 
 
@@ -312,12 +317,12 @@ row(
     f"_contrib_arange_like(data; start: float=0.0, step: float=1.0, repeat: int=1, {_CTX}, axis: int?=None)",
     via="arange_like",
 )
-def _arange_like(a: Any, data: Any) -> Any:
+def _arange_like(a: Attrs, data: Any) -> Any:
     return core("arange_like", data, start=a.start, step=a.step, repeat=a.repeat, axis=a.axis)
 
 
 @row("_contrib_index_array(data; axes: shape?=None)", via="indices")
-def _index_array(a: Any, data: Any) -> Any:
+def _index_array(a: Attrs, data: Any) -> Any:
     places = np.stack(np.meshgrid(*[np.arange(n, dtype="int32") for n in data.shape], indexing="ij"), axis=-1)
     return places if a.axes is None else np.take(places, np.array(a.axes, dtype="int32"), axis=-1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -16,13 +16,18 @@ from gluonx.deferred.tracing import infer
 from gluonx.errors import DeferredInitializationError
 from gluonx.export.record import is_open
 
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
+
+
 Shape = tuple[int, ...]
 
 
 class _Blank:
     """Stands where a parameter of unknown shape would, and learns the shape from the operator that meets it."""
 
-    def __init__(self, name: str, shape: Shape | None, seed: Any, takes_batch: bool) -> None:
+    def __init__(self, name: str, shape: Shape | None, seed: ndarray, takes_batch: bool) -> None:
         self.takes_batch = takes_batch  # whether its shape may come from another operand
         self.name = self._path = name
         self.shape = None if shape is None else tuple([n if n > 0 else -1 for n in shape])
@@ -70,7 +75,7 @@ def agreed(shapes: list[Shape]) -> Shape | None:
     return tuple([next((n for n in sizes if n > 0), 0) for sizes in zip(*shapes, strict=True)])
 
 
-def _of_dense(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+def _of_dense(shapes: list[Any], out: Shape, attrs: Attrs) -> list[Any]:
     leading = 1 if attrs.flatten else len(out) - 1
     shapes[0] = (*out[:leading], *shapes[0][leading:])
     return shapes
@@ -91,7 +96,7 @@ def _of_convolution(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
     return shapes
 
 
-def _of_parts(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+def _of_parts(shapes: list[Any], out: Shape, attrs: Attrs) -> list[Any]:
     axis, parts = attrs.axis % len(shapes[0]), attrs.num_outputs
     part = 1 if attrs.squeeze_axis else out[axis]
     rest = list(out) if attrs.squeeze_axis else [*out[:axis], *out[axis + 1 :]]
@@ -108,7 +113,7 @@ _TOLD = {"FullyConnected": _of_dense, "Convolution": _of_convolution, "SliceChan
 """Functions that complete an operator's partly known input shapes from the shape of its result."""
 
 
-def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | None, attrs: Any) -> list[Shape | None]:
+def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | None, attrs: Attrs) -> list[Shape | None]:
     """Return the input shapes of the legacy operator `op` as far as the shape of its result tells them, or one another.
 
     Parameters
@@ -140,7 +145,7 @@ def _known(shape: Shape | None) -> bool:
     return shape is not None and all(is_open((n,)) or (isinstance(n, int) and n > 0) for n in shape)
 
 
-def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list[Shape | None]:
+def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Attrs) -> list[Shape | None]:
     """Return the input shapes of the legacy operator `op`, completed as far as its core operators can tell.
 
     Parameters
@@ -163,7 +168,7 @@ def complete_shapes(op: Any, shapes: Sequence[Shape | None], attrs: Any) -> list
     blanks: list[Any] = [None] * len(shapes)
     takes_batch = _of_equal_shapes(op.name)
 
-    def forward(seed: Any, *known: Any) -> None:
+    def forward(seed: ndarray, *known: ndarray) -> None:
         rest, inputs = list(known), []
         for i, shape in enumerate(shapes):
             if _known(shape):

@@ -7,8 +7,9 @@ While a program runs on `gluonx.compat` and has not called ``set_np()``, these s
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as onp
@@ -18,6 +19,13 @@ from gluonx.metric import base
 from gluonx.ops.updates import average, bias_correction
 from gluonx.optimizer.optimizer import decay_by_names, declared, update_one_by_one
 from gluonx.optimizer.rules import clipped, decayed, preprocess
+
+if TYPE_CHECKING:
+    import jax
+
+    from gluonx.np.handle import ndarray
+    from gluonx.optimizer.rules import At
+
 
 # -- optimizers -------------------------------------------------------------------------------------------------------
 
@@ -45,10 +53,12 @@ def _optimizer(
     return made
 
 
-def _clips_decay(klass: Any) -> type:
+def _clips_decay(klass: type) -> type:
     """`klass` as MXNet 1 computed it: the gradient is clipped when the weight decay has been added."""
 
-    def formula(cls: Any, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+    def formula(
+        cls: type, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Sequence[jax.Array], at: At
+    ) -> Any:
         grad = clipped(decayed(grad, at.wd, weight), settings.clip_gradient)
         return super(made, cls).formula(
             settings._replace(clip_gradient=None), weight, grad, leaves, at._replace(wd=0.0)
@@ -66,7 +76,7 @@ class _NAG(optimizer.NAG):
         super().__init__(momentum=momentum, **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
         change, new = super().formula(settings, weight, grad, leaves, at)
         if leaves:
             descent = at.lr * preprocess(weight + change, grad, at.wd, settings.clip_gradient)
@@ -81,7 +91,7 @@ class _DCASGD(optimizer.DCASGD):
         super().__init__(momentum=momentum, lamda=lamda, **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
         if len(leaves) > 1:
             return super().formula(settings, weight, grad, leaves, at)  # MXNet 1 refuses a momentum here
         change, new = super().formula(settings, weight, grad, leaves, at._replace(wd=0.0))
@@ -93,7 +103,7 @@ class _Adamax(optimizer.Adamax):
     """Adamax as MXNet 1 computed it: nothing is added to the maximum that it divides by."""
 
     @classmethod
-    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
         mean = average(leaves[0], grad, settings.beta1)
         top = jnp.maximum(settings.beta2 * leaves[1], jnp.abs(grad))
         return -(at.lr / bias_correction(settings.beta1, at.t)) * mean / top, (mean, top)
@@ -106,7 +116,7 @@ class _AdaGrad(optimizer.AdaGrad):
         super().__init__(epsilon=kwargs.pop("epsilon", eps), **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
         grad = preprocess(weight, grad, jnp.zeros_like(at.wd), settings.clip_gradient)
         history = leaves[0] + jnp.square(grad)
         return -at.lr * (grad / jnp.sqrt(history + settings.epsilon) + weight * at.wd), (history,)
@@ -119,7 +129,7 @@ class _GroupAdaGrad(optimizer.GroupAdaGrad):
         super().__init__(epsilon=kwargs.pop("epsilon", eps), **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
         grad = clipped(grad, settings.clip_gradient)
         history = leaves[0] + jnp.mean(jnp.square(grad), axis=tuple(range(1, grad.ndim)), keepdims=True)
         return -at.lr * grad / jnp.sqrt(history + settings.epsilon), (history,)
@@ -132,7 +142,7 @@ class _AdaDelta(optimizer.AdaDelta):
         super().__init__(rho=rho, epsilon=epsilon, **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
         rho, epsilon = settings.rho, settings.epsilon
         grad = preprocess(weight, grad, jnp.zeros_like(at.wd), settings.clip_gradient)
         of_grad = average(leaves[0], jnp.square(grad), rho)
@@ -161,7 +171,7 @@ class _Test(optimizer.Test):
     """MXNet 1's optimizer for tests: it adds the gradient, and its state is the weight afterwards."""
 
     @classmethod
-    def formula(cls, settings: Any, weight: Any, grad: Any, leaves: Any, at: Any) -> Any:
+    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
         return grad, (weight + grad,)
 
 
@@ -295,7 +305,7 @@ for _klass in OPTIMIZERS.values():
 # -- metrics ----------------------------------------------------------------------------------------------------------
 
 
-def _error(klass: Any, power: int, root: bool) -> type:
+def _error(klass: type, power: int, root: bool) -> type:
     """Return an error that is averaged over calls of ``update``, not over samples."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -312,7 +322,7 @@ def _error(klass: Any, power: int, root: bool) -> type:
     return made
 
 
-def _averaged(klass: Any) -> type:
+def _averaged(klass: type) -> type:
     """Return a score of MXNet 1: by default (``average='macro'``) the mean of the scores of single batches."""
 
     def __init__(self: Any, *args: Any, average: str = "macro", **kwargs: Any) -> None:
@@ -327,7 +337,7 @@ def _averaged(klass: Any) -> type:
         self._batches = []
         klass.reset(self)
 
-    def update(self: Any, labels: Any, preds: Any) -> None:
+    def update(self: Any, labels: Sequence[ndarray], preds: Sequence[ndarray]) -> None:
         if not self._by_batch:
             return klass.update(self, labels, preds)
         self._batches.append(klass())

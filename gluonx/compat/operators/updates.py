@@ -9,7 +9,7 @@ those of the core operators (`gluonx.ops.updates.UPDATES`); here stand MXNet 1's
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import autograd
 from gluonx.compat.operators.elementwise import kept
@@ -18,8 +18,14 @@ from gluonx.deferred.growth import dtype_of
 from gluonx.errors import ShapeError
 from gluonx.ops.updates import UPDATES
 
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
 
-def _step(via: str, weight: Any, grad: Any, states: Sequence[Any], numbers: Sequence[Any], **attrs: Any) -> Any:
+
+def _step(
+    via: str, weight: ndarray, grad: ndarray, states: Sequence[Any], numbers: Sequence[Any], **attrs: Any
+) -> ndarray:
     """Return the new weight; the new states are in their arrays."""
     with autograd.pause():
         out = core(via, weight, grad, *states, *numbers, **attrs)
@@ -29,7 +35,9 @@ def _step(via: str, weight: Any, grad: Any, states: Sequence[Any], numbers: Sequ
         return kept(out, weight)
 
 
-def _masterly(via: str, weight: Any, grad: Any, states: Sequence[Any], numbers: Sequence[Any], **attrs: Any) -> Any:
+def _masterly(
+    via: str, weight: ndarray, grad: ndarray, states: Sequence[Any], numbers: Sequence[Any], **attrs: Any
+) -> ndarray:
     """As `_step` on the last of the states, which is the weight in float32."""
     *states, master = states
     with autograd.pause():
@@ -45,7 +53,7 @@ def _attrs(via: str, order: str = "", **kinds: str) -> str:
     return ", ".join([f"{w}: {kinds.get(w, 'float')}" + ("" if d is None else f"={d!r}") for w, d in words])
 
 
-def _numbers(via: str, a: Any, **own: Any) -> list[Any]:
+def _numbers(via: str, a: Attrs, **own: Any) -> list[Any]:
     """Return the numbers of an update operator: `own` ones, and the attributes of their names."""
     return [own[word] if word in own else a[word] for word in UPDATES[via].numbers]
 
@@ -53,7 +61,7 @@ def _numbers(via: str, a: Any, **own: Any) -> list[Any]:
 Own = Callable[[Any, int, Sequence[Any]], dict[str, Any]]  # attributes, number of the weight, last arrays -> numbers
 
 
-def _of_attributes(a: Any, i: int, last: Sequence[Any]) -> dict[str, Any]:
+def _of_attributes(a: Attrs, i: int, last: Sequence[Any]) -> dict[str, Any]:
     return {}
 
 
@@ -62,7 +70,7 @@ def _single(name: str, via: str, attrs: str, half: bool = False, own: Own = _of_
     step, count = _masterly if half else _step, 2 + len(UPDATES[via].states) + half
     states = "".join([f", {state}!" for state in UPDATES[via].states]) + ", weight32!" * half
 
-    def rule(a: Any, *data: Any) -> Any:
+    def rule(a: Attrs, *data: ndarray) -> ndarray:
         weight, grad, *rest = data[:count]
         return step(via, weight, grad, rest, _numbers(via, a, **own(a, 0, data[count:])))
 
@@ -111,23 +119,23 @@ _PHASE1 = (
 )
 
 
-def _direction(a: Any, weight: Any, grad: Any, states: Sequence[Any], t: float, wd: float) -> Any:
+def _direction(a: Attrs, weight: ndarray, grad: ndarray, states: Sequence[Any], t: float, wd: float) -> ndarray:
     numbers = _numbers(_LAMB, a, t=t, wd=wd)
     return _step(_LAMB, weight, grad, states, numbers, bias_correction=a.get("bias_correction", True))
 
 
 @row(f"lamb_update_phase1(weight, grad, mean!, var!; {_PHASE1})", via=_LAMB)
-def _phase1(a: Any, weight: Any, grad: Any, *states: Any) -> Any:
+def _phase1(a: Attrs, weight: ndarray, grad: ndarray, *states: ndarray) -> ndarray:
     return _direction(a, weight, grad, states, float(a.t), a.wd)
 
 
 @row(f"mp_lamb_update_phase1(weight, grad, mean!, var!, weight32!; {_PHASE1})", via=_LAMB)
-def _mp_phase1(a: Any, weight: Any, grad: Any, mean: Any, var: Any, weight32: Any) -> Any:
+def _mp_phase1(a: Attrs, weight: Any, grad: Any, mean: Any, var: Any, weight32: Any) -> Any:
     return _direction(a, weight32, kept(grad, weight32), (mean, var), float(a.t), a.wd)
 
 
 @row(f"lamb_update_phase2(weight, g, r1, r2; lr: float, {_TRUST})", via="lamb_update_phase2")
-def _phase2(a: Any, weight: Any, g: Any, r1: Any, r2: Any) -> Any:
+def _phase2(a: Attrs, weight: ndarray, g: ndarray, r1: ndarray, r2: ndarray) -> ndarray:
     return _step("lamb_update_phase2", weight, g, (), (r1, r2, a.lr, a.lower_bound, a.upper_bound))
 
 
@@ -154,7 +162,7 @@ def _several(name: str, via: str, attrs: str, own: Own, half: bool, last: int = 
     size, step = 2 + len(UPDATES[via].states) + half, _masterly if half else _step
     count = "num_tensors" if "num_tensors" in attrs else "num_weights"
 
-    def rule(a: Any, *data: Any) -> Any:
+    def rule(a: Attrs, *data: ndarray) -> Any:
         groups, of_all = _groups(name, data, a[count], size, last), data[len(data) - last :]
         found = [step(via, w, g, rest, _numbers(via, a, **own(a, i, of_all))) for i, (w, g, *rest) in enumerate(groups)]
         return tuple(found) if len(found) > 1 else found[0]
@@ -162,24 +170,24 @@ def _several(name: str, via: str, attrs: str, own: Own, half: bool, last: int = 
     row(f"{name}(*data; {attrs})", rule, via=via, nout=lambda a: a[count])
 
 
-def _listed(a: Any, i: int, last: Sequence[Any]) -> dict[str, Any]:
+def _listed(a: Attrs, i: int, last: Sequence[Any]) -> dict[str, Any]:
     return {"lr": a.lrs[i], "wd": a.wds[i]}
 
 
-def _preloaded(a: Any, i: int, last: Sequence[Any]) -> dict[str, Any]:
+def _preloaded(a: Attrs, i: int, last: Sequence[Any]) -> dict[str, Any]:
     lr, wd = [core("reshape", core("slice_axis", x, axis=0, begin=i, end=i + 1), newshape=()) for x in last]
     return {"lr": lr, "wd": wd}
 
 
-def _scaled_by(a: Any, i: int, last: Sequence[Any]) -> dict[str, Any]:
+def _scaled_by(a: Attrs, i: int, last: Sequence[Any]) -> dict[str, Any]:
     return {"rescale_grad": last[0]}
 
 
-def _decoupled(a: Any, i: int, last: Sequence[Any]) -> dict[str, Any]:
+def _decoupled(a: Attrs, i: int, last: Sequence[Any]) -> dict[str, Any]:
     return {**_listed(a, i, last), **_scaled_by(a, i, last), "eta": a.etas[i]}
 
 
-def _numbered(a: Any, i: int, last: Sequence[Any]) -> dict[str, Any]:
+def _numbered(a: Attrs, i: int, last: Sequence[Any]) -> dict[str, Any]:
     return {"t": float(a.step_count[i]), "lr": a.learning_rates[i], "wd": a.wds[i]}
 
 
@@ -209,7 +217,7 @@ for _half, _mp in ((False, ""), (True, "mp_")):
 def _lamb_of_many(name: str, half: bool) -> None:
     """Both halves of LAMB, and the norms between them."""
 
-    def rule(a: Any, *data: Any) -> Any:
+    def rule(a: Attrs, *data: ndarray) -> Any:
         found = []
         for i, (weight, grad, *states) in enumerate(_groups(name, data, a.num_tensors, 4 + half)):
             master = states.pop() if half else weight
@@ -232,7 +240,7 @@ _lamb_of_many("_multi_mp_lamb_update", True)
 
 
 @row("multi_sum_sq(*data; num_arrays: int)", via="square sum stack")
-def _multi_sum_sq(a: Any, *data: Any) -> Any:
+def _multi_sum_sq(a: Any, *data: ndarray) -> Any:
     wide = [x if dtype_of(x).itemsize > 2 else core("cast", x, dtype="float32") for x in data]
     return core("stack", *[core("sum", core("square", x)) for x in wide])
 
@@ -245,7 +253,7 @@ row(
 
 
 @row("reset_arrays(*data; num_arrays: int)", via="zeros_like", nout=lambda a: 1)
-def _reset_arrays(a: Any, *data: Any) -> None:
+def _reset_arrays(a: Attrs, *data: ndarray) -> None:
     with autograd.pause():
         for x in data:
             x[...] = 0

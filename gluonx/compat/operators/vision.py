@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from gluonx.compat.operators.row import core, given, row, same
+
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+
 
 # -- boxes ------------------------------------------------------------------------------------------------------------
 
@@ -119,7 +123,7 @@ _ROUND = {
 }
 
 
-def _new_length(a: Any, old: int, like: int | None, wanted: int, scale: float | None) -> int:
+def _new_length(a: Attrs, old: int, like: int | None, wanted: int, scale: float | None) -> int:
     if a.mode == "like" and like is not None:
         return like
     if a.mode in _ROUND:
@@ -138,7 +142,7 @@ def _new_length(a: Any, old: int, like: int | None, wanted: int, scale: float | 
     via="bilinear_resize",
     needs={"like": lambda a: a.mode == "like"},
 )
-def _bilinear_resize(a: Any, data: Any, like: Any = None) -> Any:
+def _bilinear_resize(a: Attrs, data: Any, like: Any = None) -> Any:
     others = (None, None) if like is None else like.shape[2:]
     sizes = [
         _new_length(a, old, other, wanted, scale)
@@ -162,7 +166,7 @@ row(
     "cudnn_off: bool?=None)",
     via="grid_generator bilinear_sampler",
 )
-def _spatial_transformer(a: Any, data: Any, loc: Any) -> Any:
+def _spatial_transformer(a: Attrs, data: Any, loc: Any) -> Any:
     shape = tuple([wanted or old for wanted, old in zip(a.target_shape, data.shape[2:], strict=True)])
     grid = core("grid_generator", loc, transform_type="affine", target_shape=shape)
     return core("bilinear_sampler", data, grid)
@@ -192,7 +196,7 @@ for _name in ("random_flip_left_right", "random_flip_top_bottom"):
 
 
 @row("_image_normalize(data; mean: floats=(0 0 0 0), std: floats=(1 1 1 1))", via="image.normalize")
-def _normalize(a: Any, data: Any) -> Any:
+def _normalize(a: Attrs, data: Any) -> Any:
     """As many of the numbers as there are channels; one stands for all."""
     channels = data.shape[-3]
     mean, std = (v * channels if len(v) == 1 else v[:channels] for v in (a.mean, a.std))
@@ -200,13 +204,13 @@ def _normalize(a: Any, data: Any) -> Any:
 
 
 @row("_image_resize(data; size: shape=(), keep_ratio: bool=False, interp: int=1)", via="image.resize")
-def _resize(a: Any, data: Any) -> Any:
+def _resize(a: Attrs, data: Any) -> Any:
     size = a.size[0] if len(a.size) == 1 else a.size
     return core("image.resize", data, size=size, keep_ratio=a.keep_ratio, interp=a.interp)
 
 
 @row("_image_crop(data; x: int, y: int, width: int, height: int)", via="image.crop")
-def _crop(a: Any, data: Any) -> Any:
+def _crop(a: Attrs, data: Any) -> Any:
     return core("image.crop", data, a.x, a.y, width=a.width, height=a.height)
 
 

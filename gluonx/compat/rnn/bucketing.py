@@ -5,13 +5,17 @@ from __future__ import annotations
 import bisect
 import random
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from gluonx.common.frames import warn
 from gluonx.compat import nd
 from gluonx.compat.io import DataBatch, DataDesc, DataIter
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = ["BucketSentenceIter", "encode_sentences"]
 
@@ -102,7 +106,7 @@ class BucketSentenceIter(DataIter):
         invalid_label: int = -1,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         layout: str = "NT",
     ) -> None:
         super().__init__(batch_size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as onp
@@ -169,7 +169,9 @@ class BaseRNNCell:
         """
         return self._unroll(length, inputs, begin_state, layout, merge_outputs)
 
-    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Sequence[Symbol] | None, layout: str, merge_outputs: bool | None
+    ) -> tuple[Any, ...]:
         self.reset()
         steps, _ = _steps(length, inputs, layout)
         states = self.begin_state() if begin_state is None else begin_state
@@ -203,7 +205,7 @@ def _steps(length: int, inputs: Any, layout: str) -> tuple[list[Any], int]:
     return list(inputs), axis
 
 
-def _cut(whole: Any, axis: int, length: int) -> list[Any]:
+def _cut(whole: Symbol, axis: int, length: int) -> list[Any]:
     """Return the symbols of the steps that one has along an axis."""
     parts = sym.SliceChannel(whole, axis=axis, num_outputs=length, squeeze_axis=1)
     return [parts[i] for i in range(length)]
@@ -236,7 +238,7 @@ class _Gated(BaseRNNCell):
         """Shapes and layouts of the states."""
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
 
-    def _linear(self, x: Any, group: str, name: str) -> Any:
+    def _linear(self, x: Symbol, group: str, name: str) -> Symbol:
         weight, bias = self._weights[f"{group}_weight"], self._weights[f"{group}_bias"]
         units = self._num_hidden * len(self._gates)
         return sym.FullyConnected(x, weight, bias, num_hidden=units, name=f"{name}{group}")
@@ -400,7 +402,9 @@ class FusedRNNCell(BaseRNNCell):
         """Raise NotImplementedError: the operator takes all steps at once."""
         raise NotImplementedError("a FusedRNNCell takes no single steps: call unroll, or unfuse() for cells that do")
 
-    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+    def _unroll(
+        self, length: int, inputs: Symbol, begin_state: Any, layout: str, merge_outputs: bool | None
+    ) -> tuple[Any, ...]:
         """Return the symbols of the outputs, and of the last states if asked for."""
         self.reset()
         axis = layout.find("T")
@@ -729,7 +733,9 @@ class BidirectionalCell(_Container):
         """Raise NotImplementedError: a single step has no end to come from."""
         raise NotImplementedError("a BidirectionalCell takes no single steps: call unroll")
 
-    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Sequence[Symbol] | None, layout: str, merge_outputs: bool | None
+    ) -> tuple[Any, ...]:
         """Unroll both cells and join their outputs."""
         self.reset()
         steps, _ = _steps(length, inputs, layout)

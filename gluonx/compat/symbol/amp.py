@@ -8,7 +8,7 @@ every node that asks for the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +21,17 @@ from gluonx.compat.symbol.table import get
 from gluonx.deferred.amp_policy import Policy
 from gluonx.ops.registry import OPS
 
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
+
 _CASTS = ("Cast", "amp_cast", "cast")
 _HALF = ("float16", "bfloat16")
 
 
 def convert_symbol(
     sym: Symbol,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Iterable[str] | None = None,
     fp32_ops: Iterable[str] | None = None,
     conditional_fp32_ops: Iterable[tuple[str, str, Iterable[Any]]] | None = None,
@@ -151,7 +155,7 @@ def convert_model(
     sym: Symbol,
     arg_params: Mapping[str, Any],
     aux_params: Mapping[str, Any],
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Iterable[str] | None = None,
     fp32_ops: Iterable[str] | None = None,
     conditional_fp32_ops: Iterable[tuple[str, str, Iterable[Any]]] | None = None,

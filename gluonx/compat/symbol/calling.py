@@ -14,8 +14,8 @@ import contextlib
 import contextvars
 import inspect
 import itertools
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import jax
@@ -37,6 +37,10 @@ from gluonx.compat.symbol.symbol import Symbol
 from gluonx.deferred.source_location import FORWARDS
 from gluonx.errors import GluonxError, GraphError, ShapeError, UninitializedError
 from gluonx.export.record import record_forward
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
 
 _UNKNOWN = (
     "{cls} was called with a symbol of unknown shape, and its graph is not the same for every shape{why}. Give the "
@@ -85,7 +89,7 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
             full[i] = array
         return jax.tree.unflatten(tree, full)
 
-    def graph(sizes: Any) -> Any:
+    def graph(sizes: Any) -> tuple[Any, ...]:
         structs = [jax.ShapeDtypeStruct(size, np.float32) for size in sizes]
         like = block if ready else abstract(block, *filled(structs))
         inputs = {f"\0{k}": struct for k, struct in enumerate(structs)}
@@ -106,7 +110,7 @@ def call_with_symbols(block: Any, args: tuple[Any, ...]) -> Any:
     return jax.tree.unflatten(out_tree, [result[i] for i in range(len(entries))])
 
 
-def _takes_symbols(block: Any) -> bool:
+def _takes_symbols(block: Block) -> bool:
     """Return whether the forward of a block means the same by symbols as by arrays.
 
     One of MXNet 1 runs with symbols there too, and gluonx's own are written so. In anyone else's ``self.dense(x)[0]``
@@ -119,7 +123,7 @@ _entered: contextvars.ContextVar[tuple[Any, ...]] = contextvars.ContextVar("gluo
 """The blocks whose forward runs with symbols because `call_with_symbols` has it do so."""
 
 
-def _check_caller(block: Any) -> None:
+def _check_caller(block: Block) -> None:
     """Refuse symbols in a forward that came to them by itself.
 
     The call of the block around then fails, and comes to `call_with_symbols` in its turn, which knows what to do.
@@ -135,7 +139,7 @@ def _check_caller(block: Any) -> None:
 
 
 @contextlib.contextmanager
-def _entering(block: Any) -> Iterator[None]:
+def _entering(block: Block) -> Iterator[None]:
     """Run the forward of a block with symbols; a block of MXNet 1 with an empty prefix has no names of its own."""
     token = _entered.set((*_entered.get(), block))
     scope = naming.scope_of(block) if naming.is_named(block) else None
@@ -216,7 +220,7 @@ def _learned(node: Node) -> list[tuple[int, ...] | None]:
     return [found.get((id(own), index)) for own, index in entries]
 
 
-def _handles(block: Any) -> dict[str, Any]:
+def _handles(block: Block) -> dict[str, Any]:
     """Return the arrays of the parameters by the names that their variables get."""
     found: dict[str, Any] = {}
     for name, param in _parameters(block).items():
@@ -225,12 +229,12 @@ def _handles(block: Any) -> dict[str, Any]:
     return found
 
 
-def _parameters(block: Any) -> dict[str, Any]:
+def _parameters(block: Block) -> dict[str, Any]:
     named = naming.is_named(block)
     return {name if named else p._structured_name: p for name, p in block._array_params().items()}
 
 
-def _for_any_shape(block: Any, known: list[Any], graph: Any) -> Any:
+def _for_any_shape(block: Block, known: list[Any], graph: Callable[..., Any]) -> tuple[Any, ...]:
     """Return the graph, if it is the same for all shapes that the forward takes."""
     first, text, why = None, None, ""
     if known.count(None) > _MOST:
@@ -290,7 +294,7 @@ def _tried(block: Any, known: list[Any]) -> Iterator[Any]:
             yield forms, pair
 
 
-def _name(block: Any, entries: list[Any]) -> None:
+def _name(block: Block, entries: list[Any]) -> None:
     """Names for operators: in MXNet 1's way after the block, else counted; shapes and dtypes for parameters."""
     nodes = [node for node in walk(entries) if node.op is not None]
     params = _parameters(block)

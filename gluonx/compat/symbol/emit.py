@@ -9,7 +9,7 @@ without a rule is named in the error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from gluonx.compat.symbol.graph import Entry, Node
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.errors import GraphError
 from gluonx.export.record import Program, Ref, Step, into, is_open
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
@@ -118,7 +122,7 @@ class Emit:
             found = self.leaves[index] = (Node(name, None, (), marks), 0)
         return found
 
-    def grown(self, entry: Entry, shape: Sequence[Any], dtype: Any) -> Entry:
+    def grown(self, entry: Entry, shape: Sequence[Any], dtype: DTypeLike) -> Entry:
         """Return an array whose axes have length 1 where `shape` is open, repeated along those."""
         for axis, size in enumerate(shape):
             if is_open((size,)):

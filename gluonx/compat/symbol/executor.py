@@ -17,6 +17,7 @@ from gluonx.np.handle import ndarray
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, cast_storage, zeros
 
 if TYPE_CHECKING:
+    from gluonx.block.block import Block
     from gluonx.compat.symbol.symbol import Symbol
 
 _LOSSES = frozenset(["IdentityAttachKLSparseReg", "MakeLoss", "make_loss"])
@@ -167,7 +168,7 @@ class Executor:
             monitor.show(outputs[count:])
         return self.outputs
 
-    def _run(self, block: Any) -> list[ndarray]:
+    def _run(self, block: Block) -> list[ndarray]:
         """Return what a block of the graph gives for the bound arrays."""
         bound = [*self.arg_dict.values(), *self.aux_dict.values()]
         values = [(*v.padded(), *v.shape) if isinstance(v, CSRNDArray) else v for v in bound]
@@ -361,7 +362,9 @@ def _is_loss(node: Node) -> bool:
     return node.op is not None and (node.op.name in LABELS or node.op.name in _LOSSES)
 
 
-def _by_name(values: Any, names: Sequence[str], argument: str, what: str) -> dict[str, ndarray]:
+def _by_name(
+    values: list[ndarray] | dict[str, Any] | None, names: Sequence[str], argument: str, what: str
+) -> dict[str, ndarray]:
     if values is None:
         values = []
     if isinstance(values, Mapping):

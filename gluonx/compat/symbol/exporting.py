@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.export
@@ -24,6 +24,11 @@ from gluonx.errors import GraphError, ShapeError, UninitializedError
 from gluonx.export.record import Program, Ref, Step, is_open, record_forward, recorded
 from gluonx.files import save_arrays
 from gluonx.ops.registry import OPS
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+    from gluonx.np.handle import ndarray
+
 
 del rules, rules_loss  # imported for the rules that they enter
 
@@ -88,7 +93,7 @@ def _constant(emit: Emit, step: Step) -> Any:
     return entries
 
 
-def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tuple[Symbol, dict[str, np.ndarray]]:
+def symbol_of_block(block: Block, inputs: dict[str, Any], tree: Any = None) -> tuple[Symbol, dict[str, np.ndarray]]:
     """Return the graph of a block's forward in predict mode, and all arrays that it needs beside the inputs.
 
     Parameters
@@ -116,7 +121,7 @@ def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tup
         if not any(handle is other for other in unique.values()):
             unique[name] = handle
 
-    def forward(*arrays: Any) -> Any:
+    def forward(*arrays: ndarray) -> Any:
         return block._run_forward(*(arrays if tree is None else jax.tree.unflatten(tree, arrays)))
 
     entries, constants, out_tree = _of_any_size(forward, unique, inputs)
@@ -135,7 +140,7 @@ def symbol_of_block(block: Any, inputs: dict[str, Any], tree: Any = None) -> tup
     return Symbol(entries, modern=True), arrays | constants
 
 
-def _of_any_size(forward: Any, params: dict[str, Any], inputs: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _of_any_size(forward: Callable[..., Any], params: dict[str, Any], inputs: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Return the graph, its constants and the nesting of its outputs, with as few sizes of the inputs in it as can be.
 
     What is written for one size may be wrong for another: ``x[:, 0]`` with a batch of 1 takes the first row. So the
@@ -184,7 +189,7 @@ def nesting_of(inputs: Any, outputs: Any) -> str | None:
         return None
 
 
-def export_mxnet(block: Any, path: str | os.PathLike[str], inputs: Sequence[Any], epoch: int = 0) -> tuple[str, str]:
+def export_mxnet(block: Block, path: str | os.PathLike[str], inputs: Sequence[Any], epoch: int = 0) -> tuple[str, str]:
     """Write ``PATH-symbol.json`` and ``PATH-NNNN.params``; see :meth:`gluonx.HybridBlock.export`."""
     leaves, tree = jax.tree.flatten(tuple(inputs), is_leaf=lambda x: hasattr(x, "shape"))
     structs = [_struct(x) for x in leaves]
@@ -203,7 +208,7 @@ def export_mxnet(block: Any, path: str | os.PathLike[str], inputs: Sequence[Any]
     return symbol_path, params_path
 
 
-def _struct(x: Any) -> jax.ShapeDtypeStruct:
+def _struct(x: jax.ShapeDtypeStruct | ndarray) -> jax.ShapeDtypeStruct:
     if any(not isinstance(n, int) for n in x.shape):
         raise ShapeError(f"a symbol of MXNet is traced for sizes, but an input has the shape {tuple(x.shape)}")
     return jax.ShapeDtypeStruct(tuple(x.shape), np.dtype(x.dtype))

@@ -30,7 +30,7 @@ class _Reader:
     def fail(self, reason: str) -> FormatError:
         return FormatError(f"{self.where}: cannot read the symbol: {reason}")
 
-    def graph(self, content: Any, depth: int = 0) -> tuple[list[Entry], bool]:
+    def graph(self, content: list[Any] | dict[str, Any], depth: int = 0) -> tuple[list[Entry], bool]:
         if not isinstance(content, dict) or not isinstance(content.get("nodes"), list):
             raise self.fail("it has no list of nodes; it is no symbol file")
         if depth > 8:
@@ -75,7 +75,7 @@ class _Reader:
             more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
             raise self.fail(f"it uses operators that gluonx does not have: {told}{more}")
 
-    def node(self, entry: Any, number: int, nodes: list[Node], version: int, depth: int) -> Node:
+    def node(self, entry: Mapping[str, Any], number: int, nodes: list[Node], version: int, depth: int) -> Node:
         if not isinstance(entry, dict):
             raise self.fail(f"node {number} is no object")
         name, kind = entry.get("name"), entry.get("op")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as _np
@@ -17,6 +17,10 @@ from gluonx.compat.symbol.graph import Node
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.symbol import Symbol
 from gluonx.errors import FormatError
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 # What `gluonx.compat.symbol` hands on; it asks `find` for everything else.
 __all__ = [
@@ -42,7 +46,7 @@ def var(
     shape: Sequence[int] | None = None,
     lr_mult: float | None = None,
     wd_mult: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     init: Any = None,
     stype: str | None = None,
     **kwargs: str,
@@ -144,7 +148,7 @@ def fromjson(json_str: str | bytes) -> Symbol:
 load_json = fromjson
 
 
-def _told(op: str, hint: str) -> Any:
+def _told(op: str, hint: str) -> Callable[..., Any]:
     """Return the function of an operator, which tells its parameters."""
     made: Any = function(op, hint)
     made.__signature__ = table.get(op).signature(symbols=True)
@@ -196,7 +200,7 @@ def _rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tup
     return sampled, expected(true_classes), expected(sampled)
 
 
-def _drawn(name: str, **parameters: float) -> Any:
+def _drawn(name: str, **parameters: float) -> Callable[..., Any]:
     """Return the function that draws from a distribution, whose parameters are numbers, or all of them symbols."""
     of_numbers, of_symbols = (function(f"_{kind}_{name}", name) for kind in ("random", "sample"))
 
@@ -241,7 +245,7 @@ internal = Space("_internal", "")
 def _made(op: str) -> Any:
     make = function(op, op.strip("_"))
 
-    def from_nothing(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+    def from_nothing(shape: Any, dtype: DTypeLike = None, **kwargs: Any) -> Symbol:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         return make(shape=shape, dtype=dtype or "float32", **kwargs)
 
@@ -265,7 +269,7 @@ def _arange(
     repeat: int = 1,
     infer_range: bool = False,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Symbol:
     """Return a symbol of equally spaced numbers, each `repeat` times."""
     given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
@@ -321,7 +325,7 @@ _EITHER = {
 """Functions of two symbols, of a symbol and a number, and of a number and a symbol."""
 
 
-def _with_numbers(name: str) -> Any:
+def _with_numbers(name: str) -> Callable[..., Any]:
     both, right, left = (function(op, name) for op in _EITHER[name])
 
     def call(lhs: Any, rhs: Any, **kwargs: Any) -> Any:
@@ -347,7 +351,7 @@ FUNCTIONS = frozenset([*_WRITTEN, *_EITHER, "ones", "zeros"])
 """The functions that are more than an operator."""
 
 
-def find(name: str) -> Any:
+def find(name: str) -> Callable[..., Any]:
     """Return the function that makes a symbol of the operator `name`.
 
     Raises

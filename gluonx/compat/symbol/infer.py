@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.export
@@ -24,6 +24,10 @@ from gluonx.deferred.program_cache import memo
 from gluonx.deferred.tracing import infer
 from gluonx.errors import DeferredInitializationError, GluonxError, ShapeError
 from gluonx.export.record import is_open
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 Shape = tuple[int, ...]
 
@@ -124,7 +128,9 @@ class _Search:
         for index, shape in enumerate(of_outputs):
             self.learn((node, index), shape, where)
 
-    def answer(self, node: Node, key: tuple[Any, ...], inputs: list[Shape | None], known: bool, where: str) -> Any:
+    def answer(
+        self, node: Node, key: tuple[Any, ...], inputs: list[Shape | None], known: bool, where: str
+    ) -> tuple[Any, ...]:
         """Return what `ask` does, kept with the node and for others of its kind: an unrolled graph has many alike."""
         assert node.op is not None
         if node.subgraphs or node.op.name == "Custom":
@@ -206,7 +212,7 @@ class _Search:
             for shape, (source, _) in zip(inputs, node.inputs, strict=True)
         ]
 
-        def forward(*handles: Any) -> None:
+        def forward(*handles: ndarray) -> None:
             stand_ins = [Node(f"input{i}") for i in range(len(handles))]
             alone = Node(node.name, node.op, [(s, 0) for s in stand_ins], node.attrs, node.subgraphs)
             known = {id(s): h for s, h in zip(stand_ins, handles, strict=True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gluonx.compat.operators.table import METHODS
 from gluonx.compat.symbol.compose import create, function
 from gluonx.compat.symbol.table import get
 from gluonx.errors import GluonxError
+
+if TYPE_CHECKING:
+    from gluonx.compat.symbol.symbol import Symbol
 
 
 class Methods:
@@ -49,7 +52,7 @@ def _operation(kind: str, swap: bool) -> Callable[[Any, Any], Any]:
     both, scalar, reflected = _ARITHMETIC[kind]
     with_number = reflected if swap and reflected else scalar
 
-    def operate(self: Any, other: Any) -> Any:
+    def operate(self: Symbol, other: Any) -> Symbol:
         if isinstance(other, Methods):
             name, hint = both
             return type(self)(create(get(name), hint, (other, self) if swap else (self, other), {}))

@@ -10,12 +10,17 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np, npx
 from gluonx.compat.operators.row import LegacyOp, core
 from gluonx.compat.operators.table import TABLE as LEGACY
 from gluonx.errors import FormatError
+
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
+
 
 TABLE: dict[str, LegacyOp] = {}
 """Every operator by its registered name."""
@@ -28,7 +33,7 @@ def _row(signature: str, rule: Callable[..., Any], nout: Any = 1, needs: Any = N
         TABLE[name] = op
 
 
-def _number(a: Any) -> int | float:
+def _number(a: Attrs) -> int | float:
     return int(a.scalar) if a.is_int else a.scalar
 
 
@@ -58,11 +63,11 @@ UNARY = _words(
 )
 
 
-def _scalar(fn: Any, swap: bool) -> Any:
+def _scalar(fn: Callable[..., Any], swap: bool) -> Callable[..., Any]:
     return lambda a, data: fn(_number(a), data) if swap else fn(data, _number(a))
 
 
-def _of_arrays(fn: Any) -> Any:
+def _of_arrays(fn: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, *arrays: fn(*arrays)
 
 
@@ -90,7 +95,7 @@ _row("_npi_where_scalar2(condition; x: float=0.0, y: float=0.0)", lambda a, c: n
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 
-def _reduction(fn: Any, names: tuple[str, ...]) -> Any:
+def _reduction(fn: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
     return lambda a, x: fn(x, axis=a.axis, keepdims=a.keepdims, **_filled(a, *names))
 
 
@@ -162,7 +167,7 @@ def _parts(a: Any) -> int:
     return a.sections or max(len(a.indices), 1)
 
 
-def _at_least(fn: Any) -> Any:
+def _at_least(fn: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, *x: fn(x[0]) if len(x) == 1 else tuple(fn(*x))
 
 
@@ -330,7 +335,7 @@ for _word, _one, _two in (("uniform", "low", "high"), ("normal", "loc", "scale")
 # -- recurrence -------------------------------------------------------------------------------------------------------
 
 
-def _for_all(state: Any, batch: int) -> Any:
+def _for_all(state: ndarray, batch: int) -> ndarray:
     """Begin states of one sequence, which zeros of an unknown batch size are, for all sequences of the batch."""
     wanted = None if state is None else (state.shape[0], batch, state.shape[2])
     if state is None or state.shape == wanted or -1 in state.shape:  # -1: it is the shape that is looked for
@@ -338,7 +343,7 @@ def _for_all(state: Any, batch: int) -> Any:
     return np.broadcast_to(state, wanted)
 
 
-def _rnn(a: Any, data: Any, parameters: Any, *given: Any) -> Any:
+def _rnn(a: Attrs, data: ndarray, parameters: ndarray, *given: ndarray) -> Any:
     """Compute as MXNet 1's operator, whose signature it has."""
     count = 2 if a.mode == "lstm" else 1
     states = [_for_all(state, data.shape[1]) for state in given[:count]]

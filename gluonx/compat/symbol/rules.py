@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from gluonx.compat.symbol.emit import RULES, Emit, Rule, rule
 from gluonx.compat.symbol.ops2 import BINARY, REVERSED, UNARY
 from gluonx.errors import GraphError
 from gluonx.export.record import Step, is_open, number
+
+if TYPE_CHECKING:
+    from gluonx.compat.symbol.graph import Entry
+    from gluonx.dtype import DTypeLike
+
 
 # -------------------- tensors
 
@@ -144,7 +149,7 @@ def _attribute(step: Step, source: str, none: bool) -> Any:
 
 
 def _same(theirs: str, words: Sequence[str]) -> Rule:
-    def made(emit: Emit, step: Step) -> Any:
+    def made(emit: Emit, step: Step) -> Entry:
         given: dict[str, Any] = {}
         for word in step.op.attrs if words == ["*"] else words:
             name, _, source = word.rstrip("?").partition("=")
@@ -178,7 +183,7 @@ _SWAPPED = {
 
 
 def _binary(name: str) -> Rule:
-    def made(emit: Emit, step: Step) -> Any:
+    def made(emit: Emit, step: Step) -> Entry:
         lhs, rhs = step.args
         if number(rhs):
             return emit.node(f"_npi_{name}_scalar", emit.array(lhs), **_scalar(rhs))
@@ -208,7 +213,7 @@ rule("exp2")(lambda emit, step: emit.node("_npi_rpower_scalar", emit.array(step.
 
 
 @rule("where")
-def _where(emit: Emit, step: Step) -> Any:
+def _where(emit: Emit, step: Step) -> Entry:
     condition, x, y = step.args
     chosen = emit.array(condition)
     if number(x) and number(y):
@@ -221,7 +226,7 @@ def _where(emit: Emit, step: Step) -> Any:
 
 
 @rule("cumsum")
-def _cumsum(emit: Emit, step: Step) -> Any:
+def _cumsum(emit: Emit, step: Step) -> Entry:
     axis = step.op.attrs["axis"]  # MXNet refuses one below 0
     axis = "None" if axis is None else axis % max(len(step.shapes[0].shape), 1)
     return emit.node("_npi_cumsum", emit.array(step.args[0]), axis=axis, dtype=step.op.attrs["dtype"])
@@ -268,7 +273,7 @@ def _closed(shape: Sequence[Any]) -> tuple[int, ...]:
     return tuple([1 if is_open((n,)) else n for n in shape])
 
 
-def _new(emit: Emit, op: str, shape: Sequence[Any], dtype: Any) -> Any:
+def _new(emit: Emit, op: str, shape: Sequence[Any], dtype: DTypeLike) -> Entry:
     """Return zeros or ones of any shape."""
     dtype = np.dtype(dtype).name
     return emit.grown(emit.node(op, shape=_closed(shape), dtype=dtype), shape, dtype)
@@ -279,7 +284,7 @@ rule("ones")(lambda emit, step: _new(emit, "_npi_ones", step.outs[0].shape, step
 
 
 @rule("full")
-def _full(emit: Emit, step: Step) -> Any:
+def _full(emit: Emit, step: Step) -> Entry:
     out, value = step.outs[0], step.args[0]
     if not number(value):
         raise GraphError("MXNet fills with a number only")
@@ -351,7 +356,7 @@ def _tensordot(emit: Emit, step: Step) -> Any:
 
 
 @rule("reshape")
-def _reshape(emit: Emit, step: Step) -> Any:
+def _reshape(emit: Emit, step: Step) -> Entry:
     attrs = step.op.attrs
     shape = attrs["newshape"]
     if is_open(shape if isinstance(shape, tuple | list) else (shape,)):
@@ -367,7 +372,7 @@ def _reshape(emit: Emit, step: Step) -> Any:
     )
 
 
-def _to_shape(emit: Emit, x: Any, old: Sequence[Any], new: Sequence[Any]) -> Any:
+def _to_shape(emit: Emit, x: Entry, old: Sequence[Any], new: Sequence[Any]) -> Entry:
     """Return `x` with the shape `new`, in which sizes are open: most are those of `old`, in front and at the end."""
     front = _alike(old, new)
     rear = _alike(old[front:][::-1], new[front:][::-1])
@@ -419,7 +424,7 @@ def _broadcast_to(emit: Emit, step: Step) -> Any:
 
 
 @rule("expand_dims")
-def _expand_dims(emit: Emit, step: Step) -> Any:
+def _expand_dims(emit: Emit, step: Step) -> Entry:
     out = emit.array(step.args[0])
     for axis in sorted(_axes(step.op.attrs["axis"], len(step.outs[0].shape))):
         out = emit.node("expand_dims", out, axis=axis)
@@ -461,7 +466,7 @@ def _pad_with(emit: Emit, step: Step, value: Any) -> Any:
 
 
 @rule("derived read")
-def _read(emit: Emit, step: Step) -> Any:
+def _read(emit: Emit, step: Step) -> Entry:
     """``x[1, 2:4]`` of an array whose sizes are known: the engine's own operator, whose starts are inputs."""
     _, dims, shape = step.op.extra
     cuts: list[Any] = []
@@ -479,7 +484,7 @@ def _read(emit: Emit, step: Step) -> Any:
     return out
 
 
-def _cut(emit: Emit, x: Any, cuts: Sequence[tuple[Any, Any, Any]]) -> Any:
+def _cut(emit: Emit, x: Entry, cuts: Sequence[tuple[Any, Any, Any]]) -> Entry:
     """Return what is between (begin, end, step) of each axis; an open size is told by how far it is from the end."""
     if all(cut == (None, None, None) for cut in cuts):
         return x
@@ -487,14 +492,14 @@ def _cut(emit: Emit, x: Any, cuts: Sequence[tuple[Any, Any, Any]]) -> Any:
     return emit.node("slice", x, begin=begin, end=end, step=tuple([1 if n is None else n for n in step]))
 
 
-def _without(emit: Emit, x: Any, gone: Sequence[bool]) -> Any:
+def _without(emit: Emit, x: Entry, gone: Sequence[bool]) -> Entry:
     """Return `x` without the axes of length 1 that are `gone`."""
     codes = tuple([-3 if drop else -2 for drop in gone])
     return emit.node("_npx_reshape", x, newshape=codes) if any(gone) else x
 
 
 @rule("derived gather")
-def _index(emit: Emit, step: Step) -> Any:
+def _index(emit: Emit, step: Step) -> Entry:
     """``x[1:, i, None]`` as it was written: slices and integers first, then the array."""
     full = step.shapes[0].shape
     cuts: list[Any] = []
@@ -563,7 +568,7 @@ def _number_of(value: Any, default: float, what: str) -> float:
 
 
 @rule("fully_connected")
-def _fully_connected(emit: Emit, step: Step) -> Any:
+def _fully_connected(emit: Emit, step: Step) -> Entry:
     units, given = step.shapes[1].shape[0], _arrays(emit, step)
     return emit.node(
         "FullyConnected", *given, num_hidden=units, no_bias=len(given) == 2, flatten=step.op.attrs["flatten"]
@@ -584,7 +589,7 @@ def _spatial(step: Step) -> dict[str, Any]:
 
 
 @rule("convolution")
-def _convolution(emit: Emit, step: Step) -> Any:
+def _convolution(emit: Emit, step: Step) -> Entry:
     inputs = _arrays(emit, step)
     filters = step.shapes[1].shape[0]
     return emit.node("Convolution", *inputs, num_filter=filters, no_bias=len(inputs) == 2, **_spatial(step))
@@ -600,7 +605,7 @@ def _deconvolution(emit: Emit, step: Step) -> Any:
 
 
 @rule("pooling")
-def _pooling(emit: Emit, step: Step) -> Any:
+def _pooling(emit: Emit, step: Step) -> Entry:
     names = ("kernel", "stride", "pad", "pool_type", "pooling_convention", "global_pool", "p_value", "layout")
     ndim = _ndim(step) - 2
     given: Any = _given(step, *names, "count_include_pad")
@@ -716,7 +721,7 @@ def _masked(emit: Emit, step: Step) -> Any:
     return emit.node(step.op.name, emit.array(x), emit.array(mask), **given)
 
 
-def _state(emit: Emit, step: Step, state: Any) -> Any:
+def _state(emit: Emit, step: Step, state: Any) -> Entry:
     """Return the begin state; zeros where none is given."""
     if state is not None:
         return emit.array(state)
@@ -817,7 +822,7 @@ def _nan_to_num(emit: Emit, step: Step) -> Any:
 
 
 @rule("average")
-def _average(emit: Emit, step: Step) -> Any:
+def _average(emit: Emit, step: Step) -> Entry:
     attrs, inputs = step.op.attrs, _arrays(emit, step)
     if attrs["keepdims"]:
         raise GraphError("MXNet knows no keepdims= here")

@@ -6,11 +6,15 @@ The nodes are the same for arrays of any shape, so that a loss can be called wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.symbol.emit import Emit, rule
 from gluonx.errors import GraphError
 from gluonx.export.record import Step
+
+if TYPE_CHECKING:
+    from gluonx.compat.symbol.graph import Entry
+
 
 _TINY = 1e-12
 
@@ -38,27 +42,27 @@ class _Writer:
     def __getattr__(self, op: str) -> Any:
         return lambda *inputs, **attrs: self.emit.node(op, *inputs, **attrs)
 
-    def mul(self, a: Any, b: Any) -> Any:
+    def mul(self, a: Any, b: Any) -> Entry:
         return self.emit.node("broadcast_mul", a, b)
 
-    def sub(self, a: Any, b: Any) -> Any:
+    def sub(self, a: Entry, b: Any) -> Entry:
         return self.emit.node("broadcast_sub", a, b)
 
-    def add(self, a: Any, b: Any) -> Any:
+    def add(self, a: Entry, b: Entry) -> Entry:
         return self.emit.node("broadcast_add", a, b)
 
-    def weighted(self, loss: Any, place: int, factor: float = 1.0) -> Any:
+    def weighted(self, loss: Entry, place: int, factor: float = 1.0) -> Entry:
         """Return the loss times the weight of each sample, which stands at `place`, times the loss's own weight."""
         sample_weight, weight = self.array(place), self.attrs["weight"]
         loss = loss if sample_weight is None else self.mul(loss, sample_weight)
         factor *= 1.0 if weight is None else float(weight)
         return loss if factor == 1.0 else self.by("mul", loss, factor)
 
-    def finish(self, loss: Any, place: int = 2, factor: float = 1.0) -> Any:
+    def finish(self, loss: Entry, place: int = 2, factor: float = 1.0) -> Entry:
         """Weighted, and the mean over all axes but that of the batch."""
         return self.mean(self.weighted(loss, place, factor), axis=self.attrs["batch_axis"], exclude=True)
 
-    def finish_kept(self, loss: Any, label: Any) -> Any:
+    def finish_kept(self, loss: Entry, label: Any) -> Entry:
         """As `finish`, the mean over places whose label is not to be ignored."""
         ignored, axes = self.attrs["ignore_label"], {"axis": self.attrs["batch_axis"], "exclude": True}
         if ignored is None:
@@ -69,7 +73,7 @@ class _Writer:
         total = self.sum(self.where(kept, loss, self.zeros_like(loss)), **axes)
         return self.emit.node("broadcast_div", total, self.by("maximum", self.sum(kept, **axes), 1))
 
-    def softplus(self, x: Any) -> Any:
+    def softplus(self, x: Entry) -> Entry:
         """``log(1 + exp(x))`` of arrays of any size."""
         small = self.Activation(self.negative(self.abs(x)), act_type="softrelu")
         return self.add(self.relu(x), small)
@@ -107,7 +111,7 @@ def _hinge(w: _Writer) -> Any:
     return w.finish(loss if w.name == "hinge_loss" else w.square(loss))
 
 
-def _binary(w: _Writer, x: Any, y: Any) -> Any:
+def _binary(w: _Writer, x: Entry, y: Entry) -> Entry:
     return w.sub(w.softplus(x), w.mul(x, y))
 
 
@@ -120,7 +124,7 @@ def _logistic(w: _Writer) -> Any:
 
 
 @_loss("sigmoid_bce_loss")
-def _sigmoid_bce(w: _Writer) -> Any:
+def _sigmoid_bce(w: _Writer) -> Entry:
     pred, label = w.pair()
     positive = w.array(3)
     if w.attrs["from_sigmoid"]:

@@ -7,7 +7,7 @@ differentiated as any block is: as one function.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np
 from gluonx.block.block import HybridBlock
@@ -17,6 +17,11 @@ from gluonx.errors import GluonxError
 from gluonx.export.record import running_node
 from gluonx.sparse.functions import dot_padded
 from gluonx.sparse.storage import scatter_op
+
+if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
+
 
 LABELS = {
     "LinearRegressionOutput": 1,
@@ -31,7 +36,7 @@ _MADE = ("_zeros", "_ones", "_full", "_npi_zeros", "_npi_ones", "_npi_full")
 _STATES = (2, 3)  # which inputs of RNN are begin states
 
 
-def _unbatched(node: Node) -> Any:
+def _unbatched(node: Node) -> Attrs:
     """Return the attributes of an array made from nothing: sizes that MXNet 1 left open (0) are 1, and broadcast."""
     shape = node.parsed["shape"]
     if not node.name or not shape or 0 not in shape:
@@ -41,7 +46,7 @@ def _unbatched(node: Node) -> Any:
     return changed
 
 
-def _one_sequence(entry: Entry, value: Any, batch: int) -> Any:
+def _one_sequence(entry: Entry, value: ndarray, batch: int) -> ndarray:
     """Begin states that are one number throughout, of the batch size they were traced with, for another one."""
     node = entry[0]
     if node.op is None or node.op.name not in _MADE or value.shape[1] == batch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,12 @@ from gluonx.compat.symbol.run import GraphBlock
 from gluonx.errors import GluonxError, ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.sparse import zeros as sparse_zeros
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 _DYNAMIC = frozenset(["_contrib_boolean_mask", "_npi_unique", "_npx_nonzero", "_npi_bincount", "_npi_delete"])
 
@@ -155,7 +161,7 @@ class Symbol(Methods, Outputs):
     def __reduce__(self) -> Any:
         return _unpickled, (self.tojson(), self._modern)
 
-    def __deepcopy__(self, memo: Any) -> Symbol:
+    def __deepcopy__(self, memo: object) -> Symbol:
         return Symbol(_copied(self._entries, {}), self._modern)
 
     # ---------------------------------------------------------------- attributes
@@ -226,7 +232,7 @@ class Symbol(Methods, Outputs):
         """The symbol with its axes in the reverse order."""
         return function("_npi_transpose", "transpose")(self)
 
-    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Symbol:
+    def cumsum(self, axis: Any = None, dtype: DTypeLike = None, out: Any = None) -> Symbol:
         """Sum up to each element, along an axis or of all; `out` means nothing here and below, as in MXNet."""
         return function("_npi_cumsum", "cumsum")(self, axis=axis, dtype=dtype)
 
@@ -239,13 +245,13 @@ class Symbol(Methods, Outputs):
         return function("_npi_dot", "dot")(self, b)
 
     def std(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+        self, axis: Any = None, dtype: DTypeLike = None, out: Any = None, ddof: int = 0, keepdims: bool = False
     ) -> Symbol:
         """Return the standard deviation along axes."""
         return function("_npi_std", "std")(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
 
     def var(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+        self, axis: Any = None, dtype: DTypeLike = None, out: Any = None, ddof: int = 0, keepdims: bool = False
     ) -> Symbol:
         """Return the variance along axes."""
         return function("_npi_var", "var")(self, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
@@ -270,7 +276,7 @@ class Symbol(Methods, Outputs):
         backend: str,
         args: Any = None,
         aux: Any = None,
-        ctx: Any = None,
+        ctx: DeviceLike = None,
         shape_dict: Any = None,
         type_dict: Any = None,
         stype_dict: Any = None,
@@ -412,7 +418,7 @@ class Symbol(Methods, Outputs):
 
     # ---------------------------------------------------------------- running
 
-    def eval(self, ctx: Any = None, **kwargs: Any) -> list[ndarray]:
+    def eval(self, ctx: DeviceLike = None, **kwargs: Any) -> list[ndarray]:
         """Compute the outputs for these values of the variables, as one program.
 
         Parameters
@@ -437,7 +443,7 @@ class Symbol(Methods, Outputs):
 
     def bind(
         self,
-        ctx: Any = None,
+        ctx: DeviceLike = None,
         args: Any = None,
         args_grad: Any = None,
         grad_req: Any = "write",
@@ -466,7 +472,7 @@ class Symbol(Methods, Outputs):
 
     def simple_bind(
         self,
-        ctx: Any = None,
+        ctx: DeviceLike = None,
         grad_req: Any = "write",
         type_dict: Mapping[str, Any] | None = None,
         stype_dict: Any = None,
@@ -521,7 +527,7 @@ class Symbol(Methods, Outputs):
 
     _bind, _simple_bind = bind, simple_bind
 
-    def __call_block__(self, block: Any, args: tuple[Any, ...]) -> Any:
+    def __call_block__(self, block: Block, args: tuple[Any, ...]) -> Any:
         """Call a block with symbols; see `gluonx.common.extensions`."""
         return NAMES["gluonx.symbol.call"](block, args)
 

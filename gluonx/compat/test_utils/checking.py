@@ -8,7 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -25,6 +25,11 @@ from gluonx.compat.test_utils.comparing import (
     default_rtols,
 )
 from gluonx.compat.test_utils.making import rand_ndarray
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = [
     "check_consistency",
@@ -68,7 +73,7 @@ def _host(x: Any) -> onp.ndarray:
     return x.asnumpy() if hasattr(x, "asnumpy") else onp.asarray(x)
 
 
-def _array(value: onp.ndarray, dtype: Any) -> Any:
+def _array(value: onp.ndarray, dtype: DTypeLike) -> Any:
     """Return an array of its own, floats in `dtype`."""
     return gnp.array(value, dtype=dtype if value.dtype.kind == "f" else value.dtype)
 
@@ -77,7 +82,7 @@ class _Bound:
     """A symbol bound to copies of given values."""
 
     def __init__(
-        self, sym: Any, location: Any, aux_states: Any, dtype: Any, grad_req: Any = "null", grads: Any = None
+        self, sym: Any, location: Any, aux_states: Any, dtype: DTypeLike, grad_req: Any = "null", grads: Any = None
     ) -> None:
         dtype = onp.dtype(dtype or onp.float32)
         self.names = sym.list_arguments()
@@ -98,9 +103,9 @@ def check_symbolic_forward(
     rtol: Any = None,
     atol: Any = None,
     aux_states: Any = None,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
     equal_nan: bool = False,
-    dtype: Any = onp.float32,
+    dtype: DTypeLike = onp.float32,
 ) -> list[Any]:
     """Compare a symbol's outputs with what is expected.
 
@@ -147,10 +152,10 @@ def check_symbolic_backward(
     atol: Any = None,
     aux_states: Any = None,
     grad_req: Any = "write",
-    ctx: Any = None,
+    ctx: DeviceLike = None,
     grad_stypes: Any = None,
     equal_nan: bool = False,
-    dtype: Any = onp.float32,
+    dtype: DTypeLike = onp.float32,
 ) -> dict[str, Any]:
     """Compare a symbol's gradients with what is expected.
 
@@ -212,7 +217,7 @@ def numeric_grad(
     aux_states: Mapping[str, Any] | None = None,
     eps: float = 1e-4,
     use_forward_train: bool = True,
-    dtype: Any = onp.float32,
+    dtype: DTypeLike = onp.float32,
 ) -> dict[str, onp.ndarray]:
     """Return the gradients of the sum of an executor's outputs by central differences.
 
@@ -276,9 +281,9 @@ def check_numeric_gradient(
     atol: Any = None,
     grad_nodes: Any = None,
     use_forward_train: bool = True,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
     grad_stype_dict: Any = None,
-    dtype: Any = onp.float32,
+    dtype: DTypeLike = onp.float32,
 ) -> None:
     """Compare a symbol's gradients with central differences, along a random direction of its outputs.
 
@@ -435,7 +440,7 @@ def _bind_all(sym: Any, ctx_list: Sequence[Mapping[str, Any]], grad_req: Any) ->
     return [one.simple_bind(grad_req=grad_req, **{"ctx": None, **given}) for one, given in pairs]
 
 
-def _fill(bound: list[Any], args: Any, aux: Any, scale: float, use_uniform: bool, dtype: Any) -> None:
+def _fill(bound: list[Any], args: Any, aux: Any, scale: float, use_uniform: bool, dtype: DTypeLike) -> None:
     """Give all executors the same values: those given, else random ones, and zeros for states and gradients."""
     values = {name: _host(value) for name, value in args.items()}
     for name, array in sorted(bound[0].arg_dict.items()):
@@ -463,7 +468,7 @@ def _backward_all(bound: list[Any], finest: int) -> None:
         executor.backward([gnp.array(head.astype(out.dtype), dtype=out.dtype) for head, out in pairs])
 
 
-def _precision(dtype: Any) -> float:
+def _precision(dtype: DTypeLike) -> float:
     """Return the precision of a dtype: bits of the fraction; all bits for integers."""
     dtype = onp.dtype(dtype)
     return {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}.get(dtype.name) or 8 * dtype.itemsize
@@ -476,7 +481,7 @@ def _copies(values: Mapping[str, Any]) -> dict[str, Any]:
 def check_speed(
     sym: Any,
     location: Any = None,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
     N: int = 20,
     grad_req: Any = None,
     typ: str = "whole",
@@ -515,7 +520,7 @@ def check_speed(
     return (time.perf_counter() - begin) / N
 
 
-def simple_forward(sym: Any, ctx: Any = None, is_train: bool = False, **inputs: Any) -> Any:
+def simple_forward(sym: Any, ctx: DeviceLike = None, is_train: bool = False, **inputs: Any) -> Any:
     """Return what a symbol gives for NumPy arrays by the names of its arguments, as NumPy: one array, or a list."""
     bound = _Bound(sym, {name: onp.asarray(value) for name, value in inputs.items()}, {}, onp.float32)
     outputs = [out.asnumpy() for out in bound.outputs(is_train)]
@@ -599,7 +604,7 @@ def compare_optimizer(
     opt1: Any,
     opt2: Any,
     shapes: Any,
-    dtype: Any,
+    dtype: DTypeLike,
     w_stype: str = "default",
     g_stype: str = "default",
     rtol: float = 1e-4,
@@ -628,7 +633,7 @@ def compare_optimizer_noise_seeded(
     opt1: Any,
     opt2: Any,
     shapes: Any,
-    dtype: Any,
+    dtype: DTypeLike,
     noise_seed: int | None,
     w_stype: str = "default",
     g_stype: str = "default",

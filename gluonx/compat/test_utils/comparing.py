@@ -8,12 +8,16 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from gluonx.compat.util import get_cuda_compute_capability
 from gluonx.dtype import bfloat16
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = [
     "almost_equal",
@@ -78,7 +82,7 @@ def _host(x: Any) -> onp.ndarray:
     return x.asnumpy() if hasattr(x, "asnumpy") else onp.asarray(x)
 
 
-def effective_dtype(dat: Any) -> Any:
+def effective_dtype(dat: Any) -> onp.dtype:
     """Return the dtype whose tolerance fits: float16 for float32 of a GPU that multiplies in TF32, else the own."""
     dtype = onp.dtype(dat.dtype)
     device = getattr(dat, "device", None)
@@ -109,12 +113,12 @@ def get_tols(x: Any, y: Any, rtol: Any, atol: Any) -> tuple[float, float]:
     )
 
 
-def get_atol(atol: float | None = None, dtype: Any = "float64") -> float:
+def get_atol(atol: float | None = None, dtype: DTypeLike = "float64") -> float:
     """Return `atol`, or the default one of a dtype."""
     return default_atols()[onp.dtype(dtype)] if atol is None else atol
 
 
-def get_rtol(rtol: float | None = None, dtype: Any = "float64") -> float:
+def get_rtol(rtol: float | None = None, dtype: DTypeLike = "float64") -> float:
     """Return `rtol`, or the default one of a dtype."""
     return default_rtols()[onp.dtype(dtype)] if rtol is None else rtol
 
@@ -255,7 +259,7 @@ def assert_almost_equal_with_err(
         raise AssertionError(found.text(names, mismatches))
 
 
-def _without_nans(a: Any, b: Any) -> tuple[onp.ndarray, onp.ndarray]:
+def _without_nans(a: onp.ndarray, b: onp.ndarray) -> tuple[onp.ndarray, onp.ndarray]:
     a, b = onp.array(_host(a)), onp.array(_host(b))
     gone = onp.isnan(a) | onp.isnan(b)
     a[gone] = b[gone] = 0

@@ -11,7 +11,7 @@ import platform
 import shutil
 import zipfile
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -21,6 +21,11 @@ from gluonx.compat import nd
 from gluonx.compat.io import DataIter, NDArrayIter
 from gluonx.data.vision.datasets import read_idx
 from gluonx.files import atomic_write
+
+if TYPE_CHECKING:
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = [
     "DummyIter",
@@ -89,7 +94,7 @@ def random_arrays(*shapes: Sequence[int]) -> Any:
 
 
 def random_uniform_arrays(
-    *shapes: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: Any = "float32"
+    *shapes: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DTypeLike = "float32"
 ) -> list[onp.ndarray]:
     """Return arrays of NumPy, uniform from `low` to `high`, as a list."""
     return [onp.random.uniform(low, high, size=tuple(shape)).astype(dtype) for shape in shapes]
@@ -109,11 +114,11 @@ def rand_ndarray(
     shape: Sequence[int],
     stype: str = "default",
     density: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     modifier_func: Callable[[Any], Any] | None = None,
     shuffle_csr_indices: bool = False,
     distribution: str | None = None,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> Any:
     """Return numbers between -1 and 1 as an NDArray, dense or, by `stype`, of another storage.
 
@@ -150,12 +155,12 @@ def create_sparse_array(
     stype: str,
     data_init: float | None = None,
     rsp_indices: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     modifier_func: Callable[[Any], Any] | None = None,
     density: float | None = 0.5,
     shuffle_csr_indices: bool = False,
     distribution: str | None = None,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
 ) -> Any:
     """Return an array of storage `stype`, random or with all its values `data_init`.
 
@@ -234,7 +239,7 @@ def create_sparse_array_zd(
     density: float,
     data_init: float | None = None,
     rsp_indices: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     modifier_func: Callable[[Any], Any] | None = None,
     shuffle_csr_indices: bool = False,
 ) -> Any:
@@ -253,17 +258,17 @@ def shuffle_csr_column_indices(csr: Any) -> None:
     csr._columns, csr._padded = columns, None
 
 
-def create_vector(size: int, dtype: Any = onp.int64) -> Any:
+def create_vector(size: int, dtype: DTypeLike = onp.int64) -> Any:
     """Return 0, 1, ..., size - 1 as an NDArray."""
     return nd.arange(0, size, dtype=dtype)
 
 
-def create_2d_tensor(rows: int, columns: int, dtype: Any = onp.int64) -> Any:
+def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = onp.int64) -> Any:
     """Return a matrix as an NDArray whose rows hold their numbers."""
     return nd.array(onp.repeat(onp.arange(rows)[:, None], columns, 1), dtype=dtype)
 
 
-def create_2d_np_tensor(rows: int, columns: int, dtype: Any = onp.int64) -> Any:
+def create_2d_np_tensor(rows: int, columns: int, dtype: DTypeLike = onp.int64) -> Any:
     """Return a matrix as an np.ndarray whose rows hold their numbers."""
     return gnp.array(onp.repeat(onp.arange(rows)[:, None], columns, 1), dtype=dtype)
 

@@ -20,7 +20,7 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from gluonx.errors import ArgumentError, FormatError, GluonxError
 from gluonx.files.atomic import PathLike, atomic_write
 from gluonx.np.handle import ndarray
 from gluonx.utils import check_sha1, download, repo_file_url
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 _MOST_DEFLATED = 1032  # bytes that one can stand for
 
@@ -454,7 +458,7 @@ class ImageListDataset(_ImageDataset):
         return OnHost(_image(path, self._flag)), OnHost(label.copy())
 
 
-def read_image_list(path: PathLike, dtype: Any = np.float32) -> dict[int, tuple[np.ndarray, str]]:
+def read_image_list(path: PathLike, dtype: DTypeLike = np.float32) -> dict[int, tuple[np.ndarray, str]]:
     """Read a list of images: labels and file by number, in the order of the lines.
 
     Raises
@@ -482,7 +486,7 @@ def read_image_list(path: PathLike, dtype: Any = np.float32) -> dict[int, tuple[
     return entries
 
 
-def image_list_entry(entry: Any, place: int, dtype: Any = np.float32) -> tuple[np.ndarray, str]:
+def image_list_entry(entry: Any, place: int, dtype: DTypeLike = np.float32) -> tuple[np.ndarray, str]:
     """Return labels and file of an entry ``[label, ..., file]`` at a place of a list of images.
 
     Raises

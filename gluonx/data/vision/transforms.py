@@ -11,8 +11,8 @@ behind the image are given back as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -26,6 +26,10 @@ from gluonx.nn.containers import HybridSequential, Sequential
 from gluonx.np.handle import ndarray
 from gluonx.ops import get
 from gluonx.ops.prng import host_rng
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = [
     "Compose",
@@ -73,17 +77,17 @@ class HostForm:
 class _OfImage(HostForm):
     """A transform of an image: subclasses define it for an ndarray and for a NumPy array."""
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: ndarray, *args: Any) -> Any:
         """Return the transformed image, and the other arguments as they are."""
         out = self._on_device(x)
         return (out, *args) if args else out
 
-    def on_host(self, x: Any, *args: Any) -> Any:
+    def on_host(self, x: onp.ndarray, *args: Any) -> Any:
         """Return the transformed image, and the other arguments as they are."""
         out = self._on_numpy(x)
         return (out, *args) if args else out
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: Any) -> ndarray:
         raise NotImplementedError(f"{type(self).__name__} must define _on_device")
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -125,7 +129,7 @@ class Compose(HostForm, Sequential):
             if transform is not None:
                 self.add(transform)
 
-    def on_host(self, *args: Any) -> Any:
+    def on_host(self, *args: Any) -> onp.ndarray:
         """Run all transforms, those that know NumPy arrays on the host."""
         return whole_on_host(self, args)
 
@@ -151,7 +155,7 @@ class HybridCompose(HostForm, HybridSequential):
             self.add(transform)
         self.hybridize()
 
-    def on_host(self, *args: Any) -> Any:
+    def on_host(self, *args: Any) -> onp.ndarray:
         """Run all transforms, those that know NumPy arrays on the host."""
         return whole_on_host(self, args)
 
@@ -169,7 +173,7 @@ class Cast(HostForm, HybridBlock):
     dtype('float16')
     """
 
-    def __init__(self, dtype: Any = "float32") -> None:
+    def __init__(self, dtype: DTypeLike = "float32") -> None:
         super().__init__()
         self._dtype = dtype
 
@@ -200,15 +204,15 @@ class RandomApply(_OfImage, Sequential):
     (4, 4, 3)
     """
 
-    def __init__(self, transforms: Any, p: float = 0.5) -> None:
+    def __init__(self, transforms: Block, p: float = 0.5) -> None:
         super().__init__()
         self.transforms = transforms
         self.p = _probability("RandomApply", p)
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return x if self.p < host_rng().random() else self.transforms(x)
 
-    def _on_numpy(self, x: Any) -> Any:
+    def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         return x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
 
 
@@ -235,10 +239,10 @@ class HybridRandomApply(_OfImage, HybridSequential):
         self.transforms = transforms
         self.p = _probability("HybridRandomApply", p)
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: Any) -> ndarray:
         return np.where(np.random.uniform(0, 1, (1,)) < self.p, self.transforms(x), x)
 
-    def _on_numpy(self, x: Any) -> Any:
+    def _on_numpy(self, x: Any) -> onp.ndarray:
         return x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
 
 
@@ -251,7 +255,7 @@ class ToTensor(_Transform):
     [[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]]
     """
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return image.to_tensor(x)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -277,7 +281,7 @@ class Normalize(_Transform):
         super().__init__()
         self._mean, self._std = mean, std
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return image.normalize(x, self._mean, self._std)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -289,7 +293,7 @@ class _Rotation(_OfImage, Block):
 
     _args: tuple[Any, bool, bool]
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return self._turned(x, rotated)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -298,7 +302,7 @@ class _Rotation(_OfImage, Block):
     def _turned(self, x: Any, rotate: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} must define _turned")
 
-    def _need_floats(self, x: Any) -> None:
+    def _need_floats(self, x: ndarray | onp.ndarray) -> None:
         if onp.dtype(x.dtype) != onp.float32:
             raise TypeError(
                 f"{type(self).__name__} takes tensors of float32, got {x.dtype}: put it behind ToTensor in the chain"
@@ -331,7 +335,7 @@ class Rotate(_Rotation):
         super().__init__()
         self._args = (rotation_degrees, zoom_in, zoom_out)
 
-    def _turned(self, x: Any, rotate: Any) -> Any:
+    def _turned(self, x: ndarray | onp.ndarray, rotate: Callable[..., Any]) -> Any:
         self._need_floats(x)
         return rotate(x, *self._args)
 
@@ -467,7 +471,7 @@ class CropResize(_Transform):
         self._size = size
         self._interpolation = 1 if interpolation is None else interpolation
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         out = image.crop(x, self._x, self._y, self._width, self._height)
         return image.resize(out, self._size, False, self._interpolation) if self._size else out
 
@@ -487,7 +491,7 @@ class _Crop(_Transform):
         self._bounds = bounds
         self._interp = interpolation
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return image.random_crop(x, self._bounds, self._bounds, self._width, self._height, self._interp)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -588,7 +592,7 @@ class Resize(_Transform):
         super().__init__()
         self._keep, self._size, self._interpolation = keep_ratio, size, interpolation
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return image.resize(x, self._size, self._keep, self._interpolation)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -605,7 +609,7 @@ class _Flip(_Transform):
     _name: str
     _axis: int
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         if self.p <= 0:
             return x
         if self.p >= 1:
@@ -659,7 +663,7 @@ class _RandomFactor(_Transform):
         super().__init__()
         self._args = (max(0, 1 - bound), 1 + bound)
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return getattr(image, f"random_{self._name}")(x, *self._args)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -784,7 +788,7 @@ class RandomColorJitter(_Transform):
             if bound < 0:
                 raise ValueError(f"RandomColorJitter: {name} must not be negative, got {bound}")
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: Any) -> ndarray:
         return image.random_color_jitter(x, **self._bounds)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -855,7 +859,7 @@ class RandomGray(_Transform):
         return functional.mix_channels(x, self._weights) if host_rng().random() < self.p else x
 
 
-def rotated(x: ndarray, degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
+def rotated(x: ndarray, degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> ndarray:
     """Return an ndarray rotated by an operator, through which gradients flow; see `functional.rotate`."""
     angles = functional.angles_of(x, degrees.asnumpy() if isinstance(degrees, ndarray) else degrees)
     height, width = x.shape[-2:]

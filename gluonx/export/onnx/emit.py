@@ -14,7 +14,7 @@ import importlib
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -26,6 +26,11 @@ from gluonx.errors import GraphError
 from gluonx.export.onnx.graph import Graph, Value, common_dtype, is_static
 from gluonx.export.record import Program, Ref, Step, into, number
 from gluonx.ops.registry import OPS
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+    from gluonx.ops.registry import BoundOp
+
 
 Rule = Callable[["Emit", Step], Any]
 RULES: dict[str, Rule] = {}
@@ -79,7 +84,7 @@ class Emit(Graph):
             found = self.constant(arg, dtype if dtype is not None else common_dtype(arg))
         return found if dtype is None else self.cast(found, dtype)
 
-    def args(self, step: Step, dtype: Any = None) -> list[Value]:
+    def args(self, step: Step, dtype: DTypeLike = None) -> list[Value]:
         """Return the values of all arguments that are there."""
         return [self.value(arg, dtype) for arg in step.args if arg is not None]
 
@@ -186,7 +191,7 @@ def graph_of(program: Program, inputs: Sequence[str]) -> Emit:
     return emit
 
 
-def _computable(value: Any, beside: list[Any], op: Any) -> Any:
+def _computable(value: Any, beside: list[Any], op: BoundOp) -> Any:
     """Return an argument as the operator's function takes it."""
     if isinstance(value, Value):
         return as_array(value.array)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 from jax import export
@@ -18,6 +18,11 @@ from gluonx.export.onnx.write import need_onnx, write
 from gluonx.export.record import Program, record_forward
 from gluonx.export.stablehlo import InputSpec
 
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+    from gluonx.np.handle import ndarray
+
+
 _OPEN = (
     "a symbolic dimension stands for every size at once: the forward cannot branch on it, and where it divides it, "
     "declare a multiple such as '2*h'; dynamic_batch=False, or a fixed size, always works"
@@ -25,7 +30,7 @@ _OPEN = (
 
 
 def program_of(
-    block: Any, specs: Sequence[Any], constraints: Sequence[str] = ()
+    block: Block, specs: Sequence[Any], constraints: Sequence[str] = ()
 ) -> tuple[Program, list[str], list[str]]:
     """Record a block's forward in predict mode, as operators on symbolic shapes.
 
@@ -61,7 +66,7 @@ def program_of(
     scope = export.SymbolicScope(tuple(constraints))
     structs = {name: _struct(spec, scope) for name, spec in zip(names, leaves, strict=True)}
 
-    def forward(*handles: Any) -> Any:
+    def forward(*handles: ndarray) -> Any:
         return block._run_forward(*jax.tree.unflatten(tree, handles))
 
     try:
@@ -84,7 +89,7 @@ def _struct(spec: InputSpec, scope: export.SymbolicScope) -> jax.ShapeDtypeStruc
     return jax.ShapeDtypeStruct(tuple(shape), dtype)
 
 
-def _input_names(specs: Sequence[Any], params: Any) -> list[str]:
+def _input_names(specs: Sequence[Any], params: Mapping[str, ndarray]) -> list[str]:
     """Return the names of the inputs, each once and none of a parameter."""
     names: list[str] = []
     for spec in specs:
@@ -103,7 +108,7 @@ def _output_names(tree: Any, taken: set[str]) -> list[str]:
 
 
 def export_onnx(
-    block: Any,
+    block: Block,
     path: str | os.PathLike[str],
     specs: Sequence[Any],
     constraints: Sequence[str] = (),

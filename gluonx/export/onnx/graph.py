@@ -14,13 +14,17 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import GraphError, ShapeError
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 Shape = tuple[Any, ...]
 _SMALL = 64  # constants of up to so many elements are shared between their users
@@ -58,7 +62,7 @@ class Value:
 
     __slots__ = ("_array", "_shape", "dtype", "maker", "name")
 
-    def __init__(self, name: str, dtype: Any, shape: Shape | None, array: Any = None) -> None:
+    def __init__(self, name: str, dtype: DTypeLike, shape: Shape | None, array: Any = None) -> None:
         self.name, self.dtype, self._shape, self._array = name, np.dtype(dtype), shape, array
         self.maker: Node | None = None
 
@@ -182,17 +186,17 @@ class Graph:
 
     # --------------------------------------------------------------- values
 
-    def input(self, name: str, dtype: Any, shape: Shape) -> Value:
+    def input(self, name: str, dtype: DTypeLike, shape: Shape) -> Value:
         """Add an input, which is given at each run."""
         value = Value(name, dtype, tuple(shape))
         self.inputs.append(value)
         return value
 
-    def known(self, name: str, array: Any, dtype: Any, shape: Shape) -> Value:
+    def known(self, name: str, array: Any, dtype: DTypeLike, shape: Shape) -> Value:
         """Return a parameter, or what becomes of parameters: `array` is a NumPy array, or a function that gives one."""
         return Value(name, dtype, tuple(shape), array)
 
-    def constant(self, value: Any, dtype: Any = None) -> Value:
+    def constant(self, value: Any, dtype: DTypeLike = None) -> Value:
         """Return a constant; small ones that are equal are one value."""
         array = np.asarray(value, dtype)
         if array.size > _SMALL:
@@ -254,7 +258,7 @@ class Graph:
 
     # ------------------------------------------------------- common little ones
 
-    def cast(self, value: Value, dtype: Any) -> Value:
+    def cast(self, value: Value, dtype: DTypeLike) -> Value:
         """Return the value in another element type."""
         dtype = np.dtype(dtype)
         if value.dtype == dtype:

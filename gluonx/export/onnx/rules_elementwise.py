@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,12 +19,16 @@ from gluonx.export.onnx.graph import Value, is_float
 from gluonx.export.record import Step, number
 from gluonx.ops.registry import OPS, Onnx
 
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
+
 _BOOL = np.dtype(bool)
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 _WIDER = {"int8": _INT32, "int16": _INT32, "uint8": _INT32, "uint16": _INT32, "bool": _INT32, "uint32": _INT64}
 
 
-def wider(dtype: Any) -> np.dtype:
+def wider(dtype: DTypeLike) -> np.dtype:
     """Return the element type to compute in."""
     return _WIDER.get(np.dtype(dtype).name, np.dtype(dtype))
 
@@ -100,7 +104,7 @@ def scaled(emit: Emit, x: Value, by: float) -> Value:
 class _Nodes:
     """Nodes by ONNX's names: ``n.Log(n.Add(x, 1))``. Numbers are constants in the element type of the operands."""
 
-    def __init__(self, emit: Emit, dtype: Any) -> None:
+    def __init__(self, emit: Emit, dtype: DTypeLike) -> None:
         self.emit, self.dtype = emit, dtype
 
     def __getattr__(self, kind: str) -> Callable[..., Value]:

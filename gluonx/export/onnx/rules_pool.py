@@ -7,7 +7,7 @@ how many there are; only for images of open size ONNX has to find that out (``ce
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -73,7 +73,7 @@ def _axis(size: int, kernel: int, stride: int, pad: int, convention: str) -> _Ax
     return _Axis(size, kernel, stride, pad, behind, seeing, count - seeing)
 
 
-def _windows(emit: Emit, x: Value, attrs: Any) -> Value:
+def _windows(emit: Emit, x: Value, attrs: Mapping[str, Any]) -> Value:
     count, kind = x.ndim - 2, attrs["pool_type"]
     kernel, stride, pad = (per_axis(attrs[n], count, d) for n, d in (("kernel", 1), ("stride", 1), ("pad", 0)))
     sizes, convention = list(x.shape[2:]), attrs["pooling_convention"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from gluonx.export.onnx.emit import Emit, rule
 from gluonx.export.onnx.graph import Value, is_float
 from gluonx.export.onnx.rules_elementwise import boolean, where, wider
 from gluonx.export.record import Step
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 _BOOL = np.dtype(bool)
 
@@ -140,7 +144,7 @@ def _average(emit: Emit, step: Step) -> Any:
 # -- places and order -------------------------------------------------------------------------------------------------
 
 
-def _flat(emit: Emit, step: Step, dtype: Any = None) -> tuple[Value, int]:
+def _flat(emit: Emit, step: Step, dtype: DTypeLike = None) -> tuple[Value, int]:
     """Return the data and the axis; flattened where no axis is named."""
     x = emit.value(step.args[0], dtype)
     axis = step.op.attrs["axis"]

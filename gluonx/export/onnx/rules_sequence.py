@@ -6,7 +6,7 @@ cut into the arrays that ONNX's ``LSTM``, ``GRU`` and ``RNN`` take, with their g
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from gluonx.export.onnx.rules_elementwise import where
 from gluonx.export.onnx.rules_shape import flipped
 from gluonx.export.record import Ref, Step
 from gluonx.ops.rnn import packing
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 _BOOL = np.dtype(bool)
 # gluonx has the gates i, f, g, o and r, z, n; ONNX i, o, f, g and z, r, n.
@@ -46,7 +50,9 @@ def _gates(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([parts[i] for i in order], 0)
 
 
-def _weights(emit: Emit, pieces: dict[str, np.ndarray], mode: str, layer: int, sides: str, dtype: Any) -> list[Value]:
+def _weights(
+    emit: Emit, pieces: dict[str, np.ndarray], mode: str, layer: int, sides: str, dtype: DTypeLike
+) -> list[Value]:
     """W, R and B of one layer, both directions stacked."""
     order = _KINDS[mode][1]
     made: list[list[np.ndarray]] = [[], [], []]
@@ -71,7 +77,7 @@ def _zeros(emit: Emit, arg: Any) -> bool:
     return value.known and not value.array.any()
 
 
-def _begin(emit: Emit, arg: Any, layer: int, sides: int, layers: int, dtype: Any) -> Value | None:
+def _begin(emit: Emit, arg: Any, layer: int, sides: int, layers: int, dtype: DTypeLike) -> Value | None:
     """Return the begin states of one layer."""
     if arg is None or _zeros(emit, arg):
         return None

@@ -206,7 +206,7 @@ def _parts(emit: Emit, step: Step, axis: int) -> list[Value]:
 
 
 @rule("split", "array_split", "hsplit", "vsplit", "dsplit")
-def _split(emit: Emit, step: Step) -> Any:
+def _split(emit: Emit, step: Step) -> list[Value]:
     ndim = len(step.shapes[0].shape)
     axis = {"hsplit": 1 if ndim > 1 else 0, "vsplit": 0, "dsplit": 2}.get(step.op.name)
     axis = step.op.attrs["axis"] % ndim if axis is None else axis

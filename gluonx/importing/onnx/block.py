@@ -146,7 +146,7 @@ class OnnxBlock(HybridBlock):
             raise TypeError(f"{model.path} takes {len(model.inputs)} inputs ({names}), got {len(inputs)}")
         return [self._checked_input(put, value) for put, value in zip(model.inputs, inputs, strict=True)]
 
-    def _checked_input(self, declared: Input, value: Any) -> Any:
+    def _checked_input(self, declared: Input, value: ndarray) -> ndarray:
         found = value if isinstance(value, ndarray) else gnp.array(value)
         shape, wanted = tuple(found.shape), declared.shape
         if wanted is not None:

@@ -230,7 +230,7 @@ class Call:
         return index < len(self.node.outputs) and bool(self.node.outputs[index])
 
 
-def handle(value: Any) -> Any:
+def handle(value: Any) -> ndarray:
     """Return an ndarray of a known value, of its very dtype."""
     if isinstance(value, ndarray):
         return value

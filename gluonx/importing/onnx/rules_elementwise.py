@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -14,6 +14,10 @@ from gluonx import np as gnp
 from gluonx import npx
 from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
 from gluonx.ops.registry import OPS, Op
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 _UNARY: dict[str, Callable[[Any], Any]] = {
     "Abs": gnp.abs, "Acos": gnp.arccos, "Acosh": gnp.arccosh, "Asin": gnp.arcsin, "Asinh": gnp.arcsinh,
@@ -40,7 +44,7 @@ def _two(function: Callable[[Any, Any], Any]) -> Callable[[Call], Any]:
     return lambda call: function(call[0], _aligned(call))
 
 
-def _aligned(call: Call) -> Any:
+def _aligned(call: Call) -> ndarray:
     """Return the second input; before opset 7 an attribute says with which axis of the first its own begin."""
     one, other, axis = call[0], call[1], call.attr("axis")
     if call.opset >= 7 or axis is None:
@@ -140,7 +144,7 @@ def _clip(call: Call) -> Any:
 # -- types ------------------------------------------------------------------------------------------------------------
 
 
-def cast(x: Any, dtype: np.dtype, saturate: bool = True) -> Any:
+def cast(x: Any, dtype: np.dtype, saturate: bool = True) -> ndarray:
     """Return an array in another type; floats that an 8-bit float cannot hold become its largest."""
     if dtype in _FLOAT8 and saturate:
         top = float(ml_dtypes.finfo(dtype).max)
@@ -149,7 +153,7 @@ def cast(x: Any, dtype: np.dtype, saturate: bool = True) -> Any:
 
 
 @rule("Cast", check=type_in("to", "dtype"))
-def _cast(call: Call) -> Any:
+def _cast(call: Call) -> ndarray:
     return cast(call[0], element_type(call.attr("to")), bool(call.attr("saturate", 1)))
 
 
@@ -198,7 +202,7 @@ rule("Gelu")(lambda call: npx.gelu(call[0], approximate=call.attr("approximate",
 rule("Swish")(lambda call: npx.swish(call[0], beta=call.attr("alpha", 1.0)))
 
 
-def _along(call: Call, function: Callable[..., Any]) -> Any:
+def _along(call: Call, function: Callable[..., Any]) -> ndarray:
     """Apply a softmax along an axis; before opset 13, over all axes from that one on."""
     x = call[0]
     if call.opset >= 13:
@@ -216,7 +220,7 @@ rule("LogSoftmax")(lambda call: _along(call, lambda x, axis: npx.log_softmax(x, 
 
 @rule("Hardmax")
 def _hardmax(call: Call) -> Any:
-    def largest(x: Any, axis: int) -> Any:
+    def largest(x: ndarray, axis: int) -> Any:
         picked = npx.one_hot(gnp.argmax(x, axis=axis), x.shape[axis], dtype=x.dtype)
         return gnp.moveaxis(picked, -1, axis)
 

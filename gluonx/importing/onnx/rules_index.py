@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gluonx import npx
 from gluonx.errors import GraphError
 from gluonx.importing.onnx.rules import Call, one_of, rule
 from gluonx.np.handle import host_value
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
 
 
 def _positive(indices: Any, size: Any) -> Any:
@@ -77,7 +80,7 @@ def _scattered(call: Call, x: Any, at: tuple[Any, ...], values: Any) -> Any:
     return _one_by_one(call, x, rows, values, {"mul": np.multiply, "max": np.maximum, "min": np.minimum}[kind])
 
 
-def _one_by_one(call: Call, x: Any, rows: Any, values: Any, function: Any) -> Any:
+def _one_by_one(call: Call, x: ndarray, rows: Any, values: Any, function: Any) -> Any:
     """Reduce into an array, on the host: no core operator does."""
     what = f"{call.node} (reduction '{call.attr('reduction')}')"
     found = np.array(host_value(x, what))
@@ -117,7 +120,7 @@ def _one_hot(call: Call) -> Any:
 
 
 @rule("TopK", known=(1,))
-def _topk(call: Call) -> Any:
+def _topk(call: Call) -> tuple[ndarray, ...]:
     x, axis = call[0], call.attr("axis", -1)
     k = call.attr("k") if call.opset < 10 else int(call.known(1).reshape(()))
     if k > x.shape[axis]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from gluonx import np as gnp
 from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.rules import Call, one_of, rule
 from gluonx.importing.onnx.rules_shape import padded
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 auto_pad_check = one_of("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
@@ -42,7 +46,7 @@ def margins(
     return found
 
 
-def convolved(call: Call, x: Any, weight: Any, bias: Any) -> Any:
+def convolved(call: Call, x: Any, weight: Any, bias: Any) -> ndarray:
     """Return a convolution by the attributes of a node."""
     kernel = tuple(weight.shape[2:])
     space = len(kernel)
@@ -58,13 +62,13 @@ def convolved(call: Call, x: Any, weight: Any, bias: Any) -> Any:
     )  # fmt: skip
 
 
-def _spatial(call: Call, x: Any) -> None:
+def _spatial(call: Call, x: ndarray) -> None:
     if not 3 <= x.ndim <= 5:
         raise GraphError(f"{call.node}: data of {x.ndim} axes; one to three spatial ones are known here")
 
 
 @rule("Conv", check=auto_pad_check)
-def _conv(call: Call) -> Any:
+def _conv(call: Call) -> ndarray:
     _spatial(call, call[0])
     return convolved(call, call[0], call[1], call[2])
 
@@ -119,7 +123,7 @@ rule("MatMul")(lambda call: gnp.matmul(call[0], call[1]).astype(call[0].dtype))
 
 
 @rule("Gemm")
-def _gemm(call: Call) -> Any:
+def _gemm(call: Call) -> ndarray:
     a, b, c = call[0], call[1], call[2]
     alpha, beta = call.attr("alpha", 1.0), call.attr("beta", 1.0)
     if call.attr("transA", 0):
@@ -146,7 +150,7 @@ def _det(call: Call) -> Any:
 
 
 @rule("BatchNormalization")
-def _batch_normalization(call: Call) -> Any:
+def _batch_normalization(call: Call) -> ndarray:
     x, scale, shift, mean, var = call[0], call[1], call[2], call[3], call[4]
     eps, momentum = call.attr("epsilon", 1e-5), call.attr("momentum", 0.9)
     if call.attr("spatial", 1) == 0:
@@ -165,7 +169,7 @@ def _batch_normalization(call: Call) -> Any:
     return gnp.squeeze(out, 1) if flat else out.astype(x.dtype)
 
 
-def _batch_statistics(x: Any, scale: Any, shift: Any, mean: Any, var: Any, eps: float, momentum: float) -> Any:
+def _batch_statistics(x: ndarray, scale: Any, shift: Any, mean: Any, var: Any, eps: float, momentum: float) -> Any:
     """Normalize by the batch's own statistics, as a file says that was written in training mode."""
     axes = tuple([axis for axis in range(x.ndim) if axis != 1])
     shape = (1, -1, *[1] * (x.ndim - 2))

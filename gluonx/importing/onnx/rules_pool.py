@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from gluonx.errors import ShapeError
 from gluonx.importing.onnx.rules import Call, rule
 from gluonx.importing.onnx.rules_layers import auto_pad_check, margins
 from gluonx.importing.onnx.rules_shape import padded
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
 
 
 class _Windows(NamedTuple):
@@ -39,7 +42,7 @@ class _Windows(NamedTuple):
         return even and all(d == 1 for d in self.dilate)
 
 
-def _windows(call: Call, x: Any) -> tuple[_Windows, bool]:
+def _windows(call: Call, x: ndarray) -> tuple[_Windows, bool]:
     """Return the windows, and whether rounding up has added some."""
     kernel = tuple(call.attr("kernel_shape"))
     space = len(kernel)
@@ -64,7 +67,7 @@ def _windows(call: Call, x: Any) -> tuple[_Windows, bool]:
     return _Windows(kernel, stride, dilate, pads, outs), more
 
 
-def _filled(x: Any, w: _Windows, value: Any) -> Any:
+def _filled(x: ndarray, w: _Windows, value: Any) -> ndarray:
     """Return the data with margins such that all windows lie inside, and nothing is left over."""
     assert w.outs is not None
     widths = [(0, 0), (0, 0)]
@@ -73,7 +76,7 @@ def _filled(x: Any, w: _Windows, value: Any) -> Any:
     return padded(x, widths, value=value)
 
 
-def _slices(x: Any, w: _Windows) -> list[Any]:
+def _slices(x: ndarray, w: _Windows) -> list[Any]:
     """Return, for each place in the kernel, the elements that the windows have there; `x` has its margins."""
     assert w.outs is not None
     found = []
@@ -105,7 +108,7 @@ def _max_pool(call: Call) -> Any:
     return functools.reduce(gnp.maximum, _slices(filled, w))
 
 
-def _with_places(call: Call, x: Any, w: _Windows) -> tuple[Any, Any]:
+def _with_places(call: Call, x: ndarray, w: _Windows) -> tuple[Any, Any]:
     """Return maxima, and where they are, counted through the whole array."""
     stacked = gnp.stack(_slices(_filled(x, w, _lowest(x)), w))
     values, which = gnp.max(stacked, axis=0), gnp.argmax(stacked, axis=0)
@@ -145,7 +148,7 @@ def _counts(x: Any, w: _Windows, everything: bool) -> np.ndarray:
 
 
 @rule("AveragePool", check=auto_pad_check)
-def _average_pool(call: Call) -> Any:
+def _average_pool(call: Call) -> ndarray:
     x, everything = call[0], bool(call.attr("count_include_pad", 0))
     w, more = _windows(call, x)
     if w.plain and not more:
@@ -168,11 +171,11 @@ def _lp_pool(call: Call) -> Any:
     return gnp.power(functools.reduce(gnp.add, _slices(powers, w)), 1.0 / p).astype(x.dtype)
 
 
-def _global(x: Any) -> tuple[int, ...]:
+def _global(x: ndarray) -> tuple[int, ...]:
     return tuple(range(2, x.ndim))
 
 
-def _pooled_whole(x: Any, kind: str, reduce: Callable[..., Any]) -> Any:
+def _pooled_whole(x: ndarray, kind: str, reduce: Callable[..., Any]) -> Any:
     """Pool over the whole image: `kind` where the operator has so many dimensions, else `reduce`."""
     if 3 <= x.ndim <= 5:
         return npx.pooling(x, kernel=(1,) * (x.ndim - 2), global_pool=True, pool_type=kind)

@@ -6,7 +6,7 @@ behind a QuantizeLinear learns, and what stands before it does not.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -16,10 +16,14 @@ from gluonx.importing.onnx.rules import Call, element_type, rule, type_in
 from gluonx.importing.onnx.rules_elementwise import cast
 from gluonx.importing.onnx.rules_layers import auto_pad_check, convolved
 
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
+
 _UINT8 = np.dtype(np.uint8)
 
 
-def _spread(call: Call, value: Any, x: Any) -> Any:
+def _spread(call: Call, value: Any, x: ndarray) -> Any:
     """Return a scale or zero point such that it broadcasts: of the whole, along an axis, or by blocks."""
     if value is None or value.ndim == 0 or x.ndim == 0:
         return value if value is None or value.ndim == 0 else gnp.reshape(value, ())
@@ -46,7 +50,7 @@ def _real(x: Any, scale: Any, zero: Any) -> Any:
     return gnp.multiply(wide.astype(scale.dtype), scale)
 
 
-def _bytes(x: Any, scale: Any, zero: Any, dtype: np.dtype, saturate: bool = True) -> Any:
+def _bytes(x: ndarray, scale: Any, zero: Any, dtype: np.dtype, saturate: bool = True) -> Any:
     """Return real numbers as bytes."""
     parts = gnp.divide(x.astype("float32"), scale.astype("float32"))
     if dtype.kind not in "iu":
@@ -75,7 +79,7 @@ def _dequantize(call: Call) -> Any:
     return found.astype(element_type(told)) if told else found
 
 
-def _centered(x: Any, zero: Any, dtype: str, row: bool = False) -> Any:
+def _centered(x: ndarray, zero: Any, dtype: str, row: bool = False) -> Any:
     whole = x.astype(dtype)
     if zero is None:
         return whole

@@ -8,12 +8,16 @@ before the product are loops (`npx.foreach`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np as gnp
 from gluonx import npx
 from gluonx.errors import ShapeError
 from gluonx.importing.onnx.rules import Call, Node, rule
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 # ONNX has the gates i, o, f, g and z, r, n; gluonx i, f, g, o and r, z, n.
 _ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
@@ -63,7 +67,7 @@ def _recurrent(call: Call) -> Any:
     return gnp.transpose(out, (0, 2, 1, 3)), *last
 
 
-def _backward(x: Any, lengths: Any) -> Any:
+def _backward(x: ndarray, lengths: Any) -> ndarray:
     if lengths is None:
         return gnp.flip(x, 0)
     return npx.sequence_reverse(x, lengths, use_sequence_length=True)
@@ -87,7 +91,7 @@ def _reordered(array: Any, order: Sequence[int], size: int) -> Any:
     return gnp.concatenate([array[i * size : (i + 1) * size] for i in order], axis=0)
 
 
-def _fused(call: Call, x: Any, lengths: Any, states: list[Any]) -> list[Any]:
+def _fused(call: Call, x: ndarray, lengths: Any, states: list[Any]) -> list[Any]:
     kind, size = call.node.op, call.attr("hidden_size")
     weight, inner, bias = call[1], call[2], call[3]
     sides, order = weight.shape[0], _ORDER[kind]
@@ -127,7 +131,7 @@ def _looped(call: Call, x: Any, lengths: Any, states: list[Any]) -> list[Any]:
     return [gnp.stack(outs, axis=2), *ends]
 
 
-def _one_side(call: Call, x: Any, lengths: Any, states: list[Any], side: int, sides: int) -> tuple[Any, list[Any]]:
+def _one_side(call: Call, x: ndarray, lengths: Any, states: list[Any], side: int, sides: int) -> tuple[Any, list[Any]]:
     kind, size, gates = call.node.op, call.attr("hidden_size"), len(_ORDER[call.node.op])
     weight, inner = call[1][side], call[2][side]
     both = gnp.zeros((2 * gates * size,), dtype=x.dtype) if call[3] is None else call[3][side]
@@ -136,7 +140,7 @@ def _one_side(call: Call, x: Any, lengths: Any, states: list[Any], side: int, si
     functions = [_FUNCTIONS[name] for name in names[side * count : (side + 1) * count]]
     bound = call.attr("clip")
 
-    def clipped(value: Any) -> Any:
+    def clipped(value: ndarray) -> ndarray:
         return gnp.clip(value, -bound, bound) if bound else value
 
     parts = {
@@ -165,7 +169,7 @@ def _twice(states: list[Any]) -> tuple[Any, list[Any]]:
     return states[0], states
 
 
-def _rows(row: Any, h: Any, parts: dict[str, Any], first: int, last: int) -> list[Any]:
+def _rows(row: ndarray, h: ndarray, parts: dict[str, Any], first: int, last: int) -> list[Any]:
     """Return what the gates `first` to `last` get, of this step and of the state."""
     size = parts["size"]
     cut = slice(first * size, last * size)
@@ -188,7 +192,7 @@ def _lstm(row: Any, old: list[Any], parts: dict[str, Any]) -> list[Any]:
     return [gnp.multiply(gate(clipped(o)), outer(cell)), cell]
 
 
-def _gru(row: Any, old: list[Any], parts: dict[str, Any]) -> list[Any]:
+def _gru(row: ndarray, old: list[Any], parts: dict[str, Any]) -> list[Any]:
     (h,), (gate, inner), clipped, size = old, parts["functions"], parts["clipped"], parts["size"]
     z, r = [gate(clipped(value)) for value in _rows(row, h, parts, 0, 2)]
     rows, bias = gnp.transpose(parts["inner"][2 * size :]), parts["bias"][2 * size :]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np as gnp
 from gluonx import npx
 from gluonx.importing.onnx.rules import Call, rule
 from gluonx.importing.onnx.rules_shape import axes_of
 
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
 
-def _norm(x: Any, ord: int, axis: Any, keepdims: bool) -> Any:
+
+def _norm(x: ndarray, ord: int, axis: Any, keepdims: bool) -> Any:
     if x.dtype.kind in "iu":  # exact, as ONNX has it
         found = gnp.sum(gnp.abs(x) if ord == 1 else gnp.square(x), axis=axis, keepdims=keepdims)
         return found if ord == 1 else gnp.sqrt(found)
     return npx.norm(x, ord, axis, keepdims=keepdims)
 
 
-def _of_nothing(x: Any, high: bool, axis: Any, keepdims: bool) -> Any:
+def _of_nothing(x: ndarray, high: bool, axis: Any, keepdims: bool) -> Any:
     """Return the extremes of no elements: the ends of the type."""
     shape = gnp.sum(x, axis=axis, keepdims=keepdims).shape
     if x.dtype.kind == "f":
@@ -44,7 +47,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _reduction(function: Callable[..., Any]) -> Callable[[Call], Any]:
-    def compute(call: Call) -> Any:
+    def compute(call: Call) -> ndarray:
         x, axes = call[0], axes_of(call)
         if not axes and not call.attr("noop_with_empty_axes", 0):
             axes = tuple(range(x.ndim))

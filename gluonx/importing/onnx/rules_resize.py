@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gluonx import np as gnp
 from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.rules import Call, Node, rule
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 _COORDINATES = (
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
@@ -44,7 +48,7 @@ def _check(node: Node) -> str | None:
 
 
 @rule("Resize", known=(1, 2, 3), check=_check)
-def _resize(call: Call) -> Any:
+def _resize(call: Call) -> ndarray:
     x = call[0]
     axes = [axis % x.ndim for axis in call.attr("axes") or range(x.ndim)]
     old = call.opset < 11
@@ -65,7 +69,9 @@ def _upsample(call: Call) -> Any:
     return _resized(call, x, plan, call.attr("mode", "nearest"), "asymmetric", np.floor)
 
 
-def _plan(call: Call, x: Any, axes: Sequence[int], roi: Any, scales: Any, sizes: Any) -> dict[int, _Axis]:
+def _plan(
+    call: Call, x: ndarray, axes: Sequence[int], roi: Any, scales: np.ndarray | None, sizes: np.ndarray | None
+) -> dict[int, _Axis]:
     """Return what is to be done along each axis that changes; sizes of the others may be open."""
     given = [x.shape[axis] for axis in axes]
     by_sizes = sizes is not None and sizes.size > 0
@@ -111,7 +117,9 @@ def _places(axis: _Axis, way: str) -> np.ndarray:
     return half
 
 
-def _resized(call: Call, x: Any, plan: dict[int, _Axis], mode: str, way: str, rounding: Any) -> Any:
+def _resized(
+    call: Call, x: ndarray, plan: dict[int, _Axis], mode: str, way: str, rounding: Callable[..., Any]
+) -> ndarray:
     outside: dict[int, np.ndarray] = {}
     for number, axis in plan.items():
         if axis.size == axis.new and axis.scale == 1 and axis.roi in (None, (0.0, 1.0)):

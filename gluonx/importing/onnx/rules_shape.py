@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from gluonx import npx
 from gluonx.errors import GraphError, ShapeError
 from gluonx.importing.onnx.fold import LARGEST, shape_array
 from gluonx.importing.onnx.rules import Call, element_type, one_of, rule, type_in
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 _MOST = 1 << 28  # elements of an array that the file asks for by a few numbers
 
@@ -35,7 +39,7 @@ rule("Size")(lambda call: shape_array([math.prod(call.raw(0).shape)]).reshape(()
 
 
 @rule("Reshape", known=(1,))
-def _reshape(call: Call) -> Any:
+def _reshape(call: Call) -> ndarray:
     x, sizes = call[0], call.sizes(1) if call.count > 1 else tuple(call.attr("shape"))
     assert sizes is not None
     if not call.attr("allowzero", 0):
@@ -46,7 +50,7 @@ def _reshape(call: Call) -> Any:
 
 
 @rule("Flatten")
-def _flatten(call: Call) -> Any:
+def _flatten(call: Call) -> ndarray:
     x, axis = call[0], call.attr("axis", 1)
     axis = axis + x.ndim if axis < 0 else axis
     if axis == 1 and x.ndim > 1:
@@ -76,7 +80,7 @@ def _concat(call: Call) -> Any:
 
 
 @rule("Split", known=(1,))
-def _split(call: Call) -> Any:
+def _split(call: Call) -> tuple[ndarray, ...]:
     x, axis = call[0], call.attr("axis", 0)
     sizes = axes_of(call, 1, "split")
     if sizes is None:
@@ -91,12 +95,12 @@ def _split(call: Call) -> Any:
     return tuple(gnp.split(x, tuple([int(end) for end in ends[:-1]]), axis))
 
 
-def _cut(x: Any, axis: int, start: Any, end: Any, step: int) -> Any:
+def _cut(x: ndarray, axis: int, start: Any, end: Any, step: int) -> ndarray:
     return x[(slice(None),) * (axis % x.ndim) + (slice(start, end, step),)]
 
 
 @rule("Slice", known=(1, 2, 3, 4))
-def _slice(call: Call) -> Any:
+def _slice(call: Call) -> ndarray:
     x = call[0]
     starts: Any = call.attr("starts") if call.opset < 10 else call.sizes(1)
     ends: Any = call.attr("ends") if call.opset < 10 else call.sizes(2)
@@ -180,7 +184,7 @@ def _trilu(call: Call) -> Any:
 
 
 @rule("Pad", known=(1, 3), check=one_of("mode", "constant", "reflect", "edge", "wrap"))
-def _pad(call: Call) -> Any:
+def _pad(call: Call) -> ndarray:
     x, mode = call[0], call.attr("mode", "constant")
     pads = call.sizes(1) if call.opset >= 11 else tuple(call.attr("pads"))
     assert pads is not None
@@ -192,7 +196,7 @@ def _pad(call: Call) -> Any:
     return padded(x, widths, mode, 0 if value is None else value)
 
 
-def padded(x: Any, widths: Sequence[tuple[int, int]], mode: str = "constant", value: Any = 0) -> Any:
+def padded(x: Any, widths: Sequence[tuple[int, int]], mode: str = "constant", value: Any = 0) -> ndarray:
     """Return an array with margins; negative ones cut off."""
     for axis, (low, high) in enumerate(widths):
         if low < 0 or high < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gluonx import npx
 from gluonx.errors import GraphError
 from gluonx.importing.onnx.rules import Call, element_type, one_of, rule, type_in
 from gluonx.importing.onnx.rules_shape import padded
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
 
 
 @rule("RoiAlign", check=one_of("mode", "avg"))
@@ -138,7 +141,7 @@ def _at_the_edge(at: Any, size: int, edge: str, corners: bool) -> Any:
     return at
 
 
-def _picked(x: Any, at: list[Any], sizes: Any, edge: str, corners: bool) -> Any:
+def _picked(x: ndarray, at: list[Any], sizes: Any, edge: str, corners: bool) -> Any:
     """Return elements at whole places, (batch, ..., channels); 0 outside of the image."""
     batch = gnp.reshape(gnp.arange(x.shape[0], dtype="int32"), (-1, *[1] * (at[0].ndim - 1)))
     inside, rows = gnp.ones(at[0].shape, dtype=bool), [gnp.broadcast_to(batch, at[0].shape)]
@@ -159,7 +162,7 @@ def _cubic(distance: Any) -> Any:
     return gnp.where(gnp.less_equal(d, 1), near, gnp.where(gnp.less(d, 2), far, gnp.zeros_like(d)))
 
 
-def _interpolated(x: Any, at: list[Any], sizes: Any, edge: str, corners: bool, mode: str) -> Any:
+def _interpolated(x: ndarray, at: list[Any], sizes: Any, edge: str, corners: bool, mode: str) -> Any:
     taps = (0, 1) if mode == "linear" else (-1, 0, 1, 2)
     bases = [gnp.floor(place) for place in at]
     total: Any = 0

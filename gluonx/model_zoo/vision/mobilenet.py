@@ -180,7 +180,7 @@ def get_mobilenet(multiplier: float, **kwargs: Any) -> MobileNet:
     return MobileNet(multiplier, **kwargs)
 
 
-def _weights(multiplier: float, torchvision: bool = False, **_: Any) -> str:
+def _weights(multiplier: float, torchvision: bool = False, **_: object) -> str:
     return f"mobilenetv2_{_shown(multiplier)}" + (" as torchvision has it" if torchvision else "")
 
 

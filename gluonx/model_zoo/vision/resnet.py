@@ -7,7 +7,7 @@ normalization and activation stand: behind each convolution in version 1, before
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import nn
 from gluonx.block.block import HybridBlock
@@ -16,6 +16,10 @@ from gluonx.errors import ArgumentError
 from gluonx.model_zoo.model_store import getter, named, one_of
 from gluonx.model_zoo.parts import Classifier, Parts, chain
 from gluonx.ops import get
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "BasicBlockV1",
@@ -83,7 +87,7 @@ class _BlockV1(HybridBlock):
         """(channels, kernel, stride, whether there is a bias) of each convolution."""
         raise NotImplementedError
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Images to images."""
         shortcut = x if self.downsample is None else self.downsample(x)
         return invoke(_RELU, (self.body(x) + shortcut,))
@@ -180,7 +184,7 @@ class BottleneckV2(_BlockV2):
         return (inner, 1, 1), (inner, 3, stride), (channels, 1, 1)
 
 
-def _stages(block: Any, layers: Sequence[int], channels: Sequence[int], layout: str) -> list[Any]:
+def _stages(block: type, layers: Sequence[int], channels: Sequence[int], layout: str) -> list[Any]:
     """Return the stages; all but the first halve the image."""
     if len(layers) != len(channels) - 1:
         raise ValueError(
@@ -207,7 +211,7 @@ class _ResNet(Classifier):
 
     def __init__(
         self,
-        block: Any,
+        block: type,
         layers: Sequence[int],
         channels: Sequence[int],
         classes: int = 1000,
@@ -270,7 +274,7 @@ _VERSIONS = {
 }
 
 
-def _weights(version: int, num_layers: int, torchvision: bool = False, **_: Any) -> str:
+def _weights(version: int, num_layers: int, torchvision: bool = False, **_: object) -> str:
     return f"resnet{num_layers}_v{version}" + (" as torchvision has it" if torchvision else "")
 
 

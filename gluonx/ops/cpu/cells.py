@@ -29,7 +29,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +38,10 @@ from jax import Array, lax
 from gluonx.ops.common import narrow, wide
 from gluonx.ops.cpu.weight_gradient import largest, multiplications
 from gluonx.ops.geometry import Geometry, known
+
+if TYPE_CHECKING:
+    import numpy
+
 
 __all__ = ["by_cells", "cells_pay", "of_patches"]
 
@@ -52,7 +56,7 @@ def _reach(kernel: Sequence[int], stride: Sequence[int]) -> list[int]:
     return [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
 
 
-def _large(x: Any, weight: Any, geometry: Geometry) -> bool:
+def _large(x: jax.Array | numpy.ndarray, weight: Any, geometry: Geometry) -> bool:
     """Return whether a convolution is one without groups or dilation, and much work."""
     if geometry.groups > 1 or set(geometry.dilate) != {1} or not known(x.shape) or 0 in x.shape:
         return False
@@ -65,7 +69,7 @@ def of_patches(x: Any, weight: Any, geometry: Geometry) -> bool:
     return kernel == geometry.stride and math.prod(kernel) > 1 and _large(x, weight, geometry)
 
 
-def cells_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
+def cells_pay(x: jax.Array | numpy.ndarray, weight: Any, geometry: Geometry) -> bool:
     """Return whether the image's gradient is to be computed by `by_cells`."""
     kernel, stride = geometry.spatial(weight.shape), geometry.stride
     filled = math.prod(_reach(kernel, stride)) * math.prod(stride)

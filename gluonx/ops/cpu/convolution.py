@@ -43,7 +43,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -54,6 +54,10 @@ from gluonx.ops.common import narrow, wide
 from gluonx.ops.cpu.cells import by_cells, cells_pay, of_patches
 from gluonx.ops.cpu.weight_gradient import by_products, products_pay
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
+
+if TYPE_CHECKING:
+    import numpy
+
 
 __all__ = [
     "FEW_POSITIONS",
@@ -297,7 +301,7 @@ def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
     return on_cpu(functools.partial(_cut_into_bands, geometry=geometry), usual, x, weight)
 
 
-def _gradients_by_products(x: Any, weight: Any, geometry: Geometry) -> bool:
+def _gradients_by_products(x: jax.Array | numpy.ndarray, weight: jax.Array | numpy.ndarray, geometry: Geometry) -> bool:
     """Return whether a gradient is computed by products."""
     return products_pay(x, weight, geometry) or cells_pay(x, weight, geometry)
 

@@ -61,7 +61,7 @@ def folded(shape: Sequence[Any], axes: Sequence[int]) -> tuple[int, int, int] | 
     return (math.prod(shape[:first]), count, behind) if behind > _FEW and count > 1 else None
 
 
-def _floating(x: Any) -> bool:
+def _floating(x: jax.Array) -> bool:
     return jnp.issubdtype(x.dtype, jnp.floating)
 
 

@@ -33,6 +33,8 @@ from gluonx.ops.cpu.natively import closed_over_nothing
 from gluonx.ops.cpu.threefry import LARGE
 
 if TYPE_CHECKING:
+    import numpy
+
     ClosedJaxpr = Any  # JAX 0.12 has the class, but does not export it to type checkers
 
 __all__ = ["rewritten"]
@@ -239,7 +241,7 @@ class _Program:
         for n in self.results:
             left[n] = left.get(n, 0) + 1
 
-        def run(*args: Any) -> list[Any]:
+        def run(*args: jax.Array | numpy.ndarray) -> list[Any]:
             values = dict(zip(self.given, args, strict=True)) | self.known
             for group in draws:
                 for op in [op for draw in group for op in self.before[draw]]:

@@ -55,7 +55,7 @@ Shape = tuple[int, ...]
 _MOST_PADDING = 4  # phases pad the products, by at most this factor
 
 
-def transposed_algorithm_of(x: Any, weight: Any, geometry: Geometry, out_shape: Sequence[int]) -> str:
+def transposed_algorithm_of(x: jax.Array, weight: jax.Array, geometry: Geometry, out_shape: Sequence[int]) -> str:
     """Return the algorithm of a deconvolution on a CPU.
 
     Parameters

@@ -8,7 +8,7 @@ Determinants, norms and quantiles are computed in double precision.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ _FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
 def _factorization(compute: Callable[..., Any]) -> Kernel:
     """Return a kernel for floating-point matrices, computed in their own type."""
 
-    def run(a: Array, *others: Any, **attrs: Any) -> Any:
+    def run(a: Array, *others: np.ndarray, **attrs: Any) -> Any:
         if a.dtype not in _FLOATS or any(b is not None and b.dtype != a.dtype for b in others):
             return NotImplemented
         return compute(a, *others, **attrs)
@@ -44,13 +44,13 @@ def _solve(a: Array, b: Array) -> Any:
     return np.linalg.solve(a, b) if b.ndim == a.ndim else NotImplemented
 
 
-def _cholesky(a: Array, *, upper: bool) -> Any:
+def _cholesky(a: Array, *, upper: bool) -> np.ndarray:
     if upper:
         return np.swapaxes(np.linalg.cholesky(np.swapaxes(a, -1, -2)), -1, -2)
     return np.linalg.cholesky(a)
 
 
-def _qr(a: Array, *, mode: str) -> Any:
+def _qr(a: Array, *, mode: str) -> tuple[np.ndarray, ...]:
     return tuple(np.linalg.qr(a, mode)) if mode in ("reduced", "complete") else NotImplemented
 
 
@@ -84,11 +84,11 @@ def _slogdet(a: Array, *, method: Any) -> Any:
     return np.array(sign, a.dtype), np.array(logarithm, a.dtype)
 
 
-def _tensorinv(a: Array, *, ind: int) -> Any:
+def _tensorinv(a: Array, *, ind: int) -> np.ndarray:
     return np.linalg.tensorinv(a, ind)
 
 
-def _tensorsolve(a: Array, b: Array, *, axes: Any) -> Any:
+def _tensorsolve(a: Array, b: Array, *, axes: Any) -> np.ndarray:
     return NotImplemented if a.ndim == b.ndim else np.linalg.tensorsolve(a, b, axes)
 
 
@@ -108,12 +108,12 @@ def norm(x: Array, *, ord: Any, axis: Any, keepdims: bool) -> Any:
     return np.array(np.linalg.norm(x.astype(_DOUBLE), ord, axes, keepdims), x.dtype)
 
 
-def _cubic(a: Array, *_: Any, **__: Any) -> int:
+def _cubic(a: Array, *_: object, **__: object) -> int:
     """Return the work of a factorization."""
     return 4 * a.size * max(1, *a.shape[-2:]) if a.ndim >= 2 else a.size
 
 
-def _of_tensors(a: Array, *_: Any, **__: Any) -> int:
+def _of_tensors(a: Array, *_: object, **__: object) -> int:
     return 4 * a.size * math.isqrt(a.size)
 
 
@@ -142,7 +142,7 @@ def _lengths(subscripts: str, arrays: tuple[Any, ...]) -> dict[str, int]:
 
 
 @numpy_kernel("einsum", lambda *arrays, subscripts, **_: math.prod(_lengths(subscripts, arrays).values()))
-def _einsum(*arrays: Array, subscripts: str, optimize: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _einsum(*arrays: Array, subscripts: str, optimize: Any, precision: Any, preferred_element_type: Any) -> np.ndarray:
     own = arrays[0].dtype
     if own not in _FLOATS or any(a.dtype != own for a in arrays[1:]) or "." in subscripts:
         return NotImplemented
@@ -153,7 +153,7 @@ def _einsum(*arrays: Array, subscripts: str, optimize: Any, precision: Any, pref
 
 
 @numpy_kernel("tensordot", lambda x1, x2, **_: x1.size * max(1, *x2.shape[-1:]))
-def _tensordot(x1: Array, x2: Array, *, axes: Any, precision: Any, preferred_element_type: Any) -> Any:
+def _tensordot(x1: Array, x2: Array, *, axes: Any, precision: Any, preferred_element_type: Any) -> np.ndarray:
     if x1.dtype not in _FLOATS or x2.dtype != x1.dtype or precision is not None or preferred_element_type is not None:
         return NotImplemented
     return np.asarray(np.tensordot(x1, x2, axes))
@@ -163,9 +163,15 @@ def _tensordot(x1: Array, x2: Array, *, axes: Any, precision: Any, preferred_ele
 
 
 def _pad(
-    x: Array, constant_values: Any = None, end_values: Any = None, *, pad_width: Any, mode: str, stat_length: Any,
+    x: Array,
+    constant_values: Any = None,
+    end_values: Any = None,
+    *,
+    pad_width: int | Sequence[Any],
+    mode: str,
+    stat_length: Any,
     reflect_type: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     if end_values is not None or stat_length is not None or reflect_type is not None or not x.ndim:
         return NotImplemented
     if mode == "constant":

@@ -28,7 +28,7 @@ _TURNS = [[(np.array(n, _U32), np.array(32 - n, _U32)) for n in four] for four i
 _ROUNDS = [np.array(n, _U32) for n in range(1, 6)]
 
 
-def cipher(first: Any, second: Any, high: Any, low: Any) -> tuple[np.ndarray, np.ndarray]:
+def cipher(first: np.ndarray, second: np.ndarray, high: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Encipher the words `high` and `low` by the keys `first` and `second`; all uint32 of shapes that broadcast.
 
     Examples
@@ -51,7 +51,9 @@ def cipher(first: Any, second: Any, high: Any, low: Any) -> tuple[np.ndarray, np
     return outs[0].reshape(shape), outs[1].reshape(shape)
 
 
-def _rounds(first: Any, second: Any, high: Any, low: Any, x: np.ndarray, y: np.ndarray) -> None:
+def _rounds(
+    first: np.ndarray, second: np.ndarray, high: np.ndarray, low: np.ndarray, x: np.ndarray, y: np.ndarray
+) -> None:
     """Compute the twenty rounds, into `x` and `y`."""
     keys = (first, second, first ^ second ^ np.uint32(_PARITY))
     np.add(high, first, out=x)
@@ -120,7 +122,7 @@ def _bits(size: int, width: int) -> Fn:
     if _partitionable():
         high, low = _numbers(size)
 
-        def run(keys: Any) -> Any:
+        def run(keys: np.ndarray) -> np.ndarray:
             x, y = cipher(keys[..., 0, None], keys[..., 1, None], high, low)
             if width == 64:
                 return (x.astype(np.uint64) << np.uint64(32)) | y
@@ -178,14 +180,14 @@ def _random_fold_in(call: Call) -> Fn:
     call.cost = call.outs[0].size * 50.0
     out_shape = call.shape
 
-    def run(keys: Any, numbers: Any) -> Any:
+    def run(keys: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         high, low = _seeded(numbers)
         return np.stack(cipher(keys[..., 0], keys[..., 1], high, low), -1).reshape(out_shape)
 
     return run
 
 
-def _seeded(number: Any) -> tuple[Any, Any]:
+def _seeded(number: np.ndarray) -> tuple[Any, Any]:
     """Return an integer as the two words of a key."""
     number = np.asarray(number)
     low = number.astype(_U32)
@@ -226,7 +228,7 @@ def _gamma(each: int, shape: tuple[int, ...], dtype: np.dtype, log_space: bool) 
     def uniform(keys: Any) -> Any:
         return _unit(bits(keys)[:, 0], dtype)
 
-    def proposed(keys: Any, scale: Any) -> tuple[Any, Any]:
+    def proposed(keys: np.ndarray, scale: np.ndarray) -> tuple[Any, Any]:
         """Draw normal numbers x, and 1 + scale * x where that is positive."""
         x, v = np.empty(len(keys), dtype), np.empty(len(keys), dtype)
         left = np.arange(len(keys))
@@ -238,7 +240,7 @@ def _gamma(each: int, shape: tuple[int, ...], dtype: np.dtype, log_space: bool) 
             left = left[v[left] <= 0]
         return x, v
 
-    def run(keys: Any, alpha: Any) -> Any:
+    def run(keys: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         alpha = alpha.reshape(-1)
         boosted = alpha < one
         d = np.where(boosted, alpha + one, alpha) - dtype.type(1 / 3)
@@ -267,23 +269,23 @@ def _gamma(each: int, shape: tuple[int, ...], dtype: np.dtype, log_space: bool) 
     return run
 
 
-def _log(x: Any) -> Any:
+def _log(x: np.ndarray) -> np.ndarray:
     return np.log(x.astype(np.float64)).astype(x.dtype)
 
 
-def _unit(bits: Any, dtype: np.dtype) -> Any:
+def _unit(bits: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return random bits as numbers from 0 to 1: as the mantissas of numbers from 1 to 2."""
     word = bits.dtype.type
     shift, exponent = (9, 0x3F800000) if dtype.itemsize == 4 else (12, 0x3FF0000000000000)
     return ((bits >> word(shift)) | word(exponent)).view(dtype) - dtype.type(1)
 
 
-def _normal(u: Any, dtype: np.dtype) -> Any:
+def _normal(u: np.ndarray, dtype: np.dtype) -> np.ndarray:
     low = np.nextafter(dtype.type(-1), dtype.type(0))
     return dtype.type(np.sqrt(2)) * inverse_error(np.maximum(u * (dtype.type(1) - low) + low, low))
 
 
-def halves(key: Any) -> Any:
+def halves(key: np.ndarray) -> np.ndarray:
     """Return the two keys that JAX splits a key of two words into."""
     return _splits(2)(key)
 
@@ -305,7 +307,7 @@ def poisson(key: Any, rate: Any) -> np.ndarray:
     return np.where(rate == 0, np.int32(0), out).reshape(shape)
 
 
-def _multiplied(key: Any, rate: Any, size: int) -> np.ndarray:
+def _multiplied(key: np.ndarray, rate: np.ndarray, size: int) -> np.ndarray:
     two, bits = _splits(2), _bits(size, 32)
     total, count = np.zeros(size, np.float32), np.zeros(size, np.int32)
     going = total > -rate

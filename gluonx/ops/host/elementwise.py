@@ -118,7 +118,7 @@ for _name in _WIDE:
     RULES[_name] = _wide
 
 
-def raised(x: Any, y: Any) -> Any:
+def raised(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> np.ndarray:
     """Return ``x ** y`` of floats of one dtype, as C computes it.
 
     NumPy takes the square root if the exponent is 0.5 for all elements, which gives NaN for -inf.
@@ -147,7 +147,7 @@ def _integer_pow(call: Call) -> Fn:
         return np.square
     wide = WIDER.get(dtype, dtype) if is_inexact(dtype) else dtype
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> np.ndarray:
         base, left, result = x.astype(wide), abs(y), None
         while left:
             if left & 1:
@@ -190,11 +190,11 @@ def _rem(call: Call) -> Fn:
     return _whole_division(call, np.fmod, None)
 
 
-def _quotient(x: Any, y: Any) -> Any:
+def _quotient(x: np.generic | np.ndarray, y: np.ndarray) -> Any:
     return np.floor_divide(x - np.fmod(x, y), y)  # exact, so floor and truncation are the same
 
 
-def _whole_division(call: Call, fn: Fn, by_zero: Any) -> Fn:
+def _whole_division(call: Call, fn: Fn, by_zero: np.ndarray | None) -> Fn:
     """Return `fn` for integers as XLA: x/0 is -1 (all bits set), x%0 is x, and the least number by -1 wraps."""
     signed = call.dtype.kind == "i"
     divisor = call.known[1]
@@ -203,7 +203,7 @@ def _whole_division(call: Call, fn: Fn, by_zero: Any) -> Fn:
     minus_one = np.array(-1 if signed else 0).astype(call.dtype)
     one = np.array(1, call.dtype)
 
-    def run(x: Any, y: Any) -> Any:
+    def run(x: np.generic | np.ndarray, y: np.ndarray) -> np.ndarray:
         zero, negative = y == 0, (y == minus_one) & signed
         safe = np.where(zero | negative, one, y)
         if by_zero is None:
@@ -230,7 +230,7 @@ def _shift(call: Call) -> Fn:
         return lambda x, y: fn(np.asarray(x).view(worker), amount).view(dtype)
     most, none = worker.type(bits - 1), worker.type(0)
 
-    def run(x: Any, y: Any) -> Any:
+    def run(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         x, y = np.asarray(x).view(worker), np.asarray(y).view(unsigned)
         over = y >= bits
         shifted = fn(x, np.where(over, unsigned.type(0), y).astype(worker))
@@ -270,7 +270,7 @@ def _round(call: Call) -> Fn:
     if int(call.params["rounding_method"]) == 1:
         return np.rint
 
-    def away(x: Any) -> Any:
+    def away(x: np.ndarray) -> np.ndarray:
         whole = np.trunc(x)
         return np.copysign(np.abs(whole) + (np.abs(x - whole) >= 0.5), x)
 
@@ -333,7 +333,7 @@ def _total_order(call: Call) -> Fn:
     whole = np.dtype(f"i{dtype.itemsize}")
     most = whole.type(np.iinfo(whole).max)
 
-    def order(x: Any) -> Any:
+    def order(x: np.ndarray) -> np.ndarray:
         bits = np.asarray(x).view(whole)
         return np.where(bits < 0, bits ^ most, bits)
 
@@ -356,7 +356,7 @@ def cast(source: np.dtype, target: np.dtype) -> Fn:
     return lambda x: x.astype(target)
 
 
-def _saturated(bounds: np.iinfo, target: np.dtype, x: Any) -> Any:
+def _saturated(bounds: np.iinfo, target: np.dtype, x: np.generic | np.ndarray) -> Any:
     wide = x.astype(_F64)
     low, high = float(bounds.min), float(bounds.max)  # for 64 bits, `high` rounds up to a power of two
     within = (wide >= low) & (wide < high)
@@ -403,7 +403,7 @@ def _reduce_precision(call: Call) -> Fn:
     most, least = own_bias + bias, own_bias - bias + 1  # biased exponents of what the narrower type holds
     infinity = word(((1 << own_exponent) - 1) << own_mantissa)
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> np.ndarray:
         x = np.asarray(x)
         bits = x.view(whole)
         rounded = bits
@@ -442,7 +442,7 @@ def _polygamma(order: Any, x: Any) -> Any:
 _DIGAMMA_OF_ZERO = np.nan if jax.__version_info__ < (0, 11) else -np.inf  # as XLA has it
 
 
-def _digamma(x: Any) -> Any:
+def _digamma(x: np.ndarray) -> np.ndarray:
     return np.where(x == 0, _DIGAMMA_OF_ZERO, _special("psi")(x))
 
 
@@ -482,7 +482,7 @@ _TAIL += (-0.0076224613, 0.00943887047, 1.00167406, 2.83297682)
 _COEFFICIENTS = np.array([_CENTRE, _TAIL], np.float32)
 
 
-def inverse_error(x: Any) -> Any:
+def inverse_error(x: Any) -> np.ndarray:
     """Return the inverse of the error function, of float32 or float64.
 
     For float32 it is XLA's approximation, with its errors, which are some ten units in the last place where `x` is near

@@ -29,7 +29,7 @@ def _each(fn: Fn, call: Call) -> Fn:
     batch = call.ins[0].shape[:-2]
     count = math.prod(batch)
 
-    def run(*arrays: Any) -> Any:
+    def run(*arrays: np.ndarray) -> Any:
         outs = [np.empty((count, *shape[len(batch) :]), dtype) for shape, dtype in shapes]
         flat = [x.reshape(count, *x.shape[len(batch) :]) for x in arrays]
         for i in range(count):
@@ -81,7 +81,7 @@ def _lu(call: Call) -> Fn:
     return _each(one, call)
 
 
-def _permutation(pivots: Any, size: int) -> np.ndarray:
+def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
     order = np.arange(size)
     for i, other in enumerate(pivots):
         order[i], order[other] = order[other], order[i]
@@ -169,14 +169,14 @@ def _svd(call: Call) -> Fn:
     return _each(one, call)
 
 
-def svd(x: Any, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def svd(x: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return left vectors, values and right vectors of one matrix."""
     import scipy.linalg
 
     return scipy.linalg.svd(x, full_matrices, check_finite=False)
 
 
-def eigh(x: Any, lower: bool) -> tuple[np.ndarray, np.ndarray]:
+def eigh(x: np.ndarray, lower: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues and vectors of one symmetric or Hermitian matrix; only one triangle is read."""
     import scipy.linalg
 

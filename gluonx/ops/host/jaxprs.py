@@ -124,7 +124,7 @@ class HostProgram:
         return [_finished(x) for x in outs]
 
 
-def _finished(x: Any) -> np.ndarray:
+def _finished(x: np.generic | np.ndarray) -> np.ndarray:
     x = np.array(x, order="C", copy=None)  # a scalar becomes an array
     x = x.view()  # a view, so that the flags of the caller's own object are not changed
     x.flags.writeable = False
@@ -484,7 +484,7 @@ def _cond(call: Call) -> Callable[..., Any]:
     call.cost = max(block.cost for block in blocks)
     most, single = len(blocks) - 1, len(call.outs) == 1
 
-    def run(index: Any, *args: Any) -> Any:
+    def run(index: np.generic | np.ndarray, *args: Any) -> Any:
         outs = blocks[min(max(int(index), 0), most)](*args)
         return outs[0] if single else outs
 
@@ -498,7 +498,7 @@ def _while(call: Call) -> Callable[..., Any]:
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     call.cost, single = math.inf, len(call.outs) == 1
 
-    def run(*args: Any) -> Any:
+    def run(*args: np.ndarray) -> Any:
         tested, given, carry = args[:first], args[first:second], list(args[second:])
         while condition(*tested, *carry)[0]:
             carry = body(*given, *carry)

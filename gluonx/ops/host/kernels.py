@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,10 @@ from gluonx.ops.host import draws, elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 Kernel = Callable[..., Any]
 Work = Callable[..., int]
@@ -103,7 +107,7 @@ def numpy_kernel(name: str, work: Work | None = None) -> Callable[[Kernel], Kern
 def _computed(fn: Any) -> Kernel:
     """Return a function of floats, computed in a wider type."""
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> Any:
         wider = _WIDER.get(x.dtype)
         if wider is None:
             return NotImplemented
@@ -118,7 +122,7 @@ def _exact(fn: Any, kinds: str = "fiu") -> Kernel:
     Half precision is computed in single precision.
     """
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> Any:
         if x.dtype in _HALVES:
             return fn(x.astype(_SINGLE)).astype(x.dtype)
         return fn(x) if x.dtype.kind in kinds else NotImplemented
@@ -129,14 +133,14 @@ def _exact(fn: Any, kinds: str = "fiu") -> Kernel:
 def _asked(fn: Any) -> Kernel:
     """Return an elementwise test of floats."""
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> Any:
         return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x) if x.dtype in _WIDER else NotImplemented
 
     return run
 
 
 def _scipy(name: str) -> Kernel:
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> Any:
         from scipy import special  # seldom, and slow to import
 
         wider = _WIDER.get(x.dtype)
@@ -148,13 +152,13 @@ def _scipy(name: str) -> Kernel:
 def _in_double(compute: Callable[[Any], Any]) -> Kernel:
     """Return a formula on float64."""
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> Any:
         return compute(x.astype(_DOUBLE)).astype(x.dtype) if x.dtype in _WIDER else NotImplemented
 
     return run
 
 
-def _relu(x: Any) -> Any:
+def _relu(x: np.ndarray) -> np.ndarray:
     zero = _ZEROS.get(x.dtype)
     if zero is None:
         return np.where((x > 0) | (x != x), x, x.dtype.type(0)) if x.dtype in _HALVES else NotImplemented
@@ -164,7 +168,7 @@ def _relu(x: Any) -> Any:
 _ZEROS = {dtype: np.zeros((), dtype) for dtype in _FLOATS}
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: np.ndarray) -> np.ndarray:
     if x.dtype not in _WIDER:
         return NotImplemented
     out = np.exp(np.negative(x), dtype=_DOUBLE) if x.dtype in _FLOATS else np.asarray(np.exp(-x.astype(_DOUBLE)))
@@ -215,7 +219,7 @@ _ACTIVATIONS = {
 
 
 @numpy_kernel("activation")
-def _activation(x: Any, *, act_type: str) -> Any:
+def _activation(x: np.ndarray, *, act_type: str) -> Any:
     compute = _ACTIVATIONS.get(act_type)
     return NotImplemented if compute is None else compute(x)
 
@@ -228,7 +232,7 @@ def _promoted_dtype(a: np.dtype, b: np.dtype) -> np.dtype | None:
     return np.dtype(jnp.promote_types(a, b))
 
 
-def _paired(x: Any, y: Any) -> tuple[Any, Any] | None:
+def _paired(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> tuple[Any, Any] | None:
     """Return two operands in their common type; half precision is not changed."""
     if x.dtype == y.dtype:
         return x, y
@@ -237,7 +241,7 @@ def _paired(x: Any, y: Any) -> tuple[Any, Any] | None:
 
 
 def _arithmetic(fn: Any, kinds: str) -> Kernel:
-    def run(x: Any, y: Any) -> Any:
+    def run(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> Any:
         if x.dtype != y.dtype:
             pair = _paired(x, y)
             if pair is None:
@@ -252,7 +256,7 @@ def _arithmetic(fn: Any, kinds: str) -> Kernel:
 
 
 def _in_two_doubles(fn: Any) -> Kernel:
-    def run(x: Any, y: Any) -> Any:
+    def run(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> Any:
         pair = _paired(x, y)
         if pair is None or pair[0].dtype not in _WIDER:
             return NotImplemented
@@ -261,7 +265,7 @@ def _in_two_doubles(fn: Any) -> Kernel:
     return run
 
 
-def _divided(x: Any, y: Any) -> Any:
+def _divided(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> Any:
     whole = x.dtype.kind in "biu", y.dtype.kind in "biu"
     return _quotient(x.astype(_SINGLE), y.astype(_SINGLE)) if all(whole) else _quotient(x, y)
 
@@ -272,7 +276,7 @@ _quotient = _arithmetic(np.true_divide, "f")
 def _whole_division(fn: Any) -> Kernel:
     """Return a quotient or remainder of integers, for divisors other than 0."""
 
-    def run(x: Any, y: Any) -> Any:
+    def run(x: np.ndarray, y: np.generic | np.ndarray) -> Any:
         return fn(x, y) if x.dtype == y.dtype and x.dtype.kind in "iu" and y.all() else NotImplemented
 
     return run
@@ -281,7 +285,7 @@ def _whole_division(fn: Any) -> Kernel:
 def raised(exponent: int) -> Kernel:
     """Return the kernel of ``x ** exponent``, of floats."""
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> Any:
         if exponent == 2:
             return _UNARY["square"](x)
         if x.dtype not in _WIDER:
@@ -292,7 +296,7 @@ def raised(exponent: int) -> Kernel:
 
 
 def _comparison(fn: Any) -> Kernel:
-    def run(x: Any, y: Any) -> Any:
+    def run(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> Any:
         pair = _paired(x, y)
         if pair is None:
             return NotImplemented
@@ -305,7 +309,7 @@ def _comparison(fn: Any) -> Kernel:
 def _chosen(better: Any, other_nan: bool) -> Kernel:
     """Return the larger or smaller of two; at a tie or NaN the operator's own rule decides."""
 
-    def run(x: Any, y: Any) -> Any:
+    def run(x: np.ndarray, y: np.generic | np.ndarray) -> Any:
         pair = _paired(x, y)
         if pair is None:
             return NotImplemented
@@ -343,7 +347,7 @@ for _name, _binary in _BINARY.items():
 
 
 @numpy_kernel("clip")
-def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def _clip(x: np.ndarray, a_min: Any = None, a_max: Any = None) -> np.ndarray:
     if (
         a_min is not None and a_max is not None and a_min.dtype == a_max.dtype == x.dtype in _FLOATS
         and not a_min.ndim and not a_max.ndim and a_min == a_min and a_max and a_max == a_max
@@ -363,7 +367,7 @@ def _clip(x: Any, a_min: Any = None, a_max: Any = None) -> Any:
 
 
 @numpy_kernel("where")
-def _where(condition: Any, x: Any, y: Any) -> Any:
+def _where(condition: np.ndarray, x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> np.ndarray:
     pair = _paired(x, y)
     if pair is None:
         return NotImplemented
@@ -371,7 +375,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 @numpy_kernel("leaky_relu")
-def _leaky_relu(x: Any, gamma: Any = None, *, act_type: str, slope: float, **rest: Any) -> Any:
+def _leaky_relu(x: np.ndarray, gamma: np.ndarray | None = None, *, act_type: str, slope: float, **rest: Any) -> Any:
     if act_type in ("gelu", "gelu_erf") and x.dtype == _SINGLE:
         return _gelu(x)
     if act_type != "leaky" or x.dtype not in _FLOATS:
@@ -379,7 +383,7 @@ def _leaky_relu(x: Any, gamma: Any = None, *, act_type: str, slope: float, **res
     return np.where(x <= 0, x * x.dtype.type(slope), x)
 
 
-def _gelu(x: Any) -> Any:
+def _gelu(x: np.ndarray) -> np.ndarray:
     from scipy import special  # seldom, and slow to import
 
     wide = x.astype(_DOUBLE)
@@ -387,12 +391,12 @@ def _gelu(x: Any) -> Any:
 
 
 @numpy_kernel("dropout", lambda *_, **__: 1)
-def _dropout(x: Any, *, mode: str, **_: Any) -> Any:
+def _dropout(x: np.ndarray, *, mode: str, **_: object) -> np.ndarray:
     """Return the array itself, if nothing is dropped."""
     return x if mode == "training" else NotImplemented
 
 
-def _fits(x: Any, dtype: np.dtype) -> bool:
+def _fits(x: np.ndarray, dtype: np.dtype) -> bool:
     """Return whether all floats of `x` are within the range of the integer type `dtype`."""
     ends = np.iinfo(_INT32 if dtype.itemsize < 4 else dtype)
     return not x.size or bool((x >= ends.min).all() and (x <= math.nextafter(float(ends.max) + 1, 0)).all())
@@ -415,7 +419,7 @@ def converted(x: Any, dtype: np.dtype) -> Any:
 
 
 @numpy_kernel("cast")
-def _cast(x: Any, *, dtype: Any) -> Any:
+def _cast(x: np.ndarray, *, dtype: Any) -> Any:
     return converted(x, np.dtype(dtype))
 
 
@@ -425,7 +429,7 @@ def _cast(x: Any, *, dtype: Any) -> Any:
 def _sums(fn: Any) -> Kernel:
     """Return a sum or product, accumulated in double precision; integers as JAX widens them."""
 
-    def run(x: Any, *first_or_where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    def run(x: np.ndarray, *first_or_where: Any, axis: Any, dtype: DTypeLike, keepdims: bool) -> Any:
         own = x.dtype
         if dtype is not None or first_or_where:
             return NotImplemented
@@ -446,7 +450,7 @@ numpy_kernel("prod")(_sums(np.multiply.reduce))
 
 
 @numpy_kernel("mean")
-def _mean(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+def _mean(x: np.ndarray, *where: Any, axis: Any, dtype: DTypeLike, keepdims: bool) -> Any:
     """Return the mean, with the division of ``np.mean``."""
     own = x.dtype
     if dtype is not None or where or own not in _WIDER:
@@ -459,7 +463,7 @@ def _mean(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
 def _moments(finish: Callable[[Any], Any]) -> Kernel:
     """Return a function of the variance; NumPy's own takes twice the time of these steps."""
 
-    def run(x: Any, *where: Any, axis: Any, dtype: Any, keepdims: bool, ddof: Any) -> Any:
+    def run(x: np.generic | np.ndarray, *where: Any, axis: Any, dtype: DTypeLike, keepdims: bool, ddof: int) -> Any:
         if dtype is not None or where or x.dtype not in _WIDER or not x.size:
             return NotImplemented
         wide = x.astype(_DOUBLE)
@@ -478,7 +482,7 @@ numpy_kernel("std")(_moments(np.sqrt))
 
 
 def _extreme(fn: Any) -> Kernel:
-    def run(x: Any, *first_or_where: Any, axis: Any, keepdims: bool) -> Any:
+    def run(x: np.ndarray, *first_or_where: Any, axis: Any, keepdims: bool) -> Any:
         if first_or_where:
             return NotImplemented
         if x.dtype in _HALVES:
@@ -489,7 +493,7 @@ def _extreme(fn: Any) -> Kernel:
 
 
 def _test(fn: Any) -> Kernel:
-    def run(x: Any, *where: Any, axis: Any, keepdims: bool) -> Any:
+    def run(x: np.ndarray, *where: Any, axis: Any, keepdims: bool) -> Any:
         if where:
             return NotImplemented
         return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x, axis=axis, keepdims=keepdims)
@@ -507,7 +511,7 @@ for _name, _reduction in (
 
 
 def _position(fn: Any) -> Kernel:
-    def run(x: Any, *, axis: Any, keepdims: bool) -> Any:
+    def run(x: np.ndarray, *, axis: Any, keepdims: bool) -> Any:
         if x.dtype in _HALVES or not x.ndim:
             return NotImplemented
         return np.asarray(fn(x, axis=axis, keepdims=keepdims), _INT64)
@@ -519,33 +523,35 @@ numpy_kernel("argmax")(_position(np.ndarray.argmax))
 numpy_kernel("argmin")(_position(np.ndarray.argmin))
 
 
-def _lacks(x: Any, axis: Any) -> bool:
+def _lacks(x: np.ndarray, axis: Any) -> bool:
     """Return whether the axis does not exist; NumPy sorts and sums a scalar along one, which is an error elsewhere."""
     return not x.ndim and axis is not None
 
 
 @numpy_kernel("cumsum")
-def _cumsum(x: Any, *, axis: Any, dtype: Any) -> Any:
+def _cumsum(x: np.ndarray, *, axis: Any, dtype: DTypeLike) -> Any:
     if dtype is not None or x.dtype not in _FLOATS or _lacks(x, axis):
         return NotImplemented
     return x.cumsum(axis, _DOUBLE).astype(x.dtype)
 
 
-def _weights(x: Any, axis: int) -> tuple[Any, Any, Any]:
+def _weights(x: np.ndarray, axis: int) -> tuple[Any, Any, Any]:
     x = x.astype(_DOUBLE)
     x -= np.maximum.reduce(x, axis=axis, keepdims=True)
     powers = np.exp(x)
     return x, powers, np.add.reduce(powers, axis=axis, keepdims=True)
 
 
-def _is_plain(x: Any, length: Any, temperature: Any, use_length: bool, dtype: Any) -> bool:
+def _is_plain(x: np.ndarray, length: Any, temperature: Any, use_length: bool, dtype: DTypeLike) -> bool:
     return (
         length is None and temperature is None and not use_length and dtype is None and x.dtype in _WIDER and x.size > 0
     )
 
 
 @numpy_kernel("softmax")
-def _softmax(x: Any, length: Any = None, temperature: Any = None, *, axis: int, use_length: bool, dtype: Any) -> Any:
+def _softmax(
+    x: np.ndarray, length: Any = None, temperature: Any = None, *, axis: int, use_length: bool, dtype: DTypeLike
+) -> np.ndarray:
     if not _is_plain(x, length, temperature, use_length, dtype):
         return NotImplemented
     _, powers, total = _weights(x, axis)
@@ -554,8 +560,8 @@ def _softmax(x: Any, length: Any = None, temperature: Any = None, *, axis: int, 
 
 @numpy_kernel("log_softmax")
 def _log_softmax(
-    x: Any, length: Any = None, temperature: Any = None, *, axis: int, use_length: bool = False, dtype: Any
-) -> Any:
+    x: np.ndarray, length: Any = None, temperature: Any = None, *, axis: int, use_length: bool = False, dtype: DTypeLike
+) -> np.ndarray:
     if not _is_plain(x, length, temperature, use_length, dtype):
         return NotImplemented
     shifted, _, total = _weights(x, axis)
@@ -582,7 +588,7 @@ def _layer_norm(x: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_
 
 
 @numpy_kernel("sort", lambda x, **_: 8 * x.size)
-def _sort(x: Any, *, axis: Any, descending: bool, stable: bool, kind: Any, order: Any) -> Any:
+def _sort(x: np.ndarray, *, axis: Any, descending: bool, stable: bool, kind: Any, order: Any) -> Any:
     if descending or order is not None or x.dtype in _HALVES or x.dtype.kind not in "fiub":
         return NotImplemented
     if x.dtype.kind == "f" and not x.all():
@@ -591,7 +597,9 @@ def _sort(x: Any, *, axis: Any, descending: bool, stable: bool, kind: Any, order
 
 
 @numpy_kernel("argsort", lambda x, **_: 8 * x.size)
-def _argsort(x: Any, *, axis: Any, descending: bool, stable: bool, dtype: Any, kind: Any, order: Any) -> Any:
+def _argsort(
+    x: np.ndarray, *, axis: Any, descending: bool, stable: bool, dtype: DTypeLike, kind: Any, order: Any
+) -> Any:
     if descending or order is not None or x.dtype in _HALVES or x.dtype.kind not in "fiub" or _lacks(x, axis):
         return NotImplemented
     return np.argsort(x, axis=axis, kind="stable").astype(_INT64 if dtype is None else dtype)
@@ -603,7 +611,7 @@ _DEEP = threshold("host.deep")
 
 
 def _product(fn: Any) -> Kernel:
-    def run(x: Any, y: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    def run(x: np.ndarray, y: np.ndarray, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
         if x.dtype != y.dtype or precision is not None or preferred_element_type is not None:
             return NotImplemented
         if x.dtype in _HALVES:
@@ -613,7 +621,7 @@ def _product(fn: Any) -> Kernel:
     return run
 
 
-def _product_work(x: Any, y: Any, **_: Any) -> int:
+def _product_work(x: np.ndarray, y: np.ndarray, **_: object) -> int:
     if x.ndim < 2 or y.ndim < 2:
         return max(x.size, y.size)
     return max(x.size, y.size, x.size * y.shape[-1] // _DEEP)
@@ -626,14 +634,22 @@ numpy_kernel("dot", lambda x, y, **_: max(x.size, y.size, x.size * y.size // max
 
 
 @numpy_kernel("batch_dot", lambda x, y, **_: max(x.size, y.size, x.size * max(y.shape[-2:]) // _DEEP))
-def _batch_dot(x: Any, y: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+def _batch_dot(x: np.ndarray, y: np.ndarray, *, transpose_a: bool, transpose_b: bool) -> np.ndarray:
     x = np.swapaxes(x, -1, -2) if transpose_a else x
     y = np.swapaxes(y, -1, -2) if transpose_b else y
     return _KERNELS["matmul"][0](x, y)
 
 
 @numpy_kernel("fully_connected", lambda x, w, *_, **__: max(x.size, w.size // 8, x.size * w.shape[0] // _DEEP))
-def _fully_connected(x: Any, weight: Any, bias: Any = None, *, num_hidden: Any, no_bias: bool, flatten: bool) -> Any:
+def _fully_connected(
+    x: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None = None,
+    *,
+    num_hidden: int | None,
+    no_bias: bool,
+    flatten: bool,
+) -> Any:
     bias = None if no_bias else bias
     if x.ndim < 2 or x.dtype != _SINGLE or weight.dtype != _SINGLE:
         return NotImplemented
@@ -658,7 +674,7 @@ def _reshape(x: Any, *, newshape: Any, reverse: bool, order: str) -> Any:
 
 
 @numpy_kernel("batch_flatten", _NONE)
-def _batch_flatten(x: Any) -> Any:
+def _batch_flatten(x: np.ndarray) -> np.ndarray:
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
@@ -673,12 +689,12 @@ numpy_kernel("ones_like")(lambda x, *, dtype: np.ones(x.shape, x.dtype if dtype 
 
 
 @numpy_kernel("broadcast_to", lambda x, *, shape: 1)
-def _broadcast_to(x: Any, *, shape: Any) -> Any:
+def _broadcast_to(x: np.generic | np.ndarray, *, shape: Any) -> Any:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return NotImplemented if -2 in shape or math.prod(shape) > 4096 else np.broadcast_to(x, shape).copy()
 
 
-def _all_sizes(*arrays: Any, **_: Any) -> int:
+def _all_sizes(*arrays: np.ndarray, **_: object) -> int:
     return sum([a.size for a in arrays])
 
 
@@ -687,17 +703,17 @@ def _are_alike(arrays: Sequence[Any]) -> bool:
 
 
 @numpy_kernel("concatenate", _all_sizes)
-def _concatenate(*arrays: Any, axis: Any, dtype: Any) -> Any:
+def _concatenate(*arrays: np.ndarray, axis: Any, dtype: DTypeLike) -> Any:
     return np.concatenate(arrays, axis) if dtype is None and _are_alike(arrays) else NotImplemented
 
 
 @numpy_kernel("stack", _all_sizes)
-def _stack(*arrays: Any, axis: int, dtype: Any) -> Any:
+def _stack(*arrays: np.ndarray, axis: int, dtype: DTypeLike) -> np.ndarray:
     return np.stack(arrays, axis) if dtype is None and _are_alike(arrays) else NotImplemented
 
 
 @numpy_kernel("split", _NONE)
-def _split(x: Any, *, indices_or_sections: Any, axis: int) -> Any:
+def _split(x: np.ndarray, *, indices_or_sections: Any, axis: int) -> tuple[np.ndarray, ...]:
     axis = axis_of(axis, x.ndim, "split")
     if isinstance(indices_or_sections, int):
         return tuple(np.split(x, indices_or_sections, axis))
@@ -706,19 +722,19 @@ def _split(x: Any, *, indices_or_sections: Any, axis: int) -> Any:
     return tuple([_between(x, axis, a, max(a, b)) for a, b in zip(starts, [*starts[1:], n], strict=True)])
 
 
-def _between(x: Any, axis: int, start: int, stop: int) -> Any:
+def _between(x: np.ndarray, axis: int, start: int, stop: int) -> np.ndarray:
     return x[(*(slice(None),) * axis, slice(start, stop))]
 
 
 @numpy_kernel("slice_axis", _NONE)
-def _slice_axis(x: Any, *, axis: int, begin: int, end: Any) -> Any:
+def _slice_axis(x: np.ndarray, *, axis: int, begin: int, end: Any) -> np.ndarray:
     axis = axis_of(axis, x.ndim, "slice_axis")
     n = x.shape[axis]
     start, stop = begin + n if begin < 0 else begin, stop_index(end, n)
     return _between(x, axis, start, stop) if 0 <= start <= stop else NotImplemented
 
 
-def _tiled(x: Any, *, reps: Any) -> int:
+def _tiled(x: np.ndarray, *, reps: Any) -> int:
     return x.size * math.prod((reps,) if isinstance(reps, int) else reps)
 
 
@@ -728,17 +744,17 @@ numpy_kernel("tile", _tiled)(lambda x, *, reps: np.tile(x, reps))
 @numpy_kernel(
     "repeat", lambda x, *, repeats, axis: x.size * (repeats if isinstance(repeats, int) else max(repeats, default=0))
 )
-def _repeat(x: Any, *, repeats: Any, axis: Any) -> Any:
+def _repeat(x: np.ndarray, *, repeats: Any, axis: Any) -> np.ndarray:
     return np.repeat(x, repeats, axis)
 
 
-def full(value: Any, *, shape: Any, dtype: Any) -> Any:
+def full(value: np.generic | np.ndarray, *, shape: Any, dtype: DTypeLike) -> np.ndarray:
     """Return an array of `shape` with `value` everywhere."""
     found = converted(value, np.dtype(dtype))
     return found if found is NotImplemented else np.broadcast_to(found, shape).copy()
 
 
-def arange(start: Any, step: Any, *, num: int, dtype: Any) -> Any:
+def arange(start: Any, step: Any, *, num: int, dtype: DTypeLike) -> np.ndarray:
     """Return `num` numbers from `start` on, `step` apart."""
     if start.dtype != step.dtype:
         pair = _paired(start, step)
@@ -748,7 +764,7 @@ def arange(start: Any, step: Any, *, num: int, dtype: Any) -> Any:
     return converted(start + step * np.arange(num, dtype=start.dtype), np.dtype(dtype))
 
 
-def filled(x: Any, value: Any) -> Any:
+def filled(x: np.ndarray, value: np.generic | np.ndarray) -> np.ndarray:
     """Return `value` in the shape and dtype of `x`."""
     return full(value, shape=x.shape, dtype=x.dtype)
 
@@ -763,7 +779,7 @@ def _size(size: Any) -> tuple[int, ...]:
     return () if size is None else (size,) if isinstance(size, int) else tuple(size)
 
 
-def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
+def _unit(words: np.ndarray, index: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return numbers in [0, 1), as ``jax.random.uniform`` draws them in float32 (see `gluonx.ops.prng.wrap`)."""
     count = np.arange(math.prod(shape), dtype=np.uint32)
     first = words[:1] + np.uint32(int(index) & 0xFFFFFFFF)
@@ -772,12 +788,12 @@ def _unit(words: Any, index: Any, shape: tuple[int, ...]) -> Any:
     return (bits.view(_SINGLE) - _HIGH).reshape(shape)
 
 
-def _fused(scale: Any, x: Any, start: Any) -> Any:
+def _fused(scale: Any, x: np.generic | np.ndarray, start: Any) -> Any:
     """Return ``start + scale * x`` of float32, rounded once, as XLA's programs for CPUs compute it."""
     return (start.astype(np.float64) + scale.astype(np.float64) * x).astype(_SINGLE)
 
 
-def _is_drawn(size: Any, dtype: Any, *parameters: Any) -> bool:
+def _is_drawn(size: Any, dtype: DTypeLike, *parameters: Any) -> bool:
     """Return whether the draw is float32 and its parameters are numbers."""
     partitionable = jax.config.jax_threefry_partitionable  # type: ignore[attr-defined]
     sizes = all(n >= 0 for n in _size(size))
@@ -785,12 +801,12 @@ def _is_drawn(size: Any, dtype: Any, *parameters: Any) -> bool:
     return bool(partitionable) and sizes and single and all(p.ndim == 0 for p in parameters)
 
 
-def _drawn(*_: Any, size: Any, **__: Any) -> int:
+def _drawn(*_: object, size: Any, **__: object) -> int:
     return 32 * math.prod(_size(size))
 
 
 @numpy_kernel("random_uniform", _drawn)
-def _uniform(words: Any, index: Any, low: Any = _LOW, high: Any = _HIGH, *, size: Any, dtype: Any) -> Any:
+def _uniform(words: np.ndarray, index: Any, low: Any = _LOW, high: Any = _HIGH, *, size: Any, dtype: DTypeLike) -> Any:
     if not _is_drawn(size, dtype, low, high):
         return NotImplemented
     low, high = low.astype(_SINGLE), high.astype(_SINGLE)
@@ -798,7 +814,15 @@ def _uniform(words: Any, index: Any, low: Any = _LOW, high: Any = _HIGH, *, size
 
 
 @numpy_kernel("random_normal", _drawn)
-def _normal(words: Any, index: Any, loc: Any = _LOW, scale: Any = _HIGH, *, size: Any, dtype: Any) -> Any:
+def _normal(
+    words: np.ndarray,
+    index: Any,
+    loc: np.generic | np.ndarray = _LOW,
+    scale: np.generic | np.ndarray = _HIGH,
+    *,
+    size: Any,
+    dtype: DTypeLike,
+) -> Any:
     if not _is_drawn(size, dtype, loc, scale):
         return NotImplemented
     least = np.nextafter(_SINGLE.type(-1), _SINGLE.type(0))
@@ -807,7 +831,7 @@ def _normal(words: Any, index: Any, loc: Any = _LOW, scale: Any = _HIGH, *, size
     return _fused(scale.astype(_SINGLE), normal, loc.astype(_SINGLE))
 
 
-def _each(*parameters: Any, size: Any, **__: Any) -> int:
+def _each(*parameters: Any, size: Any, **__: object) -> int:
     """Return the work of a draw that NumPy makes as fast as XLA, which takes most of a second to compile it."""
     return math.prod(_shape_of(size, *parameters[2:]))
 
@@ -822,7 +846,7 @@ def _tried(draw: Callable[..., Any], *defaults: Any) -> Kernel:
     A default of None means no default.
     """
 
-    def run(words: Any, index: Any, *given: Any, size: Any, dtype: Any) -> Any:
+    def run(words: np.ndarray, index: Any, *given: Any, size: Any, dtype: DTypeLike) -> Any:
         given = (*given, *defaults[len(given) :])
         if (
             any(p is None for p in given)
@@ -838,7 +862,7 @@ def _tried(draw: Callable[..., Any], *defaults: Any) -> Kernel:
     return run
 
 
-def _failures(key: Any, k: Any, p: Any) -> Any:
+def _failures(key: np.ndarray, k: np.ndarray, p: np.ndarray) -> np.ndarray:
     one, two = draws.halves(key)
     return draws.poisson(two, draws.gamma(one, k) * (_HIGH - p) / p).astype(_SINGLE)
 
@@ -851,7 +875,7 @@ numpy_kernel("random_negative_binomial", _each)(_tried(_failures, _HIGH, _HIGH /
 # -- indices ----------------------------------------------------------------------------------------------------------
 
 
-def _whole(indices: Any) -> Any:
+def _whole(indices: np.ndarray) -> np.ndarray:
     return indices if indices.dtype.kind in "iu" else converted(indices, _INT32)
 
 
@@ -859,7 +883,7 @@ def _whole(indices: Any) -> Any:
     "take",
     lambda x, indices, *, axis, mode: indices.size * (x.size // max(x.shape[axis], 1) if axis is not None else 1),
 )
-def _take(x: Any, indices: Any, *, axis: Any, mode: str) -> Any:
+def _take(x: np.ndarray, indices: np.ndarray, *, axis: Any, mode: str) -> np.ndarray:
     indices = _whole(indices)
     if indices is NotImplemented or indices.dtype.kind == "u":
         return NotImplemented
@@ -869,7 +893,7 @@ def _take(x: Any, indices: Any, *, axis: Any, mode: str) -> Any:
 
 
 @numpy_kernel("embedding", lambda x, weight, **_: x.size * weight.shape[-1])
-def _embedding(x: Any, weight: Any, *, input_dim: Any, output_dim: Any, dtype: Any) -> Any:
+def _embedding(x: np.ndarray, weight: np.ndarray, *, input_dim: Any, output_dim: Any, dtype: DTypeLike) -> np.ndarray:
     wanted = (input_dim or weight.shape[0], output_dim or weight.shape[-1])
     if weight.shape != wanted or not (dtype is None or dtype == weight.dtype):
         return NotImplemented
@@ -877,7 +901,7 @@ def _embedding(x: Any, weight: Any, *, input_dim: Any, output_dim: Any, dtype: A
 
 
 @numpy_kernel("one_hot", lambda indices, *, depth, **_: indices.size * depth)
-def _one_hot(indices: Any, *, depth: int, on_value: float, off_value: float, dtype: Any) -> Any:
+def _one_hot(indices: np.ndarray, *, depth: int, on_value: float, off_value: float, dtype: DTypeLike) -> Any:
     positions = converted(indices, _INT32)
     if positions is NotImplemented or depth < 0:
         return NotImplemented
@@ -886,7 +910,7 @@ def _one_hot(indices: Any, *, depth: int, on_value: float, off_value: float, dty
 
 
 @numpy_kernel("pick")
-def _pick(x: Any, index: Any, *, axis: Any, mode: str, keepdims: bool) -> Any:
+def _pick(x: np.ndarray, index: np.ndarray, *, axis: Any, mode: str, keepdims: bool) -> np.ndarray:
     if axis is None:
         x, axis = x.reshape(-1), 0
     axis = axis_of(axis, x.ndim, "pick")

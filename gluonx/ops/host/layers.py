@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,16 +34,16 @@ _TAPS = 64  # a kernel on a single channel with fewer taps is computed by one pa
 _FEW = 64  # images with fewer positions are joined in one product
 
 
-def _first(x: Any, layout: str) -> Any:
+def _first(x: np.ndarray, layout: str) -> np.ndarray:
     """Return an array with its channels on the second axis."""
     return x if layout[1] == "C" else np.moveaxis(x, -1, 1)
 
 
-def _last(x: Any, layout: str) -> Any:
+def _last(x: np.ndarray, layout: str) -> np.ndarray:
     return x if layout[1] == "C" else np.ascontiguousarray(np.moveaxis(x, 1, -1))
 
 
-def _edged(x: Any, pad: Shape) -> Any:
+def _edged(x: np.ndarray, pad: Shape) -> np.ndarray:
     """Return an image with zeros around it."""
     if not any(pad):
         return x
@@ -52,7 +53,7 @@ def _edged(x: Any, pad: Shape) -> Any:
     return out
 
 
-def _by_taps(x: Any, weight: Any, positions: Shape, stride: Shape, dilate: Shape) -> Any:
+def _by_taps(x: np.ndarray, weight: np.ndarray, positions: Shape, stride: Shape, dilate: Shape) -> np.ndarray:
     """Return the sums over windows if each channel has its own filter: a pass for each position of the kernel."""
     out = np.zeros((*x.shape[:2], *positions), x.dtype)
     part = np.empty_like(out)
@@ -64,7 +65,9 @@ def _by_taps(x: Any, weight: Any, positions: Shape, stride: Shape, dilate: Shape
     return out
 
 
-def _correlated(x: Any, weight: Any, positions: Shape, stride: Shape, dilate: Shape, groups: int) -> Any:
+def _correlated(
+    x: np.ndarray, weight: np.ndarray, positions: Shape, stride: Shape, dilate: Shape, groups: int
+) -> np.ndarray:
     """Return the sums over windows of a padded image, of shape (batch, filters, *positions)."""
     batch, inputs, filters, kernel = x.shape[0], x.shape[1], weight.shape[0], weight.shape[2:]
     terms, count, each = weight[0].size, math.prod(positions), filters // groups
@@ -96,12 +99,14 @@ def _correlated(x: Any, weight: Any, positions: Shape, stride: Shape, dilate: Sh
     return out
 
 
-def _fits(x: Any, weight: Any, kernel: Any, filters: Any, made: int, taken: int, groups: int) -> bool:
+def _fits(
+    x: np.ndarray, weight: np.ndarray, kernel: Any, filters: int | None, made: int, taken: int, groups: int
+) -> bool:
     named = kernel is None or per_axis(kernel, x.ndim - 2, 1, "") == weight.shape[2:]
     return named and taken == x.shape[1] and taken % groups == made % groups == 0 and filters in (None, made)
 
 
-def _with_bias(out: Any, bias: Any, no_bias: bool, layout: str) -> Any:
+def _with_bias(out: np.ndarray, bias: np.ndarray | None, no_bias: bool, layout: str) -> np.ndarray:
     if bias is not None and not no_bias:
         if bias.dtype != out.dtype or bias.shape != out.shape[1:2]:
             return NotImplemented
@@ -109,7 +114,9 @@ def _with_bias(out: Any, bias: Any, no_bias: bool, layout: str) -> Any:
     return _last(out, layout)
 
 
-def _convolution_work(x: Any, weight: Any, *_: Any, layout: Any = None, stride: Any = None, **__: Any) -> int:
+def _convolution_work(
+    x: np.ndarray, weight: np.ndarray, *_: object, layout: str | None = None, stride: Any = None, **__: object
+) -> int:
     """Return the work in elements: BLAS does 50 multiplications in the time of one element, and XLA compiles slowly."""
     inner = 1 if layout is None or layout[1] == "C" else -1
     strides = per_axis(stride, x.ndim - 2, 1, "")
@@ -120,9 +127,19 @@ def _convolution_work(x: Any, weight: Any, *_: Any, layout: Any = None, stride: 
 
 @numpy_kernel("convolution", _convolution_work)
 def _convolution(
-    x: Any, weight: Any, bias: Any = None, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_filter: Any,
-    num_group: int, no_bias: bool, layout: Any,
-) -> Any:  # fmt: skip
+    x: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None = None,
+    *,
+    kernel: Any,
+    stride: Any,
+    dilate: Any,
+    pad: Any,
+    num_filter: int,
+    num_group: int,
+    no_bias: bool,
+    layout: str | None,
+) -> Any:
     if x.dtype not in _FLOATS or weight.dtype != x.dtype or weight.ndim != x.ndim or not x.size:
         return NotImplemented
     layout = layout_of(layout, x.ndim, "convolution")
@@ -141,7 +158,9 @@ def _convolution(
     return _with_bias(out, bias, no_bias, layout)
 
 
-def _deconvolution_work(x: Any, weight: Any, *_: Any, layout: Any = None, num_group: int = 1, **__: Any) -> int:
+def _deconvolution_work(
+    x: np.ndarray, weight: np.ndarray, *_: object, layout: str | None = None, num_group: int = 1, **__: object
+) -> int:
     inner = 1 if layout is None or layout[1] == "C" else -1
     windows = x.size // max(x.shape[inner], 1) * weight[0].size * num_group
     return max(x.size // 16, windows // 8, x.size * weight[0].size // 2048, weight.size // 64)
@@ -188,7 +207,7 @@ def _deconvolution(
 # -- pooling ----------------------------------------------------------------------------------------------------------
 
 
-def _slid(x: Any, axis: int, size: int, stride: int, count: int, combine: Any) -> Any:
+def _slid(x: np.ndarray, axis: int, size: int, stride: int, count: int, combine: Callable[..., Any]) -> np.ndarray:
     """Combine `size` neighbours along one axis, at `count` positions `stride` apart."""
     before: tuple[slice, ...] = (slice(None),) * axis
     parts = [x[(*before, slice(start, start + (count - 1) * stride + 1, stride))] for start in range(size)]
@@ -200,7 +219,7 @@ def _slid(x: Any, axis: int, size: int, stride: int, count: int, combine: Any) -
     return total
 
 
-def _spread(x: Any, axis: int, low: int, needed: int, value: float) -> Any:
+def _spread(x: np.ndarray, axis: int, low: int, needed: int, value: float) -> np.ndarray:
     """Return the array with `low` positions before the axis and as many after it as make `needed` positions."""
     n = x.shape[axis]
     high = max(needed - n - low, 0)
@@ -211,7 +230,7 @@ def _spread(x: Any, axis: int, low: int, needed: int, value: float) -> Any:
     return out
 
 
-def _plan(x: Any, windows: Windows) -> list[tuple[int, int, int, int, int, int]] | None:
+def _plan(x: np.ndarray, windows: Windows) -> list[tuple[int, int, int, int, int, int]] | None:
     """Return for each axis (axis, size, stride, padding, number of windows, padding in front); None for a bad call."""
     counter = choose(CONVENTIONS, windows.convention, "pooling", "pooling_convention")
     found = []
@@ -227,7 +246,7 @@ def _plan(x: Any, windows: Windows) -> list[tuple[int, int, int, int, int, int]]
 @numpy_kernel("pooling", lambda x, **_: x.size // 2)
 def _pooling(
     x: Any, *, kernel: Any, stride: Any, pad: Any, pool_type: str, pooling_convention: str, global_pool: bool,
-    p_value: Any, count_include_pad: Any, layout: Any,
+    p_value: int | None, count_include_pad: bool | None, layout: Any,
 ) -> Any:  # fmt: skip
     if x.dtype not in _FLOATS or pool_type not in ("max", "avg", "sum") or not x.size:
         return NotImplemented
@@ -253,7 +272,7 @@ def _pooling(
     return out
 
 
-def _over_all(x: Any, axes: Shape, pool_type: str) -> Any:
+def _over_all(x: np.ndarray, axes: Shape, pool_type: str) -> np.ndarray:
     if pool_type == "max":
         return np.maximum.reduce(x, axis=axes, keepdims=True)
     total = np.add.reduce(x, axis=axes, dtype=_DOUBLE, keepdims=True)
@@ -267,9 +286,20 @@ def _over_all(x: Any, axes: Shape, pool_type: str) -> Any:
 
 @numpy_kernel("batch_norm", lambda x, *_, **__: x.size // 2)
 def _batch_norm(
-    x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any, *, eps: float, momentum: float, fix_gamma: bool,
-    use_global_stats: bool, output_mean_var: bool, axis: int, training: Any,
-) -> Any:  # fmt: skip
+    x: np.ndarray,
+    gamma: np.ndarray,
+    beta: np.ndarray,
+    running_mean: np.ndarray,
+    running_var: np.ndarray,
+    *,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    use_global_stats: bool,
+    output_mean_var: bool,
+    axis: int,
+    training: bool,
+) -> Any:
     """Return the result with moving statistics."""
     vectors = (gamma, beta, running_mean, running_var)
     axis = axis_of(axis, x.ndim, "batch_norm")
@@ -287,14 +317,14 @@ def _batch_norm(
     return out
 
 
-def _reciprocal_root(x: Any) -> Any:
+def _reciprocal_root(x: np.ndarray) -> np.ndarray:
     return (1 / np.sqrt(x.astype(_DOUBLE))).astype(x.dtype)
 
 
 # -- recurrent layers -------------------------------------------------------------------------------------------------
 
 
-def _rnn_work(data: Any, flat: Any, *_: Any, num_layers: int, **__: Any) -> int:
+def _rnn_work(data: np.ndarray, flat: np.ndarray, *_: object, num_layers: int, **__: object) -> int:
     """Return the work in elements; a step of each layer takes some ten NumPy calls, and as many operations of XLA."""
     return max(data.shape[0] * num_layers * _STEP, data.shape[0] * data.shape[1] * flat.size // 128)
 
@@ -304,10 +334,24 @@ _STEP = threshold("host.call") * 2
 
 @numpy_kernel("rnn", _rnn_work)
 def _rnn(
-    data: Any, flat: Any, state: Any = None, cell: Any = None, lengths: Any = None, *, mode: str, state_size: int,
-    num_layers: int, bidirectional: bool, state_outputs: bool, p: float, use_sequence_length: bool,
-    projection_size: Any, lstm_state_clip_min: Any, lstm_state_clip_max: Any, **_: Any,
-) -> Any:  # fmt: skip
+    data: np.ndarray,
+    flat: np.ndarray,
+    state: np.ndarray | None = None,
+    cell: np.ndarray | None = None,
+    lengths: np.ndarray | None = None,
+    *,
+    mode: str,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    state_outputs: bool,
+    p: float,
+    use_sequence_length: bool,
+    projection_size: Any,
+    lstm_state_clip_min: Any,
+    lstm_state_clip_max: Any,
+    **_: object,
+) -> Any:
     given = [v for v in (data, flat, state, cell) if v is not None]
     if any(v.dtype != _SINGLE for v in given) or use_sequence_length or projection_size or data.ndim != 3:
         return NotImplemented
@@ -341,7 +385,7 @@ def _rnn(
     return (x, *map(np.stack, last)) if state_outputs else x
 
 
-def _walked(x: Any, weights: list[Any], states: list[Any], mode: str) -> tuple[Any, list[Any]]:
+def _walked(x: np.ndarray, weights: list[Any], states: list[Any], mode: str) -> tuple[Any, list[Any]]:
     """Return all states of one layer in one direction, and the last ones."""
     wx, wh, bx, bh = weights
     n, h, c = wh.shape[1], states[0], states[-1]
@@ -367,9 +411,9 @@ def _walked(x: Any, weights: list[Any], states: list[Any], mode: str) -> tuple[A
     return out, [h, c] if mode == "lstm" else [h]
 
 
-def _tanh(x: Any) -> Any:
+def _tanh(x: np.ndarray) -> np.ndarray:
     return np.tanh(x, dtype=_DOUBLE).astype(_SINGLE)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: np.ndarray) -> np.ndarray:
     return (1 / (1 + np.exp(-x, dtype=_DOUBLE))).astype(_SINGLE)

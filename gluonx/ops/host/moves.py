@@ -47,7 +47,7 @@ def _broadcast_in_dim(call: Call) -> Fn:
     if middle == shape:
         return lambda x: x.reshape(shape)
 
-    def filled(x: Any) -> Any:
+    def filled(x: np.generic | np.ndarray) -> np.ndarray:
         out = np.empty(shape, dtype)
         out[...] = x.reshape(middle)
         return out
@@ -126,7 +126,7 @@ def _iota(call: Call) -> Fn:
     thin = [1] * len(shape)
     thin[axis] = shape[axis]
 
-    def run() -> Any:
+    def run() -> np.ndarray:
         out = np.empty(shape, dtype)
         out[...] = np.arange(shape[axis]).astype(dtype).reshape(thin)
         return out
@@ -148,7 +148,7 @@ def padded(shape: Sequence[int], dtype: np.dtype, config: Sequence[Any], before:
         targets.append(slice(low + first * step, low + (last - 1) * step + 1, step) if last > first else slice(0, 0))
     source, target, shape = tuple(sources), tuple(targets), tuple(shape)
 
-    def run(x: Any, value: Any) -> Any:
+    def run(x: np.ndarray, value: np.generic | np.ndarray) -> np.ndarray:
         out = np.empty(shape, dtype)
         out[...] = value
         out[target] = x[source]
@@ -179,7 +179,7 @@ def _dynamic_slice(call: Call) -> Fn:
         raise call.unsupported("a shape that is known at the call only")
     limits = [(int(size), shape[axis] - int(size)) for axis, size in enumerate(sizes)]
 
-    def run(x: Any, *starts: Any) -> Any:
+    def run(x: np.ndarray, *starts: np.ndarray) -> np.ndarray:
         index = []
         for start, (size, most) in zip(starts, limits, strict=True):
             at = min(max(int(start), 0), most)
@@ -195,7 +195,7 @@ def _dynamic_update_slice(call: Call) -> Fn:
     rank = len(call.ins) - 2
     limits = [(sizes[axis], shape[axis] - sizes[axis]) for axis in range(rank)]
 
-    def run(x: Any, update: Any, *starts: Any) -> Any:
+    def run(x: np.ndarray, update: np.ndarray, *starts: Any) -> np.ndarray:
         out, index = np.array(x), []
         for start, (size, most) in zip(starts, limits, strict=True):
             at = min(max(int(start), 0), most)
@@ -254,7 +254,7 @@ class _Windows:
         return [clamped[..., k] for k in range(len(self.mapped))], inside
 
 
-def _fill_value(call: Call) -> Any:
+def _fill_value(call: Call) -> np.ndarray:
     value, dtype = call.params["fill_value"], call.dtype
     if value is None:
         if is_inexact(dtype):
@@ -295,7 +295,7 @@ def _gather(call: Call) -> Fn:
     thin = (*batch, *(1,) * len(kept))
     call.cost += call.ins[1].size
 
-    def run(x: Any, indices: Any) -> Any:
+    def run(x: np.ndarray, indices: np.ndarray) -> Any:
         starts, inside = windows.starts(indices)
         out: Any = look(x, starts)
         if back is not None:
@@ -324,7 +324,7 @@ def _looker(windows: _Windows, shape: tuple[int, ...], wide: Sequence[int], othe
     cut = tuple([slice(None)] * many + [slice(0, sizes[axis]) for axis in others])
     cuts = any(sizes[axis] != shape[axis] for axis in others)
 
-    def turned(x: Any) -> Any:
+    def turned(x: np.ndarray) -> np.ndarray:
         x = x if order is None else x.transpose(order)
         return x[cut] if cuts else x
 
@@ -341,7 +341,7 @@ def _looker(windows: _Windows, shape: tuple[int, ...], wide: Sequence[int], othe
         along[axis] = np.arange(sizes[axis]).reshape(thin)
     counts = [np.broadcast_to(count.reshape(count.shape + ones), reach) for count in counted.values()]
 
-    def run(x: Any, starts: Any) -> Any:
+    def run(x: np.ndarray, starts: Sequence[np.ndarray]) -> np.ndarray:
         at = []
         for axis, start in zip(windows.mapped, starts, strict=True):
             start = start.reshape(batch + ones)
@@ -405,7 +405,7 @@ def _scatter(call: Call) -> Fn:
     call.cost += call.ins[2].size * 4
     count = math.prod(windows.batch)
 
-    def run(x: Any, indices: Any, updates: Any) -> Any:
+    def run(x: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
         out = np.array(x, worker if combine else dtype, order="C").reshape(-1)
         if impossible:
             return out.reshape(shape).astype(dtype, copy=False)

@@ -7,7 +7,6 @@ float32 are added in float32, as in XLA; those of 16-bit floats in float32, thos
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def _dot_general(call: Call) -> Fn:
     second = _arranged(right, (*right_batch, *right_sum, *right_free), (*batch, terms, columns))
     product_shape = (*batch, rows, columns)
 
-    def run(x: Any, y: Any) -> Any:
+    def run(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if casts[0]:
             x = x.astype(worker)
         if casts[1]:
@@ -119,7 +118,7 @@ def _conv_general_dilated(call: Call) -> Fn:
     columns = (total, terms, per_batch * positions)
     call.cost = call.outs[0].size * max(terms, 1) / 16 + per_batch * positions * terms * total + call.ins[0].size
 
-    def run(x: Any, kernel_array: Any) -> Any:
+    def run(x: np.ndarray, kernel_array: np.ndarray) -> np.ndarray:
         x, w = x.transpose(left_order), kernel_array.transpose(right_order)
         if casts[0]:
             x = x.astype(worker)

@@ -11,13 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from types import NotImplementedType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from gluonx.ops.common import axis_of
 from gluonx.ops.host.kernels import Kernel, Work, converted, kernel_of, numpy_kernel
 from gluonx.ops.registry import BoundOp, Lifted
+
+if TYPE_CHECKING:
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = ["PULLBACKS", "pullback_kernel"]
 
@@ -168,7 +172,7 @@ def _spread(g: Array, x: Array, axis: Any, keepdims: bool) -> Array:
 
 
 @_rule("sum")
-def _sum(g: Array, x: Array, *more: Any, axis: Any, dtype: Any, keepdims: bool) -> Ways:
+def _sum(g: Array, x: Array, *more: Any, axis: Any, dtype: DTypeLike, keepdims: bool) -> Ways:
     if more or dtype is not None:
         return NotImplemented
     return [lambda: _spread(g, x, axis, keepdims)]
@@ -213,12 +217,12 @@ def _fully_connected(
 
 
 @_rule("reshape", "batch_flatten", "expand_dims", "squeeze")
-def _reshaped(g: Array, x: Array, **_: Any) -> Ways:
+def _reshaped(g: Array, x: Array, **_: object) -> Ways:
     return [lambda: g.reshape(x.shape)]
 
 
 @_rule("broadcast_to")
-def _broadcast(g: Array, x: Array, **_: Any) -> Ways:
+def _broadcast(g: Array, x: Array, **_: object) -> Ways:
     return [lambda: g]
 
 
@@ -257,12 +261,12 @@ def _probabilities(x: Array, axis: int) -> Array:
     return powers / np.add.reduce(powers, axis=axis, keepdims=True)
 
 
-def _is_plain(x: Array, others: Any, use_length: bool, dtype: Any) -> bool:
+def _is_plain(x: Array, others: Any, use_length: bool, dtype: DTypeLike) -> bool:
     return x.size > 0 and all(v is None for v in others) and not use_length and dtype is None
 
 
 @_rule("softmax")
-def _of_softmax(g: Array, x: Array, *others: Any, axis: int, use_length: bool, dtype: Any) -> Ways:
+def _of_softmax(g: Array, x: Array, *others: Any, axis: int, use_length: bool, dtype: DTypeLike) -> Ways:
     if not _is_plain(x, others, use_length, dtype):
         return NotImplemented
     y = _probabilities(x, axis)
@@ -270,14 +274,16 @@ def _of_softmax(g: Array, x: Array, *others: Any, axis: int, use_length: bool, d
 
 
 @_rule("log_softmax")
-def _of_log_softmax(g: Array, x: Array, *others: Any, axis: int, use_length: bool = False, dtype: Any = None) -> Ways:
+def _of_log_softmax(
+    g: Array, x: Array, *others: Any, axis: int, use_length: bool = False, dtype: DTypeLike = None
+) -> Ways:
     if not _is_plain(x, others, use_length, dtype):
         return NotImplemented
     return [lambda: g - _probabilities(x, axis) * np.add.reduce(g, axis=axis, dtype=_DOUBLE, keepdims=True)]
 
 
 @_rule("embedding")
-def _embedding(g: Array, x: Array, weight: Array, *, dtype: Any, **_: Any) -> Ways:
+def _embedding(g: Array, x: Array, weight: Array, *, dtype: DTypeLike, **_: object) -> Ways:
     rows = converted(x, np.dtype(np.int32)) if x.dtype.kind == "f" else x
     if rows is NotImplemented or rows.dtype.kind not in "iu" or not (dtype is None or dtype == weight.dtype):
         return NotImplemented
@@ -314,7 +320,7 @@ def _layer_norm(g: Array, x: Array, gamma: Array, beta: Array, *, axis: int, eps
     ]
 
 
-def _classes(pred: Array, label: Array, sample_weight: Array | None, attrs: dict[str, Any]) -> Any:
+def _classes(pred: Array, label: Array, sample_weight: Array | None, attrs: dict[str, Any]) -> np.ndarray | None:
     """Return the logits with classes last and the labels, for a loss with usual arguments; None otherwise."""
     usual = {"sparse_label": True, "from_logits": False, "weight": None, "batch_axis": 0, "ignore_label": None,
              "label_smoothing": 0}  # fmt: skip

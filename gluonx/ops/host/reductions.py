@@ -168,7 +168,7 @@ def _running(call: Call) -> Fn:
         fn, worker = MONOIDS[name], worker_of(name, dtype)
     accumulate = fn.accumulate
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> np.ndarray:
         x = x.astype(worker, copy=False)
         out = accumulate(x if flip is None else x[flip], axis)
         return (out if flip is None else out[flip]).astype(dtype, copy=False)
@@ -183,7 +183,7 @@ def _running(call: Call) -> Fn:
 # Sorting.
 
 
-def _sortable(x: Any) -> Any:
+def _sortable(x: np.ndarray) -> np.ndarray:
     return x.astype(_F32) if x.dtype in LOW else x
 
 
@@ -198,7 +198,7 @@ def _sort(call: Call) -> Fn:
         return lambda x: np.sort(x, axis, "stable")
     flat = len(call.ins[0].shape) == 1
 
-    def run(*arrays: Any) -> Any:
+    def run(*arrays: np.ndarray) -> list[np.ndarray]:
         if keys == 1:
             order = np.argsort(_sortable(arrays[0]), axis, "stable")
         else:
@@ -220,7 +220,7 @@ def _top_k(call: Call) -> Fn:
     last = call.ins[0].shape[axis] - 1
     call.cost = float(call.ins[0].size) * max(1.0, math.log2(max(last, 2)))
 
-    def run(x: Any) -> Any:
+    def run(x: np.ndarray) -> tuple[np.ndarray, ...]:
         ordered = _ordered(x) if is_inexact(source) else x
         order = last - np.argsort(ordered[backwards], axis, "stable")[backwards][first]
         return np.take_along_axis(x, order, axis), order.astype(target)
@@ -228,7 +228,7 @@ def _top_k(call: Call) -> Fn:
     return run
 
 
-def _ordered(x: Any) -> Any:
+def _ordered(x: np.ndarray) -> np.ndarray:
     """Return integers in the total order of floats."""
     whole = np.dtype(f"i{x.dtype.itemsize}")
     bits = np.where(x != x, np.array(np.iinfo(whole).max, whole), x.view(whole))

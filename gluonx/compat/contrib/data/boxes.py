@@ -37,12 +37,12 @@ Pair = tuple[onp.ndarray, onp.ndarray]
 class _BoxTransform(HostForm, Block):
     """A transform of an image and its boxes; subclasses define ``_changed`` on NumPy arrays."""
 
-    def forward(self, img: Any, bbox: Any) -> Any:
+    def forward(self, img: ndarray, bbox: ndarray) -> tuple[ndarray, ...]:
         """Return the new image and boxes."""
         image, boxes = self.on_host(to_host(img), to_host(bbox))
         return (to_device(image.copy()) if isinstance(img, ndarray) else image), to_device(boxes.copy())
 
-    def on_host(self, img: onp.ndarray, bbox: Any) -> Pair:
+    def on_host(self, img: onp.ndarray, bbox: onp.ndarray) -> Pair:
         """Return the new image and boxes, as NumPy arrays."""
         return self._changed(img, onp.asarray(to_host(bbox)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -26,6 +26,10 @@ from gluonx.data.vision import ImageListDataset, ImageRecordDataset, transforms
 from gluonx.errors import ArgumentError
 from gluonx.image.augmenters import MEAN, STD
 from gluonx.nn.containers import HybridSequential, Sequential
+
+if TYPE_CHECKING:
+    from gluonx.data.dataset import Dataset
+
 
 __all__ = [
     "ImageBboxCrop",
@@ -218,7 +222,7 @@ class ImageDataLoader:
         path_root: str = ".",
         part_index: int = 0,
         num_parts: int = 1,
-        aug_list: Any = None,
+        aug_list: Block | None = None,
         imglist: list[Any] | None = None,
         dtype: str = "float32",
         shuffle: bool = False,
@@ -312,7 +316,7 @@ class ImageBboxDataLoader(ImageDataLoader):
 
 def _dataset(
     name: str, path_imgrec: str | None, path_imglist: str | None, path_root: str, imglist: Any, dtype: str
-) -> Any:
+) -> Dataset:
     if dtype not in ("int32", "float32", "int64", "float64"):
         raise ArgumentError(f"{name}: {dtype} label not supported")
     if path_imgrec:
@@ -322,7 +326,7 @@ def _dataset(
     raise ArgumentError(f"{name}: one of path_imgrec, path_imglist and imglist is needed")
 
 
-def _block(aug_list: Any) -> Any:
+def _block(aug_list: Block) -> Block:
     if isinstance(aug_list, Block):
         return aug_list
     if not isinstance(aug_list, list) or not all(isinstance(one, Block) for one in aug_list):
