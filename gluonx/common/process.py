@@ -14,7 +14,7 @@ on, and ``GLUONX_TUNE=1`` calls it when gluonx is imported:
   process, the programs that were not used for longest while there are more than `LIMIT` bytes.
 - **Memory that was given back is kept** by the C library. XLA takes all temporary arrays of a program as one block at
   each call, and gives it back at the end. glibc maps a block of more than 32 MiB anew each time, and the kernel clears
-  each page again when it is touched: a third of the processor time of a step of MobileNetV2, a fifth of a U-Net's.
+  each page again when it is touched: two fifths of the processor time of a step of MobileNetV2, a fifth of a U-Net's.
 - **Python's collector of cycles pauses** while modules are imported and programs traced. Tracing makes hundreds of
   thousands of objects that stay, and the collector goes through all of them again and again.
 
