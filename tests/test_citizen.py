@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import platform
 import subprocess
 import sys
 
@@ -145,10 +146,43 @@ def test_tune_does_what_it_says(tmp_path, how):
 
 
 def test_parts_of_it_can_be_left_out(tmp_path):
-    found, _ = state(tmp_path, after="engine.tune(emitter=False, cache=False, collector=False)")
+    found, _ = state(tmp_path, after="engine.tune(emitter=False, cache=False, collector=False, memory=False)")
     assert found == ["", None, 1.0, False, True, False, -1]
     found, _ = state(tmp_path, GLUONX_TUNE="1", GLUONX_CACHE_DIR="", XLA_FLAGS="--xla_backend_extra_options=mine")
     assert found == ["--xla_backend_extra_options=mine", None, 1.0, True, True, False, -1]
+
+
+PAGES = """
+import resource
+import jax
+from gluonx import engine
+engine.tune(emitter=False, cache=False, collector=False, memory={memory})
+
+@jax.jit
+def large(x):
+    for _ in range(3):
+        x = jax.numpy.sort(x[::-1] * 2)  # temporary arrays of 40 MB
+    return x.sum()
+
+x = jax.numpy.ones((1000, 10_000))
+for _ in range(3):
+    large(x).block_until_ready()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(3):
+    large(x).block_until_ready()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc can be told")
+def test_tune_keeps_memory_that_was_given_back(tmp_path):
+    faults = {}
+    for name, memory, environment in [
+        ("kept", True, {}), ("not asked", False, {}), ("chosen", True, {"MALLOC_ARENA_MAX": "2"})
+    ]:  # fmt: skip
+        faults[name] = int(in_a_process(PAGES.format(memory=memory), tmp_path, **environment)[0])
+    assert faults["kept"] < 1000
+    assert min(faults["not asked"], faults["chosen"]) > 10_000  # a block of 40 MB has 10,000 pages
 
 
 def test_each_variable_asks_for_one_thing(tmp_path):

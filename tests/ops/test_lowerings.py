@@ -13,7 +13,7 @@ from jax.test_util import check_grads
 import gluonx as mx
 from gluonx import autograd, nn
 from gluonx.ops import elementwise, get
-from gluonx.ops.cpu import cells
+from gluonx.ops.cpu import cells, depthwise
 from gluonx.ops.cpu import convolution as lowering
 from gluonx.ops.cpu import weight_gradient as products
 from gluonx.ops.cpu.convolution import algorithm_of, native_operations
@@ -327,6 +327,37 @@ def test_the_weight_is_not_turned_round(name):
 def pads_and_slices(fn, *args):
     text = jax.jit(fn).lower(*args).compile().as_text()
     return text.count(" pad("), text.count(" slice(")
+
+
+@pytest.mark.parametrize(
+    ("stride", "dilate", "pad", "kernel"),
+    [(1, 1, 1, (3, 3)), (2, 1, 1, (3, 3)), (1, 2, 2, (3, 3)), (3, 1, 0, (2, 3)), (2, 2, 3, (1, 4)), (2, 1, 0, (2, 2))],
+)
+def test_a_depthwise_weights_gradient_by_rows(stride, dilate, pad, kernel):
+    attrs = {"stride": (stride,) * 2, "dilate": (dilate,) * 2, "pad": (pad,) * 2, "num_group": 4, "layout": "NHWC"}
+    case = ("convolution", (3, 7, 8, 4), (4, *kernel, 1), attrs, "shifts")
+    x, w = arrays(case)
+    geometry = Geometry("NHWC", attrs["stride"], attrs["dilate"], attrs["pad"], 4)
+    assert depthwise.rows_pay(x, w, geometry)
+    assert "while" in jax.jit(jax.grad(lambda w: (chosen(case)(x, w) ** 2).sum())).lower(w).as_text()
+    y, pull = jax.vjp(lambda x, w: lowering.native(x, w, geometry), x, w)
+    found, ours = jax.vjp(chosen(case), x, w)
+    np.testing.assert_allclose(found, y, rtol=1e-5, atol=1e-5)
+    for mine, other in zip(ours(y), pull(y), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-4)
+    with jax.enable_x64():
+        check_grads(chosen(case), arrays(case, np.float64), order=2, modes=["fwd", "rev"], rtol=1e-5)
+
+
+def test_where_a_depthwise_weights_gradient_is_by_rows():
+    def pay(x, w, layout="NHWC", groups=8):
+        return depthwise.rows_pay(jnp.ones(x), jnp.ones(w), Geometry(layout, (1, 1), (1, 1), (1, 1), groups))
+
+    assert pay((2, 16, 16, 8), (8, 3, 3, 1))
+    assert not pay((2, 16, 17, 8), (8, 3, 3, 1))  # a long row
+    assert not pay((2, 16, 16, 8), (16, 3, 3, 1))  # several filters a channel
+    assert not pay((2, 16, 16, 8), (8, 4, 4, 1))  # many sums
+    assert not pay((2, 8, 16, 16), (8, 1, 3, 3), "NCHW")
 
 
 @pytest.mark.parametrize("name", ["depthwise", "depthwise, twice", "depthwise last"])
