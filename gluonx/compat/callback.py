@@ -12,7 +12,11 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    pass
+
 
 __all__ = [
     "BatchEndParam",
@@ -36,7 +40,12 @@ class BatchEndParam(NamedTuple):
 
 
 def save_checkpoint(
-    prefix: str, epoch: int, symbol: Any, arg_params: Any, aux_params: Any, remove_amp_cast: bool = True
+    prefix: str,
+    epoch: int,
+    symbol: Any,
+    arg_params: Any,
+    aux_params: Any,
+    remove_amp_cast: bool = True,
 ) -> None:
     """Write the parameters to ``prefix-EPOCH.params``, and `symbol`, if it can ``save``, to ``prefix-symbol.json``.
 

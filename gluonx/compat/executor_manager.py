@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.module.module import Module
 
 if TYPE_CHECKING:
     from gluonx.compat.symbol.symbol import Symbol
+    from gluonx.np.handle import ndarray
 
 
 __all__ = ["DataParallelExecutorManager"]
@@ -81,8 +83,8 @@ class DataParallelExecutorManager:
         arg_names: Any,
         param_names: Any,
         aux_names: Any,
-        work_load_list: Any = None,
-        logger: Any = logging,
+        work_load_list: object = None,
+        logger: ModuleType | logging.Logger = logging,
         sym_gen: Any = None,
     ) -> None:
         self.arg_names, self.param_names, self.aux_names = list(arg_names), list(param_names), list(aux_names)
@@ -104,11 +106,11 @@ class DataParallelExecutorManager:
             raise NotImplementedError("Monitoring is not implemented for bucketing")
         self._first.install_monitor(monitor)
 
-    def set_params(self, arg_params: Any, aux_params: Any) -> None:
+    def set_params(self, arg_params: Mapping[str, ndarray], aux_params: Mapping[str, ndarray]) -> None:
         """Write the parameters and auxiliary states; what else is in the mappings is left out."""
         self._first.init_params(None, arg_params, aux_params, allow_missing=True, force_init=True)
 
-    def copy_to(self, arg_params: Any, aux_params: Any) -> None:
+    def copy_to(self, arg_params: Mapping[str, ndarray], aux_params: Mapping[str, ndarray]) -> None:
         """Write the parameters and auxiliary states into the arrays of two mappings."""
         for ours, theirs in zip(self._first.get_params(), (arg_params, aux_params), strict=True):
             for name, array in ours.items():

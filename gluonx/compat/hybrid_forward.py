@@ -20,6 +20,7 @@ from gluonx.deferred.interceptor import Interceptor
 from gluonx.np.handle import ndarray
 
 if TYPE_CHECKING:
+    from gluonx.block.block import Block
     from gluonx.compat.nd.ndarray import NDArray
     from gluonx.ops.registry import BoundOp
 
@@ -121,7 +122,7 @@ def with_namespace(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: _in_scope(lambda *arrays: function(nd, *arrays), args)
 
 
-def count_call(block: Any) -> None:
+def count_call(block: Block) -> None:
     """Count the steps of a recurrent cell, by which a ``hybrid_forward`` names what it computes: ``t0_i2h``."""
     if "_kept" in block.__dict__:
         block.__dict__["_counter"] = block.__dict__.get("_counter", -1) + 1

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from gluonx.compat import kvstore as kv
 from gluonx.compat import nd, symbol
 from gluonx.compat.callback import BatchEndParam as BatchEndParam
 from gluonx.compat.callback import save_checkpoint as save_checkpoint
 from gluonx.errors import FormatError
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
 
@@ -58,7 +63,7 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Any, dict[str, Any], dict[
 # What loops over `gluonx.compat.executor_manager.DataParallelExecutorManager` call.
 
 
-def _create_kvstore(kvstore: Any, num_device: int, arg_params: Any) -> tuple[Any, bool]:
+def _create_kvstore(kvstore: Any, num_device: int, arg_params: Mapping[str, ndarray]) -> tuple[Any, bool]:
     """Return a store, or None where one device needs none, and whether it is to update the parameters."""
     if kvstore is None or (isinstance(kvstore, str) and num_device == 1 and "dist" not in kvstore):
         return None, False
@@ -68,7 +73,7 @@ def _create_kvstore(kvstore: Any, num_device: int, arg_params: Any) -> tuple[Any
 
 
 def _initialize_kvstore(
-    kvstore: Any, param_arrays: Any, arg_params: Any, param_names: Any, update_on_kvstore: bool
+    kvstore: Any, param_arrays: Any, arg_params: Mapping[str, ndarray], param_names: Any, update_on_kvstore: bool
 ) -> None:
     """Begin a store with the parameters."""
     for name, arrays in zip(param_names, param_arrays, strict=True):

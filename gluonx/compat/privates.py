@@ -36,7 +36,7 @@ def attribute(block: Block, name: str) -> Any:
     return give(block)
 
 
-def is_called_as_a_reference(block: Any) -> bool:
+def is_called_as_a_reference(block: Block) -> bool:
     """Return whether ``block()`` means the block: ``block._children`` of MXNet 2 has weak references to blocks.
 
     It does in a program that runs on `gluonx.compat`, where the block's forward cannot be called without arguments.

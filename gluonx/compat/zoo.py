@@ -56,7 +56,7 @@ def named(net: Any, enter: Enter, hint_of: HintOf) -> None:
                     _name(child, prefix, enter, hint_of)
 
 
-def _holds(block: Any) -> bool:
+def _holds(block: Block) -> bool:
     """Return whether a block is there for the blocks in it, and no layer with an activation."""
     return bool(block._children) and not block._reg_params
 
@@ -83,7 +83,7 @@ def _prefixes(family: str, part: Any) -> list[str | None]:
     return prefixes
 
 
-def _name(block: Any, prefix: str | None, enter: Enter, hint_of: HintOf) -> None:
+def _name(block: Block, prefix: str | None, enter: Enter, hint_of: HintOf) -> None:
     """Give a block a prefix, or a number, and those below it: layers numbers, what holds them none."""
     scope = enter(block, prefix)
     bottleneck = type(block).__name__ == "LinearBottleneck"

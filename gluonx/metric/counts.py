@@ -165,7 +165,12 @@ class MCC(_Counts):
     ('mcc', 1.0)
     """
 
-    def __init__(self, name: str = "mcc", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "mcc",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names)
         self._op = ops.metric_counts.bind(class_type="binary")
 
@@ -193,7 +198,12 @@ class PearsonCorrelation(_Scored):
 
     _never_asked = ("update_variance", "update_cov")
 
-    def __init__(self, name: str = "pearsonr", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "pearsonr",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names)
         self._op = ops.metric_pearson.bind()
 
@@ -230,7 +240,12 @@ class PCC(_Scored):
     _shape_of = ("k",)
     _never_asked = ("_calc_mcc",)
 
-    def __init__(self, name: str = "pcc", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "pcc",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names)
 
     def reset(self) -> None:

@@ -6,7 +6,7 @@ The base is `Gathered`; most of its subclasses do no more than to name their ope
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax.numpy as jnp
@@ -303,7 +303,12 @@ class MAE(_Samples):
     ('mae', 0.5)
     """
 
-    def __init__(self, name: str = "mae", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "mae",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
         self._op = ops.metric_error.bind(power=1)
 
@@ -321,7 +326,12 @@ class MSE(_Samples):
     ('mse', 2.0)
     """
 
-    def __init__(self, name: str = "mse", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "mse",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
         self._op = ops.metric_error.bind(power=2)
 
@@ -339,7 +349,12 @@ class RMSE(MSE):
     ('rmse', 1.414)
     """
 
-    def __init__(self, name: str = "rmse", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "rmse",
+        output_names: str | Sequence[str] | None = None,
+        label_names: str | Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
     def get(self) -> tuple[str, float]:
@@ -361,7 +376,13 @@ class MeanPairwiseDistance(_Samples):
     ('mpd', 2.0)
     """
 
-    def __init__(self, name: str = "mpd", output_names: Any = None, label_names: Any = None, p: float = 2) -> None:
+    def __init__(
+        self,
+        name: str = "mpd",
+        output_names: Any = None,
+        label_names: Any = None,
+        p: float = 2,
+    ) -> None:
         super().__init__(name, output_names, label_names, p=p)
         self.p = p
         self._op = ops.metric_distance.bind(p=p)
@@ -381,7 +402,11 @@ class MeanCosineSimilarity(Gathered):
     """
 
     def __init__(
-        self, name: str = "cos_sim", output_names: Any = None, label_names: Any = None, eps: float = 1e-8
+        self,
+        name: str = "cos_sim",
+        output_names: Any = None,
+        label_names: Any = None,
+        eps: float = 1e-8,
     ) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names, eps=eps)
         self.eps = eps
@@ -482,7 +507,12 @@ class Loss(Gathered):
     ('loss', 3.0)
     """
 
-    def __init__(self, name: str = "loss", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "loss",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
         super().__init__(name, output_names=output_names, label_names=label_names)
         self._op = ops.metric_sum.bind()
 
@@ -498,5 +528,10 @@ class Loss(Gathered):
 class Torch(Loss):
     """`Loss` by its older name."""
 
-    def __init__(self, name: str = "torch", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "torch",
+        output_names: str | Sequence[str] | None = None,
+        label_names: str | Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)

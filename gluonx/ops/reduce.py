@@ -39,7 +39,9 @@ _PLAIN_PRODUCT = Front(hidden="precision preferred_element_type")
     npx=_PLAIN_PRODUCT,
     shape="x1.shape[:-1] + x2.shape without its last axis but one",
 )
-def dot(x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def dot(
+    x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: jax.typing.DTypeLike | None = None
+) -> Array:
     """Return the sum of products over the last axis of `x1` and the last but one of `x2`.
 
     Examples
@@ -59,7 +61,9 @@ def dot(x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: 
     npx=_PLAIN_PRODUCT,
     shape="broadcast leading axes + (n, k) of (n, m) and (m, k)",
 )
-def matmul(x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def matmul(
+    x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: jax.typing.DTypeLike | None = None
+) -> Array:
     """Return the matrix product, over stacks of matrices in the leading axes.
 
     Examples
@@ -113,7 +117,12 @@ def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: b
     shape="the axes of both that are not summed over",
 )
 def tensordot(
-    x1: Array, x2: Array, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None
+    x1: Array,
+    x2: Array,
+    *,
+    axes: Any = 2,
+    precision: Any = None,
+    preferred_element_type: jax.typing.DTypeLike | None = None,
 ) -> Array:
     """Return the sum of products over some axes of each array.
 
@@ -130,7 +139,11 @@ def tensordot(
     level=3, amp="low", npx=Front(hidden="optimize precision preferred_element_type"), shape="as the subscripts say"
 )
 def einsum(
-    *arrays: Array, subscripts: str, optimize: Any = "auto", precision: Any = None, preferred_element_type: Any = None
+    *arrays: Array,
+    subscripts: str,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: jax.typing.DTypeLike | None = None,
 ) -> Array:
     """Return the sum of products that Einstein's notation describes.
 

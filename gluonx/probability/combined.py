@@ -119,7 +119,7 @@ class TransformedDistribution(Distribution):
             raise self._missing(f"{what}: an event has {self.event_dim} axes")
         return ComposeTransform(self._transforms).sign
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: Any) -> ndarray:
         sign = self._monotone("cdf")
         below = self._base_dist.cdf(ComposeTransform(self._transforms).inv(value))
         return where(sign > 0, below, 1 - below)
@@ -207,7 +207,7 @@ class Independent(Distribution):
         spread.base_dist = self.base_dist.broadcast_to((*as_size(batch_shape), *taken))
         return spread
 
-    def sample(self, size: Any = None) -> Any:
+    def sample(self, size: Any = None) -> ndarray:
         """Draw from the base.
 
         Parameters
@@ -217,17 +217,17 @@ class Independent(Distribution):
         """
         return self.base_dist.sample(size)
 
-    def sample_n(self, size: Any = None) -> Any:
+    def sample_n(self, size: Any = None) -> ndarray:
         """Draw `size` times for each element of the batch."""
         return self.base_dist.sample_n(size)
 
     def _sample_batch(self, size: tuple[int, ...]) -> Any:
         return self.base_dist._sample_batch((*size, *self.event_shape[: self.reinterpreted_batch_ndims]))
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         return sum_right_most(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the sum of the base's entropies."""
         full = np.broadcast_to(self.base_dist.entropy(), self.base_dist.batch_shape)
         return sum_right_most(full, self.reinterpreted_batch_ndims)
@@ -238,11 +238,11 @@ class Independent(Distribution):
         return self.base_dist.mean
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> ndarray:
         """The base's."""
         return self.base_dist.variance
 
-    def enumerate_support(self) -> Any:
+    def enumerate_support(self) -> ndarray:
         """Return the base's, if no axis was taken.
 
         Raises
@@ -347,19 +347,19 @@ class MixtureSameFamily(Distribution):
         weights = weights.reshape((*weights.shape, *(1,) * (self.event_dim or 0)))
         return (weights * statistic).sum(self._axis)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         count = self.mixture_distribution.num_events
         chosen = npx.one_hot(self.mixture_distribution.sample(size), count)
         chosen = chosen.reshape((*chosen.shape, *(1,) * (self.event_dim or 0)))
         drawn = self.component_distribution._sample_batch((*size, count))
         return where(chosen > 0, drawn, 0.0).sum(self._axis)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         expanded = np.expand_dims(value, self._axis) if shape_of(value) else value
         each = self.component_distribution.log_prob(expanded)
         return npx.logsumexp(self.mixture_distribution._log_weights + each, axis=-1)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         if self.event_dim:
             raise self._missing(f"cdf: an event has {self.event_dim} axes")
         return self._weigh(self.component_distribution.cdf(np.expand_dims(value, -1) if shape_of(value) else value))

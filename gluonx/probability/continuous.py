@@ -66,10 +66,10 @@ class Normal(ExponentialFamily):
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: float | ndarray) -> Any:
+    def _log_prob(self, value: float | ndarray) -> ndarray:
         return -0.5 * np.square((value - self.loc) / self.scale) - np.log(self.scale) - _HALF_LOG_2PI
 
-    def _cdf(self, value: float | ndarray) -> Any:
+    def _cdf(self, value: float | ndarray) -> ndarray:
         return ndtr((value - self.loc) / self.scale)
 
     def _icdf(self, value: Any) -> ndarray:
@@ -81,7 +81,7 @@ class Normal(ExponentialFamily):
         return self._full(self.loc)
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> ndarray:
         """`scale`."""
         return self._full(self.scale)
 
@@ -98,7 +98,7 @@ class Normal(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return self.loc / self.scale**2, -0.5 / self.scale**2
 
-    def _log_normalizer(self, x: Any, y: Any) -> Any:
+    def _log_normalizer(self, x: Any, y: Any) -> ndarray:
         return -0.25 * np.square(x) / y + 0.5 * np.log(-math.pi / y)
 
     def _mean_carrier_measure(self) -> Any:
@@ -135,10 +135,10 @@ class Uniform(Distribution):
         """Return the interval."""
         return C.Interval(self.low, self.high)
 
-    def _log_prob(self, value: float | ndarray) -> Any:
+    def _log_prob(self, value: float | ndarray) -> ndarray:
         return 0 * value - np.log(self.high - self.low)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return (value - self.low) / (self.high - self.low)
 
     def _icdf(self, value: Any) -> ndarray:
@@ -154,7 +154,7 @@ class Uniform(Distribution):
         """``(high - low) ** 2 / 12``."""
         return self._full((self.high - self.low) ** 2 / 12)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``log(high - low)``."""
         return self._full(np.log(self.high - self.low))
 
@@ -185,10 +185,10 @@ class Laplace(Distribution):
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         return -np.abs(value - self.loc) / self.scale - np.log(2 * self.scale)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         z = (value - self.loc) / self.scale
         tail = 0.5 * np.exp(-np.abs(z))
         return where(z < 0, tail, 1 - tail)
@@ -204,7 +204,7 @@ class Laplace(Distribution):
         return self._full(self.loc)
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> ndarray:
         """``sqrt(2) * scale``."""
         return self._full(math.sqrt(2) * self.scale)
 
@@ -213,7 +213,7 @@ class Laplace(Distribution):
         """``2 * scale ** 2``."""
         return self._full(2 * self.scale**2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``1 + log(2 * scale)``."""
         return self._full(1 + np.log(2 * self.scale))
 
@@ -251,7 +251,7 @@ class Cauchy(Distribution):
     def _log_prob(self, value: ndarray) -> ndarray:
         return -np.log1p(np.square((value - self.loc) / self.scale)) - np.log(math.pi * self.scale)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return np.arctan2(1.0, -(value - self.loc) / self.scale) / math.pi  # exact in the lower tail
 
     def _icdf(self, value: Any) -> ndarray:
@@ -267,7 +267,7 @@ class Cauchy(Distribution):
         """NaN everywhere: a Cauchy distribution has no variance."""
         return self._full(math.nan)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``log(4 pi scale)``."""
         return self._full(np.log(4 * math.pi * self.scale))
 
@@ -292,11 +292,11 @@ class Gumbel(Distribution):
         self.loc, self.scale = as_parameters(loc, scale)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         z = (value - self.loc) / self.scale
         return -(z + np.exp(-z)) - np.log(self.scale)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return np.exp(-np.exp(-(value - self.loc) / self.scale))
 
     def _icdf(self, value: Any) -> ndarray:
@@ -308,7 +308,7 @@ class Gumbel(Distribution):
         return self._full(self.loc + self.scale * _EULER)
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> ndarray:
         """``scale * pi / sqrt(6)``."""
         return self._full(self.scale * (math.pi / math.sqrt(6)))
 
@@ -317,7 +317,7 @@ class Gumbel(Distribution):
         """``scale ** 2 * pi ** 2 / 6``."""
         return self._full(self.scale**2 * (math.pi**2 / 6))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``log(scale) + 1.5772...``."""
         return self._full(np.log(self.scale) + (1 + _EULER))
 
@@ -355,7 +355,7 @@ class Exponential(ExponentialFamily):
     def _log_prob(self, value: ndarray) -> ndarray:
         return -value / self.scale - np.log(self.scale)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return -np.expm1(-value / self.scale)
 
     def _icdf(self, value: Any) -> ndarray:
@@ -367,7 +367,7 @@ class Exponential(ExponentialFamily):
         return self.scale
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> ndarray:
         """`scale`."""
         return self.scale
 
@@ -376,7 +376,7 @@ class Exponential(ExponentialFamily):
         """``scale ** 2``."""
         return self.scale**2
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``1 + log(scale)``."""
         return 1 + np.log(self.scale)
 
@@ -384,7 +384,7 @@ class Exponential(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (-self.rate,)
 
-    def _log_normalizer(self, x: Any) -> Any:
+    def _log_normalizer(self, x: Any) -> ndarray:
         return -np.log(-x)
 
 
@@ -418,10 +418,10 @@ class Gamma(ExponentialFamily):
         x = value / self.scale
         return xlogy(self.shape - 1, x) - x - np.log(self.scale) - log_gamma(self.shape)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return gammainc(self.shape, value / self.scale)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.scale * gammaincinv(self.shape, value)
 
     @property
@@ -434,7 +434,7 @@ class Gamma(ExponentialFamily):
         """``shape * scale ** 2``."""
         return self._full(self.shape * self.scale**2)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``shape + log(scale) + gammaln(shape) + (1 - shape) * digamma(shape)``."""
         slope = (1 - self.shape) * psi(self.shape)
         return self._full(self.shape + np.log(self.scale) + log_gamma(self.shape) + slope)
@@ -443,7 +443,7 @@ class Gamma(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return self.shape - 1, -1 / self.scale
 
-    def _log_normalizer(self, x: Any, y: Any) -> Any:
+    def _log_normalizer(self, x: Any, y: Any) -> ndarray:
         return log_gamma(x + 1) - (x + 1) * np.log(-y)
 
 
@@ -509,14 +509,14 @@ class Beta(ExponentialFamily):
         self.alpha, self.beta = as_parameters(alpha, beta)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         a, b = self.alpha, self.beta
         return xlogy(a - 1, value) + xlog1py(b - 1, -value) - betaln(a, b)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return betainc(self.alpha, self.beta, value)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return betaincinv(self.alpha, self.beta, value)[0]
 
     @property
@@ -530,7 +530,7 @@ class Beta(ExponentialFamily):
         total = self.alpha + self.beta
         return self._full(self.alpha * self.beta / (total**2 * (total + 1)))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``betaln(alpha, beta)`` minus what the slopes of the two logarithms contribute."""
         a, b = self.alpha, self.beta
         slopes = (a - 1) * psi(a) + (b - 1) * psi(b) - (a + b - 2) * psi(a + b)
@@ -540,7 +540,7 @@ class Beta(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return self.alpha - 1, self.beta - 1
 
-    def _log_normalizer(self, x: Any, y: Any) -> Any:
+    def _log_normalizer(self, x: Any, y: Any) -> ndarray:
         return betaln(x + 1, y + 1)
 
 
@@ -576,12 +576,12 @@ class StudentT(Distribution):
         noise = draw("normal", (0.0, 1.0), size, self._dtype)
         return self.loc + self.scale * noise * np.sqrt(self.df / draw("chisquare", (self.df,), size, self._dtype))
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         z, half = (value - self.loc) / self.scale, self.df / 2
         normalizer = betaln(half, 0.5) + 0.5 * np.log(self.df) + np.log(self.scale)
         return -(half + 0.5) * np.log1p(np.square(z) / self.df) - normalizer
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         z = (value - self.loc) / self.scale
         # The tail's formula has no slope at the centre; there, and only there, the tangent stands for it.
         centre = z == 0
@@ -589,7 +589,7 @@ class StudentT(Distribution):
         tail = 0.5 * betainc(self.df / 2, 0.5, self.df / (self.df + np.square(away)))
         return where(centre, 0.5 + self._peak * z, where(away < 0, tail, 1 - tail))
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         centre = value == 0.5  # as in `_cdf`
         away = where(centre, 0.25, value)
         lower = away < 0.5
@@ -614,7 +614,7 @@ class StudentT(Distribution):
         spread = self.scale**2 * self.df / (where(finite, self.df, 3.0) - 2)
         return self._full(where(finite, spread, where(self.df > 1, math.inf, math.nan)))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy."""
         half = self.df / 2
         slopes = (half + 0.5) * (psi(half + 0.5) - psi(half))
@@ -646,11 +646,11 @@ class FisherSnedecor(Distribution):
         self.df1, self.df2 = as_parameters(df1, df2)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
         return xlogy(a - 1, value) + a * np.log(ratio) - (a + b) * np.log1p(ratio * value) - betaln(a, b)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return betainc(self.df1 / 2, self.df2 / 2, self.df1 * value / (self.df1 * value + self.df2))
 
     def _icdf(self, value: Any) -> ndarray:
@@ -671,7 +671,7 @@ class FisherSnedecor(Distribution):
         value = 2 * below**2 * (above + below - 2) / (above * (below - 2) ** 2 * (below - 4))
         return self._full(where(finite, value, math.inf))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy."""
         a, b = self.df1 / 2, self.df2 / 2
         slopes = (1 - a) * psi(a) - (1 + b) * psi(b) + (a + b) * psi(a + b)

@@ -120,14 +120,14 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
     def _log_prob(self, value: ndarray) -> ndarray:
         return self._log_success(value) + self._log_failure(1 - value)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return where(value < 1, self._failure, 1.0)
 
     def _icdf(self, value: Any) -> ndarray:
         failure = self._failure
         return where(value <= failure, 0.0, 1.0) + 0 * (value + failure)  # in their dtype, NaN for NaN
 
-    def enumerate_support(self) -> Any:
+    def enumerate_support(self) -> ndarray:
         """0 and 1."""
         return np.stack([np.zeros(self.batch_shape, self._dtype), np.ones(self.batch_shape, self._dtype)])
 
@@ -149,7 +149,7 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.logit,)
 
-    def _log_normalizer(self, x: Any) -> Any:
+    def _log_normalizer(self, x: Any) -> ndarray:
         return softplus(x)
 
 
@@ -182,10 +182,10 @@ class Geometric(ProbOrLogit):
     def _log_prob(self, value: Any) -> Any:
         return self._log_failure(value) + self._log_success(1)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return -np.expm1(self._log_failure(np.floor(value) + 1))
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return negative_binomial_quantile(1.0, self.prob, value)
 
     @property
@@ -198,7 +198,7 @@ class Geometric(ProbOrLogit):
         """``(1 - prob) / prob ** 2``."""
         return self._failure / np.square(self.prob)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy of one trial, divided by `prob`."""
         return -(self._log_success(self.prob) + self._log_failure(self._failure)) / self.prob
 
@@ -250,12 +250,12 @@ class Binomial(ProbOrLogit):
         # In the dtype of the value: logarithms of one precision cancel.
         return _log_binomial(self.n + 0 * value, value) + self._log_success(value) + self._log_failure(self.n - value)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         full = np.floor(value) >= self.n
         k = where(full, 0, np.floor(value))
         return where(full, 1.0, betainc(where(full, 1, self.n - k), k + 1, self._failure))
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return binomial_quantile(self.n, self._failure, value)
 
     @property
@@ -268,7 +268,7 @@ class Binomial(ProbOrLogit):
         """``n * prob * (1 - prob)``."""
         return self.n * self.prob * self._failure
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy, summed over the counts."""
         return binomial_entropy(self.n, self.prob, self._failure)
 
@@ -300,14 +300,14 @@ class NegativeBinomial(ProbOrLogit):
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         ways = log_gamma(value + self.n) - log_gamma(value + 1) - log_gamma(self.n + 0 * value)
         return ways + self._log_success(value) + self._log_failure(self.n)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return betainc(self.n, np.floor(value) + 1, self._failure)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return negative_binomial_quantile(self.n, self._failure, value)
 
     @property
@@ -320,7 +320,7 @@ class NegativeBinomial(ProbOrLogit):
         """``n * prob / (1 - prob) ** 2``."""
         return self.n * self.prob / np.square(self._failure)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy, summed over the counts; NaN where more than four million of them matter."""
         return negative_binomial_entropy(self.n, self.prob, self._failure)
 
@@ -348,13 +348,13 @@ class Poisson(ExponentialFamily):
         (self.rate,) = as_parameters(rate)
         super().__init__(event_dim=0, validate_args=validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         return xlogy(value, self.rate) - self.rate - log_gamma(value + 1)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return gammaincc(np.floor(value) + 1, self.rate)
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return poisson_quantile(self.rate, value)
 
     @property
@@ -367,7 +367,7 @@ class Poisson(ExponentialFamily):
         """`rate`."""
         return self.rate
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy, summed over the counts."""
         return poisson_entropy(self.rate)
 
@@ -375,7 +375,7 @@ class Poisson(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (np.log(self.rate),)
 
-    def _log_normalizer(self, x: Any) -> Any:
+    def _log_normalizer(self, x: Any) -> ndarray:
         return np.exp(x)
 
 
@@ -389,7 +389,14 @@ class Classes(ProbOrLogit):
     _event_ranks: ClassVar = {"prob": 1, "logit": 1}
     arg_constraints: ClassVar = {"prob": C.Simplex(), "logit": C.Real()}
 
-    def __init__(self, num_events: int, prob: Any, logit: Any, event_dim: int, validate_args: bool | None) -> None:
+    def __init__(
+        self,
+        num_events: int,
+        prob: Any,
+        logit: Any,
+        event_dim: int,
+        validate_args: bool | None,
+    ) -> None:
         if num_events < 1:
             raise ValueError(
                 f"{type(self).__name__}: `num_events` should be greater than zero. Received num_events={num_events}"
@@ -472,7 +479,7 @@ class Categorical(Classes):
         """0, 1, ..., num_events - 1."""
         return C.IntegerInterval(0, self.num_events - 1)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         return self._drawn(size)
 
     def _at(self, weights: Any, value: Any) -> Any:
@@ -481,19 +488,19 @@ class Categorical(Classes):
         index = np.broadcast_to(value, shape).astype("int32")
         return npx.pick(np.broadcast_to(weights, (*shape, self.num_events)), index, axis=-1)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         if self._logit is None:
             return np.log(self._at(self._weights, value))
         return self._at(self._log_weights, value)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return self._at(np.cumsum(self._weights, axis=-1), value)
 
     def _icdf(self, value: Any) -> ndarray:
         short = np.cumsum(self._weights, axis=-1)[..., :-1] < np.expand_dims(np.asarray(value), -1)
         return short.sum(-1).astype("int64")
 
-    def enumerate_support(self) -> Any:
+    def enumerate_support(self) -> ndarray:
         """0, 1, ..., num_events - 1, along a new first axis."""
         batch = self.batch_shape
         numbers = np.arange(self.num_events).reshape((-1, *(1,) * len(batch)))
@@ -524,13 +531,13 @@ class OneHotCategorical(Classes):
     ) -> None:
         super().__init__(num_events, prob, logit, 1, validate_args)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         return npx.one_hot(self._drawn(size), self.num_events, dtype=self._dtype or "float32")
 
     def _log_prob(self, value: Any) -> Any:
         return self._weighted(value)
 
-    def enumerate_support(self) -> Any:
+    def enumerate_support(self) -> ndarray:
         """Return the unit vectors, along a new first axis."""
         batch = self.batch_shape
         vectors = np.eye(self.num_events, dtype=self._dtype).reshape((-1, *(1,) * len(batch), self.num_events))
@@ -583,7 +590,7 @@ class Multinomial(Classes):
         """0, 1, ..., total_count, in each element."""
         return C.IntegerInterval(0, self.total_count)
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         weights = np.broadcast_to(self._weights, (*size, self.num_events))
         trials = np.full(size, self.total_count)
         return npx.random.multinomial(trials, weights, dtype=self._dtype or "float32")
@@ -604,7 +611,7 @@ class Multinomial(Classes):
         """``total_count * prob * (1 - prob)``."""
         return self.total_count * self._weights * (1 - self._weights)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy.
 
         A class is drawn as often as a binomial number says, so that only the factorials of the counts need a sum over

@@ -161,7 +161,7 @@ class Distribution:
     def _holds_arrays(self) -> bool:
         return any(isinstance(v, np.ndarray) for v in self._given().values())
 
-    def _full(self, value: Any) -> Any:
+    def _full(self, value: Any) -> ndarray:
         """Return a statistic in the batch shape; a number if all parameters are numbers."""
         shape = self.batch_shape
         if isinstance(value, np.ndarray):
@@ -216,11 +216,11 @@ class Distribution:
     def _missing(self, what: str) -> NotImplementedError:
         return NotImplementedError(f"{type(self).__name__} has no {what}.")
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         """Compute `log_prob` for values in the support."""
         raise self._missing("log_prob")
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         """Compute `cdf` for values in the support."""
         raise self._missing("cdf")
 
@@ -235,7 +235,7 @@ class Distribution:
         name, *parameters = self._sampler
         return draw(name, tuple([getattr(self, p) for p in parameters]), size, self._dtype)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value: Any) -> ndarray:
         """Return the logarithm of the density, or of the probability, at `value`; -inf outside the support.
 
         Parameters
@@ -260,11 +260,11 @@ class Distribution:
             result = result if outside is None else where(outside, -onp.inf, result)
         return result
 
-    def pdf(self, value: Any) -> Any:
+    def pdf(self, value: Any) -> ndarray:
         """Return the density, or the probability, at `value`."""
         return np.exp(self.log_prob(value))
 
-    def cdf(self, value: Any) -> Any:
+    def cdf(self, value: Any) -> ndarray:
         """Return the probability of a draw not above `value`.
 
         Raises
@@ -338,7 +338,7 @@ class Distribution:
         """Draws for a distribution that is made of this one; `size` is without the event shape in every class."""
         return self.sample(size)
 
-    def enumerate_support(self) -> Any:
+    def enumerate_support(self) -> ndarray:
         """All values that a draw can have, along a new first axis.
 
         Raises
@@ -361,11 +361,11 @@ class Distribution:
         raise self._missing("variance")
 
     @property
-    def stddev(self) -> Any:
+    def stddev(self) -> ndarray:
         """The standard deviation."""
         return np.sqrt(self.variance)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Compute the entropy, in nats."""
         raise self._missing("entropy")
 
@@ -385,13 +385,13 @@ class ExponentialFamily(Distribution):
     def _natural_params(self) -> tuple[Any, ...]:
         raise self._missing("natural parameters")
 
-    def _log_normalizer(self, *natural_params: Any) -> Any:
+    def _log_normalizer(self, *natural_params: Any) -> ndarray:
         raise self._missing("log normalizer")
 
     def _mean_carrier_measure(self) -> Any:
         return 0.0
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy, by the gradient of the log normalizer."""
         etas = [np.asarray(eta) for eta in self._natural_params]
         # Each in the full shape, or its slope would be a sum over the batch.

@@ -56,12 +56,12 @@ class Dirichlet(ExponentialFamily):
         drawn = np.random.dirichlet(np.broadcast_to(self.alpha, (*size, *self.event_shape)))
         return drawn if self._dtype is None else drawn.astype(self._dtype)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         kernel = xlogy(self.alpha - 1, value).sum(-1)
         return kernel + log_gamma(self.alpha.sum(-1)) - log_gamma(self.alpha).sum(-1)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> ndarray:
         """``alpha / sum(alpha)``."""
         return self.alpha / self.alpha.sum(-1, keepdims=True)
 
@@ -70,7 +70,7 @@ class Dirichlet(ExponentialFamily):
         """``mean * (1 - mean) / (sum(alpha) + 1)``."""
         return self.mean * (1 - self.mean) / (self.alpha.sum(-1, keepdims=True) + 1)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy."""
         total, classes = self.alpha.sum(-1), self.event_shape[0]
         log_norm = log_gamma(self.alpha).sum(-1) - log_gamma(total)
@@ -81,7 +81,7 @@ class Dirichlet(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.alpha - 1,)
 
-    def _log_normalizer(self, x: Any) -> Any:
+    def _log_normalizer(self, x: Any) -> ndarray:
         return log_gamma(x + 1).sum(-1) - log_gamma((x + 1).sum(-1))
 
 
@@ -175,7 +175,7 @@ class MultivariateNormal(Distribution):
         noise = draw("normal", (0.0, 1.0), (*size, *self.event_shape), self._dtype)
         return self.loc + np.matmul(self.scale_tril, np.expand_dims(noise, -1))[..., 0]
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         root = self.scale_tril
         distance = np.square(solve_lower(root, np.expand_dims(value - self.loc, -1))[..., 0]).sum(-1)
         return -0.5 * (distance + self.event_shape[0] * math.log(2 * math.pi)) - self._half_log_det(root)
@@ -190,7 +190,7 @@ class MultivariateNormal(Distribution):
         """The diagonal of the covariance matrix."""
         return np.broadcast_to(np.square(self.scale_tril).sum(-1), (*self.batch_shape, *self.event_shape))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Half the logarithm of the determinant of ``2 pi e`` times the covariance."""
         constant = 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi))
         return self._full(self._half_log_det(self.scale_tril) + constant)

@@ -83,20 +83,20 @@ class Transformation:
         """The inverse, as a transformation."""
         return _Inverse(self)
 
-    def __call__(self, x: Any) -> ndarray:
+    def __call__(self, x: ndarray) -> ndarray:
         """Transform `x`."""
         return self._forward_compute(x)
 
     def _inv_call(self, y: ndarray) -> ndarray:
         return self._inverse_compute(y)
 
-    def _forward_compute(self, x: Any) -> ndarray:
+    def _forward_compute(self, x: ndarray) -> ndarray:
         raise NotImplementedError(f"{type(self).__name__} does not define _forward_compute().")
 
-    def _inverse_compute(self, y: Any) -> ndarray:
+    def _inverse_compute(self, y: ndarray) -> ndarray:
         raise NotImplementedError(f"{type(self).__name__} does not define _inverse_compute().")
 
-    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
+    def log_det_jacobian(self, x: ndarray, y: ndarray) -> ndarray:
         """Compute the logarithm of the absolute Jacobian determinant at `x`, where ``y`` is the transformed `x`.
 
         Returns
@@ -136,10 +136,10 @@ class _Inverse(Transformation):
     def __call__(self, x: ndarray) -> ndarray:
         return self._forward._inv_call(x)
 
-    def _inv_call(self, y: Any) -> Any:
+    def _inv_call(self, y: ndarray) -> Any:
         return self._forward(y)
 
-    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
+    def log_det_jacobian(self, x: ndarray, y: ndarray) -> ndarray:
         return -self._forward.log_det_jacobian(y, x)
 
 
@@ -167,7 +167,7 @@ class ComposeTransform(Transformation):
         self.bijective = all(part.bijective for part in self._parts)
         self.event_dim = max((part.event_dim for part in self._parts), default=0)
 
-    def __call__(self, x: Any) -> ndarray:
+    def __call__(self, x: ndarray) -> ndarray:
         """Transform `x`."""
         for part in self._parts:
             x = part(x)
@@ -175,7 +175,7 @@ class ComposeTransform(Transformation):
 
     _forward_compute = __call__
 
-    def _inverse_compute(self, y: Any) -> ndarray:
+    def _inverse_compute(self, y: ndarray) -> ndarray:
         for part in reversed(self._parts):
             y = part.inv(y)
         return y
@@ -195,7 +195,7 @@ class ComposeTransform(Transformation):
         """The inverses in the other order."""
         return ComposeTransform([part.inv for part in reversed(self._parts)])
 
-    def log_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_det_jacobian(self, x: ndarray, y: ndarray) -> ndarray:
         """Return the sum of those of the parts."""
         total: Any = 0.0
         for index, part in enumerate(self._parts):
@@ -224,7 +224,7 @@ class ExpTransform(Transformation):
     def _inverse_compute(self, y: ndarray) -> ndarray:
         return np.log(y)
 
-    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
+    def log_det_jacobian(self, x: ndarray, y: ndarray) -> ndarray:
         """`x`."""
         return x
 
@@ -268,7 +268,7 @@ class AffineTransform(Transformation):
     def _inverse_compute(self, y: ndarray) -> ndarray:
         return (y - self._loc) / self._scale
 
-    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
+    def log_det_jacobian(self, x: ndarray, y: ndarray) -> ndarray:
         """``log(abs(scale))`` in the shape of `x`, summed over the axes of an event."""
         return sum_right_most(np.broadcast_to(np.log(np.abs(self._scale)), shape_of(y)), self.event_dim)
 
@@ -304,13 +304,13 @@ class PowerTransform(Transformation):
         """The sign of the exponent."""
         return np.sign(self._exponent)
 
-    def _forward_compute(self, x: Any) -> ndarray:
+    def _forward_compute(self, x: ndarray) -> ndarray:
         return np.power(x, self._exponent)
 
-    def _inverse_compute(self, y: Any) -> ndarray:
+    def _inverse_compute(self, y: ndarray) -> ndarray:
         return np.power(y, 1 / self._exponent)
 
-    def log_det_jacobian(self, x: Any, y: Any) -> ndarray:
+    def log_det_jacobian(self, x: ndarray, y: ndarray) -> ndarray:
         """``log(abs(exponent * y / x))``."""
         return np.log(np.abs(self._exponent * y / x))
 
@@ -328,13 +328,13 @@ class SigmoidTransform(Transformation):
     bijective = True
     sign = 1  # type: ignore[assignment]
 
-    def _forward_compute(self, x: Any) -> Any:
+    def _forward_compute(self, x: ndarray) -> ndarray:
         return npx.sigmoid(x)
 
-    def _inverse_compute(self, y: Any) -> Any:
+    def _inverse_compute(self, y: ndarray) -> ndarray:
         return np.log(y) - np.log1p(-y)
 
-    def log_det_jacobian(self, x: Any, y: Any) -> Any:
+    def log_det_jacobian(self, x: ndarray, y: ndarray) -> ndarray:
         """Return the logarithm of the sigmoid's slope."""
         return -npx.softrelu(-x) - npx.softrelu(x)
 
@@ -347,7 +347,7 @@ class SoftmaxTransform(Transformation):
     def _forward_compute(self, x: ndarray) -> ndarray:
         return npx.softmax(x, axis=-1)
 
-    def _inverse_compute(self, y: Any) -> Any:
+    def _inverse_compute(self, y: ndarray) -> ndarray:
         return np.log(y)
 
 
@@ -361,10 +361,10 @@ class AbsTransform(Transformation):
     [2.0]
     """
 
-    def _forward_compute(self, x: Any) -> Any:
+    def _forward_compute(self, x: ndarray) -> ndarray:
         return np.abs(x)
 
-    def _inverse_compute(self, y: Any) -> ndarray:
+    def _inverse_compute(self, y: ndarray) -> ndarray:
         return y
 
 

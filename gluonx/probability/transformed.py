@@ -57,14 +57,14 @@ class HalfNormal(TransformedDistribution):
         super().__init__(Normal(0.0, self.scale), AbsTransform(), validate_args)
 
     @property
-    def loc(self) -> Any:
+    def loc(self) -> ndarray | float:
         """The mean of the normal number, 0."""
         return self._full(0.0)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         return self._base_dist._log_prob(value) + math.log(2)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return npx.erf(value / (self.scale * math.sqrt(2)))
 
     def _icdf(self, value: Any) -> ndarray:
@@ -80,7 +80,7 @@ class HalfNormal(TransformedDistribution):
         """``scale ** 2 * (1 - 2 / pi)``."""
         return self.scale**2 * (1 - 2 / math.pi)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return that of the normal number, less ``log(2)``."""
         return self._base_dist.entropy() - math.log(2)
 
@@ -109,10 +109,10 @@ class HalfCauchy(TransformedDistribution):
         (self.scale,) = as_parameters(scale)
         super().__init__(Cauchy(0.0, self.scale), AbsTransform(), validate_args)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         return self._base_dist._log_prob(value) + math.log(2)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return 2 / math.pi * np.arctan(value / self.scale)
 
     def _icdf(self, value: Any) -> ndarray:
@@ -128,7 +128,7 @@ class HalfCauchy(TransformedDistribution):
         """Infinity."""
         return self._full(math.inf)
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``log(2 pi scale)``."""
         return self._base_dist.entropy() - math.log(2)
 
@@ -166,10 +166,10 @@ class Pareto(TransformedDistribution):
     def _draw(self, size: tuple[int, ...]) -> ndarray:
         return self.scale * (1 + draw("pareto", (self.alpha,), size, self._dtype))
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         return np.log(self.alpha / self.scale) - (self.alpha + 1) * np.log(value / self.scale)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return -np.expm1(-self.alpha * np.log(value / self.scale))
 
     def _icdf(self, value: Any) -> ndarray:
@@ -189,7 +189,7 @@ class Pareto(TransformedDistribution):
         alpha = where(finite, self.alpha, 3.0)
         return self._full(where(finite, self.scale**2 * alpha / ((alpha - 1) ** 2 * (alpha - 2)), math.inf))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """``log(scale / alpha) + 1 / alpha + 1``."""
         return self._full(np.log(self.scale / self.alpha) + 1 / self.alpha + 1)
 
@@ -227,10 +227,10 @@ class Weibull(TransformedDistribution):
         k, x = self.concentration, value / self.scale
         return np.log(k / self.scale) + xlogy(k - 1, x) - np.power(x, k)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return -np.expm1(-np.power(value / self.scale, self.concentration))
 
-    def _icdf(self, value: Any) -> Any:
+    def _icdf(self, value: Any) -> ndarray:
         return self.scale * np.power(-np.log1p(-value), 1 / self.concentration)
 
     @property
@@ -244,7 +244,7 @@ class Weibull(TransformedDistribution):
         first, second = (np.exp(log_gamma(1 + n / self.concentration)) for n in (1, 2))
         return self._full(self.scale**2 * (second - np.square(first)))
 
-    def entropy(self) -> Any:
+    def entropy(self) -> ndarray:
         """Return the entropy."""
         k = self.concentration
         return self._full(_EULER * (1 - 1 / k) + np.log(self.scale / k) + 1)
@@ -265,11 +265,11 @@ class _LogitRelaxedBernoulli(ProbOrLogit):
     def _draw(self, size: tuple[int, ...]) -> ndarray:
         return (self.logit + draw("logistic", (0.0, 1.0), size, self._dtype)) / self.T
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         z = self.logit - value * self.T
         return np.log(self.T) + z - 2 * softplus(z)
 
-    def _cdf(self, value: Any) -> Any:
+    def _cdf(self, value: ndarray | float) -> ndarray:
         return sigmoid(value * self.T - self.logit)
 
     def _icdf(self, value: Any) -> ndarray:
@@ -282,7 +282,9 @@ class _LogRelaxedOneHotCategorical(Classes):
     has_grad = True
     arg_constraints: ClassVar = {"T": C.Positive(), "prob": C.Simplex(), "logit": C.Real()}
 
-    def __init__(self, T: Any, num_events: int, prob: ndarray, logit: Any, validate_args: bool | None) -> None:
+    def __init__(
+        self, T: Any, num_events: int, prob: ndarray, logit: ArrayLike | None, validate_args: bool | None
+    ) -> None:
         (self.T,) = as_parameters(T)
         super().__init__(num_events, prob, logit, 1, validate_args)
 
@@ -291,11 +293,11 @@ class _LogRelaxedOneHotCategorical(Classes):
         """With an axis for the classes."""
         return np.expand_dims(self.T, -1) if shape_of(self.T) else self.T
 
-    def _draw(self, size: tuple[int, ...]) -> Any:
+    def _draw(self, size: tuple[int, ...]) -> ndarray:
         noise = draw("gumbel", (0.0, 1.0), (*size, self.num_events), self._dtype)
         return npx.log_softmax((self.logit + noise) / self._temperature, axis=-1)
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray | float) -> ndarray:
         count, scores = self.num_events, self.logit - self._temperature * value
         total = scores.sum(-1) - count * npx.logsumexp(scores, axis=-1)
         return math.lgamma(count) + (count - 1) * np.log(self.T) + total
@@ -318,7 +320,7 @@ class _Relaxed(TransformedDistribution):
         return self._base_dist.prob
 
     @property
-    def logit(self) -> Any:
+    def logit(self) -> ndarray | float:
         """The logits."""
         return self._base_dist.logit
 
@@ -343,7 +345,9 @@ class RelaxedBernoulli(_Relaxed):
     support = C.OpenInterval(0, 1)
     arg_constraints: ClassVar = {"prob": C.Interval(0, 1), "logit": C.Real()}
 
-    def __init__(self, T: Any, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, T: Any, prob: Any = None, logit: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         super().__init__(_LogitRelaxedBernoulli(T, prob, logit, validate_args), SigmoidTransform(), validate_args)
 
 
@@ -378,7 +382,7 @@ class RelaxedOneHotCategorical(_Relaxed):
         T: Any,
         num_events: int,
         prob: Any = None,
-        logit: Any = None,
+        logit: ArrayLike | None = None,
         validate_args: bool | None = None,
     ) -> None:
         base = _LogRelaxedOneHotCategorical(T, num_events, prob, logit, validate_args)

@@ -74,7 +74,7 @@ def constraint_check() -> Function:
     1.0
     """
 
-    def check(condition: Any, message: str = "Constraint violated.") -> Any:
+    def check(condition: ndarray | float, message: str = "Constraint violated.") -> Any:
         if isinstance(condition, bool):
             if not condition:
                 raise ValueError(message)
@@ -97,7 +97,7 @@ def sample_n_shape_converter(size: Any) -> Any:
     return (-2, *((size,) if isinstance(size, int) else tuple(size)))
 
 
-def prob2logit(prob: Any, binary: bool = True) -> ndarray:
+def prob2logit(prob: ndarray | float, binary: bool = True) -> ndarray:
     """Return the logits of probabilities, which are kept away from 0 (and 1) by the dtype's precision.
 
     Parameters
@@ -122,7 +122,7 @@ def prob2logit(prob: Any, binary: bool = True) -> ndarray:
     return np.log(prob) - np.log1p(-prob) if binary else np.log(prob)
 
 
-def logit2prob(logit: Any, binary: bool = True) -> Any:
+def logit2prob(logit: ndarray | float, binary: bool = True) -> ndarray:
     """Return the probabilities of logits: their sigmoid, or the softmax along the last axis for `binary` False."""
     return sigmoid(logit) if binary else npx.softmax(logit, axis=-1)
 
@@ -266,19 +266,19 @@ def ndtri(p: Any) -> Any:
 
 
 @on_arrays()
-def gammainc(a: Any, x: Any) -> Any:
+def gammainc(a: Any, x: Any) -> ndarray:
     """Return the regularized lower incomplete gamma function."""
     return in_floats(special.gammainc, a, x)
 
 
 @on_arrays()
-def gammaincc(a: Any, x: Any) -> Any:
+def gammaincc(a: Any, x: Any) -> ndarray:
     """Return the regularized upper incomplete gamma function."""
     return in_floats(special.gammaincc, a, x)
 
 
 @on_arrays()
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: Any, b: Any, x: Any) -> ndarray:
     """Return the regularized incomplete beta function."""
     return in_floats(_incomplete_beta, a, b, x)
 
@@ -298,12 +298,12 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)
 
 
-def betaln(a: Any, b: Any) -> Any:
+def betaln(a: ndarray | float, b: ndarray | float) -> ndarray:
     """Return the logarithm of the beta function."""
     return log_gamma(a) + log_gamma(b) - log_gamma(a + b)
 
 
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: ndarray | float, y: ndarray | float) -> ndarray:
     """``x * log(y)``, and 0 where both are 0; gradients are finite there too.
 
     Examples
@@ -316,7 +316,7 @@ def xlogy(x: Any, y: Any) -> Any:
     return where(none, 0.0, x * np.log(where(none, 1.0, y)))
 
 
-def xlog1py(x: Any, y: Any) -> ndarray:
+def xlog1py(x: ndarray | float, y: ndarray | float) -> ndarray:
     """``x * log(1 + y)``, and 0 where ``x`` is 0 and ``y`` is -1; gradients are finite there too."""
     none = np.logical_and(x == 0, y == -1)
     return where(none, 0.0, x * np.log1p(where(none, 0.0, y)))

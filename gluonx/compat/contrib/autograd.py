@@ -6,13 +6,17 @@ There training and recording are one: `train_section` is a ``record()``, `test_s
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from gluonx import autograd
 from gluonx.autograd import mark_variables
 from gluonx.compat import nd
 from gluonx.deferred.core import Handle
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
 
 __all__ = [
     "TrainingStateScope",
@@ -57,7 +61,7 @@ def test_section() -> TrainingStateScope:
     return TrainingStateScope(False)
 
 
-def backward(outputs: Any, out_grads: Any = None, retain_graph: bool = False) -> None:
+def backward(outputs: Any, out_grads: ndarray | Sequence[ndarray] | None = None, retain_graph: bool = False) -> None:
     """As `gluonx.autograd.backward`."""
     autograd.backward(outputs, out_grads, retain_graph)
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    pass
+
 
 __all__ = ["LogMetricsCallback"]
 

@@ -96,7 +96,7 @@ def _warped_linearly(image: np.ndarray, turn: np.ndarray, width: int, height: in
     return (total >> 15).astype(np.uint8)
 
 
-def resized(image: np.ndarray, width: int, height: int, method: int, rng: Any) -> np.ndarray:
+def resized(image: np.ndarray, width: int, height: int, method: int, rng: np.random.Generator) -> np.ndarray:
     """Resize by MXNet's number of an interpolation; 9 chooses by the sizes, 10 at random."""
     if method == 10:
         method = int(rng.integers(0, 5))
@@ -193,7 +193,7 @@ class Augmenter:
                 image = saturated(image + EIGENVECTORS @ (alpha * EIGENVALUES))
         return image
 
-    def _shorter_edge(self, image: np.ndarray, rng: Any) -> np.ndarray:
+    def _shorter_edge(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         height, width = image.shape[:2]
         size = self.of.resize
         if height > width:
@@ -219,7 +219,7 @@ class Augmenter:
         method = functional.interp_method(method, (height, width, size[1], size[0]))
         return warped(image, np.column_stack([turn, shift]).astype(np.float32), *size, method, of.fill_value)
 
-    def _cropped(self, image: np.ndarray, rng: Any) -> np.ndarray:
+    def _cropped(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         of = self.of
         if of.random_resized_crop:
             window = self._window(image, rng)
@@ -240,7 +240,7 @@ class Augmenter:
             image = resized(image, self.width, max(height, 1), of.inter_method, rng)
         return self._part(image, self.height, self.width, rng)
 
-    def _part(self, image: np.ndarray, height: int, width: int, rng: Any) -> np.ndarray:
+    def _part(self, image: np.ndarray, height: int, width: int, rng: np.random.Generator) -> np.ndarray:
         y, x = image.shape[0] - height, image.shape[1] - width
         if self.of.rand_crop:
             y, x = int(rng.integers(0, y + 1)), int(rng.integers(0, x + 1))
@@ -248,7 +248,7 @@ class Augmenter:
             y, x = y // 2, x // 2
         return image[y : y + height, x : x + width]
 
-    def _window(self, image: np.ndarray, rng: Any) -> np.ndarray | None:
+    def _window(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray | None:
         """Return a part of the image, of random area and ratio; None if ten tries find none."""
         of, (height, width) = self.of, image.shape[:2]
         if (of.min_random_area, of.max_random_area, *self.ratios) == (1, 1, 1, 1):
@@ -264,7 +264,7 @@ class Augmenter:
                 return image[y : y + tall, x : x + wide]
         return None
 
-    def _jittered(self, image: np.ndarray, rng: Any) -> np.ndarray:
+    def _jittered(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Change brightness, contrast and saturation, in a random order, each rounded to bytes as in MXNet."""
         of = self.of
         for step in rng.permutation(3):

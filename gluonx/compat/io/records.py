@@ -405,7 +405,7 @@ class ImageRecordIter(ImageRecords):
         label[0] = labels if self._of.label_width > 1 else labels[0]
         self._write(self._augment(image, rng), data, rng)
 
-    def _write(self, image: onp.ndarray, row: onp.ndarray, rng: Any) -> None:
+    def _write(self, image: onp.ndarray, row: onp.ndarray, rng: onp.random.Generator) -> None:
         self._normalize(image, row, rng)
 
     def _mean_image(self, path: str) -> onp.ndarray:
@@ -439,7 +439,7 @@ class ImageRecordUInt8Iter(ImageRecordIter):
     _dtype = onp.dtype("uint8")
     _normalizes = False
 
-    def _write(self, image: onp.ndarray, row: onp.ndarray, rng: Any) -> None:
+    def _write(self, image: onp.ndarray, row: onp.ndarray, rng: onp.random.Generator) -> None:
         row[...] = image.transpose(2, 0, 1)
 
 
@@ -452,7 +452,7 @@ class ImageRecordInt8Iter(ImageRecordUInt8Iter):
 
     _dtype = onp.dtype("int8")
 
-    def _write(self, image: onp.ndarray, row: onp.ndarray, rng: Any) -> None:
+    def _write(self, image: onp.ndarray, row: onp.ndarray, rng: onp.random.Generator) -> None:
         row[...] = onp.minimum(image, 127).transpose(2, 0, 1)
 
 

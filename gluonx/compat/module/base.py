@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from gluonx import initializer as init
 from gluonx import metric as metrics
@@ -15,6 +16,11 @@ from gluonx.compat.callback import BatchEndParam
 from gluonx.compat.io import DataBatch, NDArrayIter
 from gluonx.compat.model import by_kind
 from gluonx.errors import GraphError
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+    from gluonx.optimizer.optimizer import Optimizer
+
 
 DEFAULT_RATE = (("learning_rate", 0.01),)  # of the "sgd" that is the default optimizer
 
@@ -53,7 +59,7 @@ class BaseModule:
     update: Callable[[], None]
     update_metric: Callable[..., None]
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: ModuleType | logging.Logger = logging) -> None:
         self.logger = logger
         self.binded = self.params_initialized = self.optimizer_initialized = False
         self.for_training = self.inputs_need_grad = False
@@ -62,7 +68,7 @@ class BaseModule:
         if not ready:
             raise GraphError(f"{type(self).__name__}.{what}: call {call} first")
 
-    def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
+    def prepare(self, data_batch: Any, sparse_row_id_fn: Callable[..., Any] | None = None) -> None:
         """Do nothing, for ported code: there is nothing to prepare for a batch."""
 
     def forward_backward(self, data_batch: Any) -> None:
@@ -77,11 +83,11 @@ class BaseModule:
         eval_data: Iterable[Any],
         eval_metric: Any,
         num_batch: int | None = None,
-        batch_end_callback: Any = None,
+        batch_end_callback: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
         score_end_callback: Any = None,
         reset: bool = True,
         epoch: int = 0,
-        sparse_row_id_fn: Any = None,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> list[tuple[str, float]]:
         """Measure the predictions for some data by a metric.
 
@@ -122,7 +128,11 @@ class BaseModule:
             yield number, batch
 
     def iter_predict(
-        self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Any = None
+        self,
+        eval_data: Any,
+        num_batch: int | None = None,
+        reset: bool = True,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> Iterator[tuple[list[Any], int, Any]]:
         """Yield the outputs for each batch, without the rows that only fill it up, with its number and itself."""
         self._needs("iter_predict", self.binded and self.params_initialized, "bind() and init_params()")
@@ -137,7 +147,7 @@ class BaseModule:
         merge_batches: bool = True,
         reset: bool = True,
         always_output_list: bool = False,
-        sparse_row_id_fn: Any = None,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> Any:
         """Return the outputs for all data.
 
@@ -171,16 +181,16 @@ class BaseModule:
         train_data: Any,
         eval_data: Any = None,
         eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
+        epoch_end_callback: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
         batch_end_callback: Any = None,
         kvstore: Any = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = DEFAULT_RATE,
-        eval_end_callback: Any = None,
-        eval_batch_end_callback: Any = None,
+        eval_end_callback: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
+        eval_batch_end_callback: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
         initializer: Any = None,
-        arg_params: Any = None,
-        aux_params: Any = None,
+        arg_params: Mapping[str, ndarray] | None = None,
+        aux_params: Mapping[str, ndarray] | None = None,
         allow_missing: bool = False,
         force_rebind: bool = False,
         force_init: bool = False,
@@ -188,7 +198,7 @@ class BaseModule:
         num_epoch: int | None = None,
         validation_metric: Any = None,
         monitor: Any = None,
-        sparse_row_id_fn: Any = None,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> None:
         """Bind, make the parameters, and train for the epochs from `begin_epoch` to before `num_epoch`.
 
@@ -254,8 +264,8 @@ class BaseModule:
 
     def set_params(
         self,
-        arg_params: Any,
-        aux_params: Any,
+        arg_params: Mapping[str, ndarray],
+        aux_params: Mapping[str, ndarray],
         allow_missing: bool = False,
         force_init: bool = True,
         allow_extra: bool = False,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gluonx.compat import nd
@@ -14,6 +15,8 @@ from gluonx.compat.symbol import load as load_symbol
 
 if TYPE_CHECKING:
     from gluonx.metric.base import EvalMetric
+    from gluonx.np.handle import ndarray
+    from gluonx.optimizer.optimizer import Optimizer
 
 
 class BucketingModule(BaseModule):
@@ -33,9 +36,9 @@ class BucketingModule(BaseModule):
         self,
         sym_gen: Callable[[Any], tuple[Any, Sequence[str], Sequence[str]]],
         default_bucket_key: Any = None,
-        logger: Any = logging,
+        logger: ModuleType | logging.Logger = logging,
         context: Any = None,
-        work_load_list: Any = None,
+        work_load_list: object = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
         group2ctxs: Any = None,
@@ -84,7 +87,7 @@ class BucketingModule(BaseModule):
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: Any = None,
-        grad_req: Any = "write",
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Bind the module of the default bucket; see `Module.bind`."""
         if self.binded and not force_rebind:
@@ -135,7 +138,7 @@ class BucketingModule(BaseModule):
     def init_optimizer(  # type: ignore[override]
         self,
         kvstore: Any = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = DEFAULT_RATE,
         force_init: bool = False,
     ) -> None:
@@ -156,7 +159,7 @@ class BucketingModule(BaseModule):
         self.switch_bucket(key, batch.provide_data, batch.provide_label)
         self._curr_module.forward(batch, is_train)
 
-    def backward(self, out_grads: Any = None) -> None:  # type: ignore[override]
+    def backward(self, out_grads: ndarray | Sequence[ndarray] | None = None) -> None:  # type: ignore[override]
         """See `Module.backward`."""
         self._curr_module.backward(out_grads)
 
@@ -224,8 +227,8 @@ class BucketingModule(BaseModule):
         sym_dict: Any = None,
         sym_gen: Any = None,
         default_bucket_key: Any = None,
-        arg_params: Any = None,
-        aux_params: Any = None,
+        arg_params: Mapping[str, ndarray] | None = None,
+        aux_params: Mapping[str, ndarray] | None = None,
         **kwargs: Any,
     ) -> BucketingModule:
         """Return a module of symbols by key, and of parameters; see `load`.

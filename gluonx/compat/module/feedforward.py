@@ -17,7 +17,6 @@ from gluonx.compat.module.module import Module
 from gluonx.compat.symbol.executor import Executor
 
 if TYPE_CHECKING:
-    from gluonx.compat.symbol.symbol import Symbol
     from gluonx.initializer import InitLike
 
 
@@ -232,7 +231,7 @@ class FeedForward:
 
     @staticmethod
     def create(
-        symbol: Symbol,
+        symbol: Any,
         X: Any,
         y: Any = None,
         ctx: Any = None,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, names_of, shown
 from gluonx.compat.nd import NDArray, array
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+    from gluonx.optimizer.optimizer import Optimizer
 
 
 class PythonModule(BaseModule):
@@ -24,7 +29,7 @@ class PythonModule(BaseModule):
         data_names: Sequence[str],
         label_names: Sequence[str] | None,
         output_names: Sequence[str],
-        logger: Any = logging,
+        logger: ModuleType | logging.Logger = logging,
     ) -> None:
         super().__init__(logger)
         self._data_names, self._output_names = names_of(data_names), names_of(output_names)
@@ -46,7 +51,7 @@ class PythonModule(BaseModule):
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: Any = None,
-        grad_req: Any = "write",
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Take the shapes.
 
@@ -80,7 +85,11 @@ class PythonModule(BaseModule):
         self.params_initialized = True
 
     def init_optimizer(  # type: ignore[override]
-        self, kvstore: Any = "local", optimizer: Any = "sgd", optimizer_params: Any = DEFAULT_RATE, force_init: Any = 0
+        self,
+        kvstore: Any = "local",
+        optimizer: str | Optimizer = "sgd",
+        optimizer_params: Any = DEFAULT_RATE,
+        force_init: Any = 0,
     ) -> None:
         """Do nothing: there are no parameters."""
         self.optimizer_initialized = True
@@ -130,7 +139,7 @@ class PythonLossModule(PythonModule):
         name: str = "pyloss",
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] = ("softmax_label",),
-        logger: Any = logging,
+        logger: ModuleType | logging.Logger = logging,
         grad_func: Callable[[Any, Any], Any] | None = None,
     ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger)
@@ -155,7 +164,7 @@ class PythonLossModule(PythonModule):
         """Return the scores."""
         return [self._scores]
 
-    def backward(self, out_grads: Any = None) -> None:  # type: ignore[override]
+    def backward(self, out_grads: ndarray | Sequence[ndarray] | None = None) -> None:  # type: ignore[override]
         """Compute the gradient of the scores.
 
         Raises

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import copy
 import logging
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from gluonx import initializer as init
 from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of
+
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+    from gluonx.optimizer.optimizer import Optimizer
 
 
 class SequentialModule(BaseModule):
@@ -32,7 +38,7 @@ class SequentialModule(BaseModule):
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: ModuleType | logging.Logger = logging) -> None:
         super().__init__(logger)
         self._modules: list[BaseModule] = []
         self._metas: list[dict[str, Any]] = []
@@ -103,7 +109,7 @@ class SequentialModule(BaseModule):
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: Any = None,
-        grad_req: Any = "write",
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Bind all modules, each to the shapes of what the one before it puts out; see `Module.bind`.
 
@@ -135,8 +141,8 @@ class SequentialModule(BaseModule):
     def init_params(  # type: ignore[override]
         self,
         initializer: Any = None,
-        arg_params: Any = None,
-        aux_params: Any = None,
+        arg_params: Mapping[str, ndarray] | None = None,
+        aux_params: Mapping[str, ndarray] | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
@@ -173,7 +179,7 @@ class SequentialModule(BaseModule):
     def init_optimizer(  # type: ignore[override]
         self,
         kvstore: Any = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = DEFAULT_RATE,
         force_init: bool = False,
     ) -> None:
@@ -199,7 +205,7 @@ class SequentialModule(BaseModule):
                 names = [desc[0] for desc in module.output_shapes]  # type: ignore[attr-defined]
                 batch.provide_data = [(n, x.shape) for n, x in zip(names, batch.data, strict=True)]
 
-    def backward(self, out_grads: Any = None) -> None:  # type: ignore[override]
+    def backward(self, out_grads: ndarray | Sequence[ndarray] | None = None) -> None:  # type: ignore[override]
         """Compute the gradients, from the last module to the first."""
         self._needs("backward", self.binded and self.params_initialized, "bind() and init_params()")
         for module in reversed(self._modules):

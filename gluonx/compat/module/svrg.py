@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.module.base import DEFAULT_RATE
 from gluonx.compat.module.module import Module
+
+if TYPE_CHECKING:
+    from gluonx.compat.symbol.symbol import Symbol
+    from gluonx.np.handle import ndarray
+    from gluonx.optimizer.optimizer import Optimizer
 
 
 class SVRGModule(Module):
@@ -36,12 +42,12 @@ class SVRGModule(Module):
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         data_names: Sequence[str] | str = ("data",),
         label_names: Sequence[str] | str | None = ("softmax_label",),
-        logger: Any = logging,
+        logger: ModuleType | logging.Logger = logging,
         context: Any = None,
-        work_load_list: Any = None,
+        work_load_list: object = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
         group2ctxs: Any = None,
@@ -72,7 +78,7 @@ class SVRGModule(Module):
     def init_optimizer(  # type: ignore[override]
         self,
         kvstore: Any = "local",
-        optimizer: Any = "sgd",
+        optimizer: str | Optimizer = "sgd",
         optimizer_params: Any = DEFAULT_RATE,
         force_init: bool = False,
     ) -> None:
@@ -86,7 +92,7 @@ class SVRGModule(Module):
         if is_train:
             self._mod_aux.forward(data_batch, is_train)
 
-    def backward(self, out_grads: Any = None) -> None:  # type: ignore[override]
+    def backward(self, out_grads: ndarray | Sequence[ndarray] | None = None) -> None:  # type: ignore[override]
         """Compute the gradients, those of the remembered parameters too."""
         super().backward(out_grads)
         if self._mod_aux.binded:

@@ -56,12 +56,12 @@ add, subtract, multiply, divide = map(_of, (sparse.add, sparse.subtract, sparse.
 zeros, empty = _of(sparse.zeros), _of(sparse.empty)
 
 
-def cast_storage(data: Any, stype: str, out: ndarray | None = None, name: str | None = None) -> Any:
+def cast_storage(data: ndarray, stype: str, out: ndarray | None = None, name: str | None = None) -> ndarray:
     """Return an array in another storage: ``'default'``, ``'csr'`` or ``'row_sparse'``."""
     return written_nd(sparse.cast_storage(data, stype), out)
 
 
-def retain(data: Any, indices: Any, out: ndarray | None = None, name: str | None = None) -> Any:
+def retain(data: ndarray, indices: ndarray, out: ndarray | None = None, name: str | None = None) -> ndarray:
     """Return a row_sparse array with only the rows of some numbers."""
     return written_nd(sparse.retain(data, indices), out)
 
@@ -74,7 +74,7 @@ def dot(
     forward_stype: str | None = None,
     out: ndarray | None = None,
     name: str | None = None,
-) -> Any:
+) -> ndarray:
     """Multiply two matrices, of which one or both may be sparse; see `gluonx.sparse.dot`."""
     return written_nd(sparse.dot(lhs, rhs, transpose_a, transpose_b, forward_stype), out)
 
@@ -101,19 +101,19 @@ def _mapped(op: Callable[..., Any], x: ndarray, *args: Any, **kwargs: Any) -> nd
 
 
 @_rule("zeros_like")
-def _zeros_like(op: Any, data: Any) -> Any:
+def _zeros_like(op: Callable[..., Any], data: ndarray) -> ndarray:
     return sparse.zeros(data.stype, data.shape, dtype=data.dtype)
 
 
 @_rule("clip")
-def _clip(op: Any, data: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def _clip(op: Callable[..., Any], data: ndarray, a_min: Any = None, a_max: Any = None) -> ndarray:
     if float(a_min) > 0 or float(a_max) < 0:
         return NotImplemented
     return functions.mapped(data, lambda values: op(values, a_min=a_min, a_max=a_max))
 
 
 def _arithmetic(names: str, function: Callable[[Any, Any], Any]) -> None:
-    def rule(op: Any, lhs: Any, rhs: Any) -> Any:
+    def rule(op: Callable[..., Any], lhs: Any, rhs: Any) -> ndarray:
         return function(lhs, rhs) if isinstance(lhs, BaseSparseNDArray) else NotImplemented
 
     RULES.update(dict.fromkeys(names.split(), rule))
@@ -126,7 +126,7 @@ _arithmetic("elemwise_div broadcast_div _div", lambda x, y: x / y)
 
 
 @_rule("add_n ElementWiseSum")
-def _add_n(op: Any, *arrays: Any) -> Any:
+def _add_n(op: Callable[..., Any], *arrays: ndarray) -> ndarray:
     arrays = tuple(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
     return functions.sum_of(arrays) if all(isinstance(a, RowSparseNDArray) for a in arrays) else NotImplemented
 
@@ -140,7 +140,7 @@ def _along(x: Any, axis: Any, keepdims: Any, exclude: Any) -> int | None:
 
 
 @_rule("sum sum_axis mean")
-def _sum(op: Any, data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False) -> Any:
+def _sum(op: Callable[..., Any], data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False) -> ndarray:
     try:
         axis = _along(data, axis, keepdims, exclude)
     except LookupError:
@@ -152,21 +152,21 @@ def _sum(op: Any, data: Any, axis: Any = None, keepdims: Any = False, exclude: A
 
 
 @_rule("norm")
-def _norm(op: Any, data: Any, ord: int = 2, axis: Any = None, **kwargs: Any) -> Any:
+def _norm(op: Any, data: Any, ord: int = 2, axis: Any = None, **kwargs: Any) -> ndarray:
     if axis is not None or kwargs or ord not in (1, 2):
         return NotImplemented
     return op(data._handle.reshape((-1,)), ord=ord)
 
 
 @_rule("slice crop")
-def _slice(op: Any, data: Any, begin: Any = None, end: Any = None, step: Any = None) -> Any:
+def _slice(op: Callable[..., Any], data: ndarray, begin: Any = None, end: Any = None, step: Any = None) -> ndarray:
     if not isinstance(data, CSRNDArray) or any(s not in (None, 1) for s in step or ()):
         return NotImplemented
     return functions.slice_csr(data, *[(v,) if isinstance(v, int) else v for v in (begin, end)])
 
 
 @_rule("concat Concat")
-def _concat(op: Any, *arrays: Any, dim: int = 1) -> Any:
+def _concat(op: Callable[..., Any], *arrays: Any, dim: int = 1) -> ndarray:
     arrays = tuple(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
     if dim != 0 or not all(isinstance(a, CSRNDArray) for a in arrays):
         return NotImplemented
@@ -174,21 +174,21 @@ def _concat(op: Any, *arrays: Any, dim: int = 1) -> Any:
 
 
 @_rule("dot")
-def _dot(op: Any, *args: Any, **kwargs: Any) -> Any:
+def _dot(op: Callable[..., Any], *args: Any, **kwargs: Any) -> ndarray:
     return sparse.dot(*args, **kwargs)
 
 
 @_rule("cast_storage")
-def _cast(op: Any, data: Any, stype: str = "default") -> Any:
+def _cast(op: Callable[..., Any], data: ndarray, stype: str = "default") -> ndarray:
     return sparse.cast_storage(data, stype)
 
 
 @_rule("sparse_retain _sparse_retain")
-def _retain(op: Any, data: Any, indices: Any) -> Any:
+def _retain(op: Callable[..., Any], data: ndarray, indices: ndarray) -> ndarray:
     return sparse.retain(data, indices)
 
 
-def _step(op: Any, weight: Any, grad: Any, *states: Any, **kwargs: Any) -> Any:
+def _step(op: Callable[..., Any], weight: ndarray, grad: ndarray, *states: ndarray, **kwargs: Any) -> ndarray:
     """Return an optimizer's step on the rows of a gradient alone."""
     if not isinstance(grad, RowSparseNDArray) or not kwargs.get("lazy_update", True):
         return NotImplemented
@@ -201,11 +201,11 @@ def _step(op: Any, weight: Any, grad: Any, *states: Any, **kwargs: Any) -> Any:
     return _replaced(arrays[0], numbers, new)
 
 
-def _dense_of(array: ndarray) -> Any:
+def _dense_of(array: ndarray) -> ndarray:
     return array.tostype("default") if isinstance(array, BaseSparseNDArray) else array
 
 
-def _replaced(array: ndarray, numbers: Any, part: Any) -> Any:
+def _replaced(array: ndarray, numbers: Any, part: Any) -> ndarray:
     new = array.copy()
     new[numbers] = part
     return new
@@ -215,9 +215,9 @@ RULES.update(dict.fromkeys(("sgd_update", "sgd_mom_update", "adam_update", "ftrl
 
 
 def adagrad_update(
-    weight: Any,
-    grad: Any,
-    history: Any,
+    weight: ndarray,
+    grad: ndarray,
+    history: ndarray,
     lr: float,
     epsilon: float = 1e-7,
     wd: float = 0.0,
@@ -225,7 +225,7 @@ def adagrad_update(
     clip_gradient: float = -1.0,
     out: ndarray | None = None,
     name: str | None = None,
-) -> Any:
+) -> ndarray:
     """Update the rows of a weight, and of the sums of squares in `history`, that a row_sparse gradient has.
 
     Raises
@@ -240,7 +240,7 @@ def adagrad_update(
     if wd:
         raise ValueError("adagrad_update has no weight decay, as in MXNet")
 
-    def step(w: Any, g: Any, h: Any) -> Any:
+    def step(w: ndarray, g: ndarray, h: ndarray) -> ndarray:
         g = g * rescale_grad
         g = as_nd(g).clip(-clip_gradient, clip_gradient) if clip_gradient > 0 else g
         h[:] = h + g * g

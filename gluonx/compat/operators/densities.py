@@ -16,45 +16,46 @@ from gluonx.compat.operators.row import core, row
 from gluonx.errors import ShapeError
 
 if TYPE_CHECKING:
+    from gluonx.compat.operators.attrs import Attrs
     from gluonx.np.handle import ndarray
 
 
-def _log_factorial(k: Any) -> Any:
+def _log_factorial(k: ndarray) -> ndarray:
     return core("gammaln", k + 1.0)
 
 
-def _uniform(x: Any, low: Any, high: Any) -> Any:
+def _uniform(x: ndarray, low: ndarray, high: ndarray) -> ndarray:
     return core("zeros_like", x) - np.log(high - low)
 
 
-def _normal(x: Any, mu: Any, sigma: Any) -> Any:
+def _normal(x: ndarray, mu: ndarray, sigma: ndarray) -> ndarray:
     return -0.5 * np.square((x - mu) / sigma) - np.log(sigma) - 0.5 * math.log(2 * math.pi)
 
 
-def _gamma(x: Any, alpha: Any, beta: Any) -> Any:
+def _gamma(x: ndarray, alpha: ndarray, beta: ndarray) -> ndarray:
     return alpha * np.log(beta) + (alpha - 1.0) * np.log(x) - beta * x - core("gammaln", alpha)
 
 
-def _exponential(x: Any, lam: Any) -> Any:
+def _exponential(x: ndarray, lam: ndarray) -> ndarray:
     return np.log(lam) - lam * x
 
 
-def _poisson(k: Any, lam: Any) -> Any:
+def _poisson(k: ndarray, lam: ndarray) -> ndarray:
     k = core("stop_gradient", k)
     return k * np.log(lam) - _log_factorial(k) - lam
 
 
-def _negative_binomial(x: Any, k: Any, p: Any) -> Any:
+def _negative_binomial(x: ndarray, k: ndarray, p: ndarray) -> ndarray:
     x = core("stop_gradient", x)
     count = core("gammaln", x + k) - _log_factorial(x) - core("gammaln", k)
     return count + k * np.log(p) + x * np.log(1.0 - p)
 
 
-def _generalized(x: Any, mu: Any, alpha: Any) -> Any:
+def _generalized(x: ndarray, mu: ndarray, alpha: ndarray) -> ndarray:
     return _negative_binomial(x, 1.0 / alpha, 1.0 / (mu * alpha + 1.0))
 
 
-def _dirichlet(x: Any, alpha: Any) -> Any:
+def _dirichlet(x: ndarray, alpha: ndarray) -> ndarray:
     terms = (alpha - 1.0) * np.log(x) - core("gammaln", alpha)
     return core("sum", terms, axis=-1) + core("gammaln", core("sum", alpha, axis=-1))
 
@@ -62,7 +63,7 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
 def _density(name: str, log_density: Callable[..., Any], parameters: str, event: int = 0) -> None:
     """Add a row; the last `event` axes of samples and parameters make one point."""
 
-    def rule(a: Any, sample: Any, *given: ndarray) -> Any:
+    def rule(a: Attrs, sample: ndarray, *given: ndarray) -> ndarray:
         shapes = {tuple(parameter.shape) for parameter in given}
         own = next(iter(shapes))
         batch, point = own[: len(own) - event], own[len(own) - event :]

@@ -6,7 +6,7 @@ of integers gives integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.operators.row import core, row, rows, same
@@ -76,7 +76,7 @@ def _distances(data: Any) -> tuple[Any, Any, Any, Any]:
 
 
 @row("round(data)", via="floor ceil where")
-def _round(a: Any, data: Any) -> Any:
+def _round(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     if data.dtype.kind in "iub":
         return core("copy", data)
     below, above, down, up = _distances(data)
@@ -86,7 +86,7 @@ def _round(a: Any, data: Any) -> Any:
 
 
 @row("rint(data)", via="floor ceil where")
-def _rint(a: Attrs, data: Any) -> Any:
+def _rint(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     if data.dtype.kind in "iub":
         return core("copy", data)
     below, above, down, up = _distances(data)
@@ -149,7 +149,7 @@ def _arithmetic(name: str) -> Callable[..., Any]:
 
 
 def _comparison(name: str) -> Callable[..., Any]:
-    def rule(a: Attrs, lhs: ndarray, rhs: ndarray) -> Any:
+    def rule(a: Attrs, lhs: ndarray, rhs: ndarray) -> ndarray | Sequence[ndarray]:
         return kept(core(name, lhs, rhs), lhs)
 
     return rule
@@ -229,7 +229,7 @@ same("Cast(data; dtype: dtype)", "cast", alias="cast")
 
 
 @row("amp_cast(data; dtype: dtype)", via="cast")
-def _amp_cast(a: Attrs, data: Any) -> Any:
+def _amp_cast(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     """Between float32 and the half types; whatever else comes stays as it is."""
     return core("cast", data, dtype=a.dtype if dtype_of(data).name in _AMP_TYPES else dtype_of(data))
 
@@ -238,27 +238,27 @@ _AMP_TYPES = ("float16", "bfloat16", "float32")
 
 
 @row("amp_multicast(*data; num_outputs: int, cast_narrow: bool=False)", via="cast", nout=lambda a: a.num_outputs)
-def _amp_multicast(a: Attrs, *data: ndarray) -> Any:
+def _amp_multicast(a: Attrs, *data: ndarray) -> ndarray | Sequence[ndarray]:
     pick = min if a.cast_narrow else max
     dtype = pick([dtype_of(d) for d in data], key=lambda d: d.itemsize)
     return tuple([core("cast", d, dtype=dtype) for d in data])
 
 
 @row("_contrib_quadratic(data; a: float=0.0, b: float=0.0, c: float=0.0)", via="add multiply square")
-def _quadratic(a: Attrs, data: Any) -> Any:
+def _quadratic(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     curve = core("add", core("multiply", core("square", data), a.a), core("multiply", data, a.b))
     return core("add", curve, a.c)
 
 
 @row("_contrib_gradientmultiplier(data; scalar: float=1.0, is_int: bool=True)", via="add multiply stop_gradient")
-def _gradient_multiplier(a: Attrs, data: Any) -> Any:
+def _gradient_multiplier(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     # x * s + stop(x - x * s): the value of x, the gradient s.
     scaled = core("multiply", data, a.scalar)
     return core("add", scaled, core("stop_gradient", core("subtract", data, scaled)))
 
 
 @row("where(condition, x, y)", via="where reshape")
-def _where(a: Attrs, condition: Any, x: Any, y: Any) -> Any:
+def _where(a: Attrs, condition: ndarray, x: ndarray, y: ndarray) -> ndarray | Sequence[ndarray]:
     if len(condition.shape) == 1 < len(x.shape):  # one choice for each row
         condition = core("reshape", condition, newshape=(condition.shape[0],) + (1,) * (len(x.shape) - 1))
     return core("where", condition, x, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as onp
@@ -54,7 +55,7 @@ _POOL = (
 )
 
 
-def _pooling(a: Any, data: Any) -> Any:
+def _pooling(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     attrs, axes = given(a), data.ndim - 2
     # MXNet reads as many numbers as there are spatial axes: ports of Caffe write pad=(1, 1, 1, 1).
     attrs.update({name: attrs[name][:axes] for name in ("stride", "pad") if attrs.get(name)})
@@ -80,7 +81,7 @@ _STATES = "data, gamma, beta, moving_mean!, moving_var!"
 _CALIB = "axis: int=1, cudnn_off: bool=False, min_calib_range: float?=None, max_calib_range: float?=None"
 
 
-def _batch_norm(a: Any, *inputs: Any) -> Any:
+def _batch_norm(a: Any, *inputs: Any) -> ndarray | Sequence[ndarray]:
     attrs = {name: a[name] for name in ("eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var")}
     ndev = a.get("ndev", 1)
     if ndev > 1:
@@ -100,7 +101,7 @@ row(f"_contrib_SyncBatchNorm({_STATES}; {_BN}, ndev: int=1, key: str='')", _batc
 
 
 @row(f"_contrib_BatchNormWithReLU({_STATES}; {_BN}, {_CALIB})", via="batch_norm relu", nout=_three)
-def _batch_norm_relu(a: Attrs, *inputs: Any) -> Any:
+def _batch_norm_relu(a: Attrs, *inputs: ndarray) -> ndarray | Sequence[ndarray]:
     out = _batch_norm(a, *inputs)
     return (core("relu", out[0]), *out[1:]) if isinstance(out, tuple) else core("relu", out)
 
@@ -130,7 +131,7 @@ same("Activation(data; act_type: {relu sigmoid softrelu softsign tanh log_sigmoi
     via="leaky_relu",
     needs={"gamma": lambda a: a.act_type == "prelu"},
 )
-def _leaky_relu(a: Attrs, data: Any, gamma: Any = None) -> Any:
+def _leaky_relu(a: Attrs, data: ndarray, gamma: ndarray | None = None) -> ndarray | Sequence[ndarray]:
     return core("leaky_relu", data, gamma, **a)
 
 
@@ -144,7 +145,7 @@ _SOFT = "axis: int=-1, temperature: float?=None, dtype: dtype?=None, use_length:
 
 
 def _softmax_row(name: str) -> None:
-    def rule(a: Any, data: Any, length: Any = None) -> Any:
+    def rule(a: Attrs, data: ndarray, length: ndarray | None = None) -> ndarray | Sequence[ndarray]:
         use = bool(a.use_length)
         if length is not None and not use:
             raise TypeError(
@@ -173,7 +174,7 @@ for _name in ("masked_softmax", "masked_log_softmax"):
 
 
 @row("SoftmaxActivation(data; mode: {channel instance}=instance)", via="softmax")
-def _softmax_activation(a: Attrs, data: Any) -> Any:
+def _softmax_activation(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("softmax", data, axis=1 if a.mode == "channel" else -1)
 
 
@@ -207,7 +208,7 @@ same(
     "momentum: float=0.9)",
     via="make_loss stop_gradient mean",
 )
-def _identity_with_sparseness(a: Attrs, data: Any, moving_avg: Any) -> Any:
+def _identity_with_sparseness(a: Attrs, data: ndarray, moving_avg: ndarray) -> ndarray | Sequence[ndarray]:
     """Return the data, whose gradient pulls the mean activation of each unit towards `sparseness_target`."""
     if data.ndim != 2:
         raise ShapeError(f"IdentityAttachKLSparseReg: data of shape (batch, units) were expected, got {data.shape}")
@@ -223,7 +224,7 @@ def _identity_with_sparseness(a: Attrs, data: Any, moving_avg: Any) -> Any:
 
 
 @row("softmax_cross_entropy(data, label)", via="log_softmax pick sum")
-def _softmax_cross_entropy(a: Attrs, data: Any, label: Any) -> Any:
+def _softmax_cross_entropy(a: Attrs, data: ndarray, label: ndarray) -> ndarray | Sequence[ndarray]:
     picked = core("pick", core("log_softmax", data), label)
     return core("reshape", core("negative", core("sum", picked)), newshape=(1,))
 
@@ -235,7 +236,7 @@ def _softmax_cross_entropy(a: Attrs, data: Any, label: Any) -> Any:
     alias="ctc_loss _contrib_CTCLoss _contrib_ctc_loss",
     needs={"data_lengths": lambda a: a.use_data_lengths, "label_lengths": lambda a: a.use_label_lengths},
 )
-def _ctc_loss(a: Attrs, data: Any, label: Any, *lengths: Any) -> Any:
+def _ctc_loss(a: Attrs, data: ndarray, label: ndarray, *lengths: ndarray) -> ndarray | Sequence[ndarray]:
     given = [length for length in lengths if length is not None]
     data_lengths = given.pop(0) if a.use_data_lengths else None
     label_lengths = given.pop(0) if a.use_label_lengths else None
@@ -250,7 +251,7 @@ def _ctc_loss(a: Attrs, data: Any, label: Any, *lengths: Any) -> Any:
     "multi_input_mode: {concat sum}=concat, workspace: int=512)",
     via="repeat deconvolution concatenate add_n",
 )
-def _up_sampling(a: Attrs, data: Any, *others: Any) -> Any:
+def _up_sampling(a: Attrs, data: ndarray, *others: ndarray) -> ndarray | Sequence[ndarray]:
     if a.sample_type == "bilinear":
         if len(others) != 1:
             raise ShapeError("UpSampling: sample_type='bilinear' takes two inputs, the data and the weight.")
@@ -282,7 +283,7 @@ def _nearest(x: Any, scale: int) -> Any:
 
 
 @row("_contrib_div_sqrt_dim(data)", via="multiply")
-def _div_sqrt_dim(a: Attrs, data: Any) -> Any:
+def _div_sqrt_dim(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("multiply", data, float(data.shape[-1]) ** -0.5)
 
 
@@ -302,7 +303,7 @@ for _name, _inputs in (
 
 
 @row("_contrib_allclose(a, b; rtol: float=1e-05, atol: float=1e-08, equal_nan: bool=True)", via="isclose all")
-def _allclose(attrs: Any, a: Any, b: Any) -> Any:
+def _allclose(attrs: Attrs, a: ndarray, b: ndarray) -> ndarray | Sequence[ndarray]:
     close = core("all", np.isclose(a, b, rtol=attrs.rtol, atol=attrs.atol, equal_nan=attrs.equal_nan))
     return core("cast", at_least_1d(close), dtype="uint8")
 
@@ -323,7 +324,7 @@ _HAS_QUANTIZED_BIAS = dict.fromkeys(("bias", "min_bias", "max_bias"), _HAS_BIAS[
 def _quantized_layer(via: str, attrs: str) -> None:
     """Enter a layer of bytes; without a bias there is no range of it either."""
 
-    def layer(a: Any, data: Any, weight: Any, *others: Any) -> Any:
+    def layer(a: Attrs, data: ndarray, weight: ndarray, *others: Any) -> ndarray | Sequence[ndarray]:
         if a.no_bias:  # whoever calls by keyword leaves places of a bias and its range
             bias, others = None, tuple([x for x in others if x is not None])
         else:
@@ -366,7 +367,7 @@ same(
 
 
 @row("_contrib_quantized_concat(*data; num_args: int=0, dim: int=1)", via="multiply concatenate rint cast", nout=3)
-def _quantized_concat(a: Attrs, *arrays: Any) -> Any:
+def _quantized_concat(a: Attrs, *arrays: ndarray) -> ndarray | Sequence[ndarray]:
     """Join arrays in the widest of their ranges, which follow all arrays in pairs."""
     count = len(arrays) // 3
     ends = [(arrays[count + 2 * i], arrays[count + 2 * i + 1]) for i in range(count)]
@@ -397,7 +398,9 @@ def _quantized_concat(a: Attrs, *arrays: Any) -> Any:
     via="dequantize multiply add contrib_quantize_v2",
     nout=3,
 )
-def _quantized_batch_norm(a: Attrs, data: Any, gamma: Any, beta: Any, mean: Any, var: Any, low: Any, high: Any) -> Any:
+def _quantized_batch_norm(
+    a: Attrs, data: ndarray, gamma: ndarray, beta: ndarray, mean: ndarray, var: ndarray, low: ndarray, high: ndarray
+) -> ndarray | Sequence[ndarray]:
     if a.min_calib_range is None or a.max_calib_range is None:
         raise ValueError("quantized_batch_norm: min_calib_range and max_calib_range must be given")
     shape = [-1 if i == a.axis % data.ndim else 1 for i in range(data.ndim)]
@@ -410,7 +413,7 @@ def _quantized_batch_norm(a: Attrs, data: Any, gamma: Any, beta: Any, mean: Any,
     return out, core("full_like", low, a.min_calib_range), core("full_like", high, a.max_calib_range)
 
 
-def _quantized_reshape(a: Attrs, data: Any, low: Any, high: Any) -> Any:
+def _quantized_reshape(a: Attrs, data: ndarray, low: ndarray, high: ndarray) -> ndarray | Sequence[ndarray]:
     shaped = TABLE["Reshape"].run((data,), a)
     return (shaped, *core("quantized_flatten", data, low, high)[1:])
 
@@ -445,17 +448,17 @@ for _name, _words in (
     via="intgemm_fully_connected",
     needs={"scaling": lambda a: a.out_type == "float32", **_HAS_BIAS},
 )
-def _intgemm_fully_connected(a: Attrs, data: Any, weight: Any, *others: Any) -> Any:
+def _intgemm_fully_connected(a: Attrs, data: ndarray, weight: ndarray, *others: ndarray) -> ndarray | Sequence[ndarray]:
     scaling, bias = (*others, None, None)[:2] if a.out_type == "float32" else (None, (*others, None)[0])
     return core("intgemm_fully_connected", data, weight, scaling, bias, **a)
 
 
 @row("all_finite(data; init_output: bool=True)", via="isfinite all")
-def _all_finite(a: Attrs, data: Any) -> Any:
+def _all_finite(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("cast", at_least_1d(core("all", core("isfinite", data))), dtype="float32")
 
 
 @row("multi_all_finite(*data; num_arrays: int=1, init_output: bool=True)", via="isfinite all")
-def _multi_all_finite(a: Attrs, *data: ndarray) -> Any:
+def _multi_all_finite(a: Attrs, *data: ndarray) -> ndarray | Sequence[ndarray]:
     each = [at_least_1d(core("all", core("isfinite", d))) for d in data]
     return core("cast", core("all", core("concatenate", *each, axis=0), keepdims=True), dtype="float32")

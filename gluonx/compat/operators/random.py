@@ -80,7 +80,7 @@ def _distribution(name: str) -> None:
         check_old(f"random_{name}", name, [a[p] for p in names])
         return draw(_shape(a), a.dtype or "float32", *[a[p] for p in names])
 
-    def like(a: Attrs, data: Any) -> Any:
+    def like(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
         return draw(tuple(data.shape), dtype_of(data), *[a[p] for p in names])
 
     def sample(a: Attrs, *parameters: ndarray) -> ndarray:
@@ -104,7 +104,7 @@ for _name in _DISTRIBUTIONS:
     via="random_randint",
     alias="random_randint",
 )
-def _randint(a: Any) -> Any:
+def _randint(a: Attrs) -> ndarray | Sequence[ndarray]:
     check_old("random_randint", "randint", (a.low, a.high))
     return core("random_randint", a.low, a.high, size=_shape(a), dtype=a.dtype or "int32")
 
@@ -112,7 +112,7 @@ def _randint(a: Any) -> Any:
 same("_shuffle(data)", "random_permutation", alias="shuffle")
 
 
-def _categorical(a: Any, data: Any) -> Any:
+def _categorical(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     """Numbers of classes, one for each row of probabilities or `shape` for each, and their log-probabilities."""
     shape = tuple(a.shape) or (() if len(data.shape) > 1 else (1,))
     return core("random_categorical", data, size=shape, dtype=a.dtype, get_prob=a.get_prob)

@@ -6,7 +6,7 @@ MXNet 1 has no arrays without axes: what NumPy gives as a scalar has shape ``(1,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gluonx import np, npx
@@ -47,7 +47,7 @@ for _name, _alias in (("sum", "sum_axis"), ("mean", ""), ("prod", ""), ("max", "
 def _without_nan(name: str, neutral: int) -> Callable[..., Any]:
     reduce = _reduction(name)
 
-    def rule(a: Any, data: Any) -> Any:
+    def rule(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
         return reduce(a, core("where", core("isnan", data), neutral, data))
 
     return rule
@@ -58,18 +58,18 @@ row(f"nanprod(data; {_ATTRS})", _without_nan("prod", 1), via="where isnan prod")
 
 
 @row(f"_square_sum(data; {_ATTRS})", via="square sum")
-def _square_sum(a: Attrs, data: Any) -> Any:
+def _square_sum(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return _reduction("sum")(a, core("square", data))
 
 
 @row("norm(data; ord: int=2, axis: shape?=None, out_dtype: dtype?=None, keepdims: bool=False)", via="norm")
-def _norm(a: Any, data: Any) -> Any:
+def _norm(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     out = core("norm", data, ord=a.ord, axis=a.axis or None, keepdims=a.keepdims, out_dtype=a.out_dtype)
     return at_least_1d(out)
 
 
 @row("moments(data; axes: shape?=None, keepdims: bool=False)", via="mean var", nout=2)
-def _moments(a: Attrs, data: Any) -> Any:
+def _moments(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     axes = a.axes or None
     both = [core(name, data, axis=axes, keepdims=a.keepdims) for name in ("mean", "var")]
     return tuple([at_least_1d(x) for x in both])
@@ -97,7 +97,7 @@ def _sort(a: Attrs, data: ndarray) -> ndarray:
 
 
 @row("argsort(data; axis: int?=-1, is_ascend: bool=True, dtype: dtype=float32)", via="argsort")
-def _argsort(a: Attrs, data: Any) -> Any:
+def _argsort(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("argsort", data, axis=a.axis, descending=not a.is_ascend, dtype=a.dtype)
 
 
@@ -118,7 +118,7 @@ same("_npi_cumsum(a; axis: int?=None, dtype: dtype?=None)", "cumsum", alias="cum
     nout=2,
     needs={"bins": lambda a: a.bin_cnt is None},
 )
-def _histogram(a: Attrs, data: Any, bins: Any = None) -> Any:
+def _histogram(a: Attrs, data: ndarray, bins: ndarray | None = None) -> ndarray | Sequence[ndarray]:
     if bins is not None:
         return tuple(np.histogram(data, bins))
     return tuple(np.histogram(data, a.bin_cnt, a.range))
@@ -148,7 +148,7 @@ row(f"batch_dot(lhs, rhs; {_TRANSPOSED})", lambda a, *x: core("batch_dot", *x, *
 
 
 @row("khatri_rao(*args)", via="expand_dims multiply reshape")
-def _khatri_rao(a: Attrs, first: Any, *others: Any) -> Any:
+def _khatri_rao(a: Attrs, first: ndarray, *others: ndarray) -> ndarray | Sequence[ndarray]:
     out = first
     for other in others:
         pairs = core("multiply", core("expand_dims", out, axis=1), core("expand_dims", other, axis=0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gluonx import np
@@ -33,7 +34,7 @@ same("_contrib_index_copy(old_tensor, index_vector, new_tensor)", "index_copy")
 
 
 @row("_contrib_boolean_mask(data, index; axis: int=0)", via="compress")
-def _boolean_mask(a: Attrs, data: Any, index: Any) -> Any:
+def _boolean_mask(a: Attrs, data: ndarray, index: ndarray) -> ndarray | Sequence[ndarray]:
     if index.shape != data.shape[a.axis :][:1]:
         raise ShapeError(
             f"boolean_mask: the index has shape {index.shape}, but data of shape {data.shape} needs one element for "
@@ -43,7 +44,7 @@ def _boolean_mask(a: Attrs, data: Any, index: Any) -> Any:
 
 
 @row("_ravel_multi_index(data; shape: shape?=None)", via="stop_gradient multiply sum", alias="ravel_multi_index")
-def _ravel(a: Any, data: Any) -> Any:
+def _ravel(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     data = core("stop_gradient", data)
     rest = core("slice_axis", data, axis=0, begin=0, end=1)
     for i, n in enumerate(a.shape[1:], 1):
@@ -52,7 +53,7 @@ def _ravel(a: Any, data: Any) -> Any:
 
 
 @row("_unravel_index(data; shape: shape?=None)", via="stop_gradient floor_divide mod stack", alias="unravel_index")
-def _unravel(a: Attrs, data: Any) -> Any:
+def _unravel(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     found: list[Any] = []
     rest = core("stop_gradient", data)
     for n in a.shape[:0:-1]:
@@ -62,13 +63,13 @@ def _unravel(a: Attrs, data: Any) -> Any:
 
 
 @row("fill_element_0index(lhs, mhs, rhs)", via="where one_hot")
-def _fill_element(a: Attrs, lhs: Any, mhs: Any, rhs: Any) -> Any:
+def _fill_element(a: Attrs, lhs: ndarray, mhs: ndarray, rhs: ndarray) -> ndarray | Sequence[ndarray]:
     hit = core("one_hot", rhs, depth=lhs.shape[1])
     return core("where", hit, core("expand_dims", mhs, axis=1), lhs)
 
 
 @row("_onehot_encode(lhs, rhs)", via="one_hot")
-def _onehot_encode(a: Any, lhs: Any, rhs: Any) -> Any:
+def _onehot_encode(a: Attrs, lhs: ndarray, rhs: ndarray) -> ndarray | Sequence[ndarray]:
     return kept(core("one_hot", lhs, depth=rhs.shape[1]), rhs)
 
 
@@ -78,7 +79,7 @@ _USES_LENGTH = {"sequence_length": lambda a: a.use_sequence_length}
 
 
 def _sequence(name: str, via: str, extra: str) -> None:
-    def rule(a: Any, data: Any, sequence_length: Any = None) -> Any:
+    def rule(a: Attrs, data: ndarray, sequence_length: ndarray | None = None) -> ndarray | Sequence[ndarray]:
         return core(via, data, sequence_length if a.use_sequence_length else None, **a)
 
     row(
@@ -106,7 +107,7 @@ _sequence("SequenceMask", "sequence_mask", "value: float=0.0, ")
     needs={"state_cell": lambda a: a.mode == "lstm", **_USES_LENGTH},
     nout=lambda a: 1 if not a.state_outputs else 3 if a.mode == "lstm" else 2,
 )
-def _rnn(a: Attrs, data: ndarray, parameters: ndarray, state: ndarray, *others: ndarray) -> Any:
+def _rnn(a: Attrs, data: ndarray, parameters: ndarray, state: ndarray, *others: ndarray) -> ndarray | Sequence[ndarray]:
     given = [x for x in others if x is not None]
     cell = given.pop(0) if a.mode == "lstm" and given else None
     lengths = given.pop(0) if a.use_sequence_length and given else None

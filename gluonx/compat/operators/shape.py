@@ -136,7 +136,7 @@ same("expand_dims(data; axis: int)", "expand_dims")
 
 
 @row("squeeze(data; axis: shape?=None)", via="squeeze")
-def _squeeze(a: Attrs, data: Any) -> Any:
+def _squeeze(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     out = core("squeeze", data, axis=a.axis or None)
     return out if out.shape else core("reshape", out, newshape=(1,))
 
@@ -159,7 +159,7 @@ same("space_to_depth(data; block_size: int)", "space_to_depth")
 
 
 @row("broadcast_to(data; shape: shape=())", via="broadcast_to")
-def _broadcast_to(a: Attrs, data: Any) -> Any:
+def _broadcast_to(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     if len(a.shape) != len(data.shape):
         raise ShapeError(f"broadcast_to: an array of shape {data.shape} does not broadcast to {a.shape}.")
     shape = tuple([n or old for n, old in zip(a.shape, data.shape, strict=True)])
@@ -167,7 +167,7 @@ def _broadcast_to(a: Attrs, data: Any) -> Any:
 
 
 @row("broadcast_axis(data; axis: shape=(), size: shape=())", via="broadcast_to", alias="broadcast_axes")
-def _broadcast_axis(a: Attrs, data: Any) -> Any:
+def _broadcast_axis(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     shape = list(data.shape)
     for axis, size in zip(a.axis, a.size, strict=True):
         shape[axis] = size
@@ -198,7 +198,7 @@ def _one_or_all(parts: tuple[Any, ...]) -> Any:
     alias="split",
     nout=lambda a: a.num_outputs,
 )
-def _slice_channel(a: Attrs, data: ndarray) -> Any:
+def _slice_channel(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return _one_or_all(core("slice_channel", data, **a))
 
 
@@ -219,7 +219,7 @@ same("reverse(data; axis: shape)", "flip", alias="flip")
 
 
 @row("Pad(data; mode: {constant edge reflect}, pad_width: shape, constant_value: float=0.0)", via="pad", alias="pad")
-def _pad(a: Attrs, data: Any) -> Any:
+def _pad(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     value = a.constant_value if a.mode == "constant" else None
     return core("pad", data, value, pad_width=a.pad_width, mode=a.mode)
 
@@ -258,7 +258,7 @@ row(
 
 
 @row("Crop(*data; offset: shape=(0 0), h_w: shape=(0 0), center_crop: bool=False)", via="slice")
-def _crop(a: Attrs, data: Any, like: Any = None) -> Any:
+def _crop(a: Attrs, data: ndarray, like: ndarray | None = None) -> ndarray | Sequence[ndarray]:
     height, width = data.shape[2:]
     h, w = a.h_w if like is None else like.shape[2:]
     y, x = ((height - h) // 2, (width - w) // 2) if a.center_crop else a.offset
@@ -300,7 +300,7 @@ row(
     "dtype: dtype?=float32)",
     via="arange repeat",
 )
-def _arange(a: Any) -> Any:
+def _arange(a: Attrs) -> ndarray | Sequence[ndarray]:
     start, stop = (0.0, a.start) if a.stop is None else (a.start, a.stop)
     values = np.arange(start, stop, a.step, dtype=a.dtype or "float32")
     return values if a.repeat == 1 else core("repeat", values, repeats=a.repeat)
@@ -317,18 +317,18 @@ row(
     f"_contrib_arange_like(data; start: float=0.0, step: float=1.0, repeat: int=1, {_CTX}, axis: int?=None)",
     via="arange_like",
 )
-def _arange_like(a: Attrs, data: Any) -> Any:
+def _arange_like(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("arange_like", data, start=a.start, step=a.step, repeat=a.repeat, axis=a.axis)
 
 
 @row("_contrib_index_array(data; axes: shape?=None)", via="indices")
-def _index_array(a: Attrs, data: Any) -> Any:
+def _index_array(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     places = np.stack(np.meshgrid(*[np.arange(n, dtype="int32") for n in data.shape], indexing="ij"), axis=-1)
     return places if a.axes is None else np.take(places, np.array(a.axes, dtype="int32"), axis=-1)
 
 
 @row("diag(data; k: int=0, axis1: int=0, axis2: int=1)", via="diag diagonal")
-def _diag(a: Any, data: Any) -> Any:
+def _diag(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return np.diag(data, a.k) if len(data.shape) == 1 else np.diagonal(data, a.k, a.axis1, a.axis2)
 
 

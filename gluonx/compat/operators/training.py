@@ -58,7 +58,7 @@ def _clips_decay(klass: type) -> type:
 
     def formula(
         cls: type, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Sequence[jax.Array], at: At
-    ) -> Any:
+    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         grad = clipped(decayed(grad, at.wd, weight), settings.clip_gradient)
         return super(made, cls).formula(
             settings._replace(clip_gradient=None), weight, grad, leaves, at._replace(wd=0.0)
@@ -91,7 +91,9 @@ class _DCASGD(optimizer.DCASGD):
         super().__init__(momentum=momentum, lamda=lamda, **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
+    def formula(
+        cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At
+    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         if len(leaves) > 1:
             return super().formula(settings, weight, grad, leaves, at)  # MXNet 1 refuses a momentum here
         change, new = super().formula(settings, weight, grad, leaves, at._replace(wd=0.0))
@@ -103,7 +105,9 @@ class _Adamax(optimizer.Adamax):
     """Adamax as MXNet 1 computed it: nothing is added to the maximum that it divides by."""
 
     @classmethod
-    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
+    def formula(
+        cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Sequence[jax.Array], at: At
+    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         mean = average(leaves[0], grad, settings.beta1)
         top = jnp.maximum(settings.beta2 * leaves[1], jnp.abs(grad))
         return -(at.lr / bias_correction(settings.beta1, at.t)) * mean / top, (mean, top)
@@ -116,7 +120,9 @@ class _AdaGrad(optimizer.AdaGrad):
         super().__init__(epsilon=kwargs.pop("epsilon", eps), **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
+    def formula(
+        cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Sequence[jax.Array], at: At
+    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         grad = preprocess(weight, grad, jnp.zeros_like(at.wd), settings.clip_gradient)
         history = leaves[0] + jnp.square(grad)
         return -at.lr * (grad / jnp.sqrt(history + settings.epsilon) + weight * at.wd), (history,)
@@ -129,7 +135,9 @@ class _GroupAdaGrad(optimizer.GroupAdaGrad):
         super().__init__(epsilon=kwargs.pop("epsilon", eps), **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
+    def formula(
+        cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Sequence[jax.Array], at: At
+    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         grad = clipped(grad, settings.clip_gradient)
         history = leaves[0] + jnp.mean(jnp.square(grad), axis=tuple(range(1, grad.ndim)), keepdims=True)
         return -at.lr * grad / jnp.sqrt(history + settings.epsilon), (history,)
@@ -142,7 +150,9 @@ class _AdaDelta(optimizer.AdaDelta):
         super().__init__(rho=rho, epsilon=epsilon, **{"learning_rate": None, **kwargs})
 
     @classmethod
-    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
+    def formula(
+        cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Sequence[jax.Array], at: At
+    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         rho, epsilon = settings.rho, settings.epsilon
         grad = preprocess(weight, grad, jnp.zeros_like(at.wd), settings.clip_gradient)
         of_grad = average(leaves[0], jnp.square(grad), rho)
@@ -171,7 +181,9 @@ class _Test(optimizer.Test):
     """MXNet 1's optimizer for tests: it adds the gradient, and its state is the weight afterwards."""
 
     @classmethod
-    def formula(cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Any, at: At) -> Any:
+    def formula(
+        cls, settings: Any, weight: jax.Array, grad: jax.Array, leaves: Sequence[jax.Array], at: At
+    ) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         return grad, (weight + grad,)
 
 
@@ -386,14 +398,25 @@ class _Perplexity(metric.Perplexity):
 class NegativeLogLikelihood(metric.CrossEntropy):
     """The mean negative log-likelihood of the labels; `CrossEntropy` by another name."""
 
-    def __init__(self, eps: float = 1e-12, name: str = "nll-loss", output_names: Any = None, label_names: Any = None):
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "nll-loss",
+        output_names: Any = None,
+        label_names: Any = None,
+    ):
         super().__init__(eps=eps, name=name, output_names=output_names, label_names=label_names)
 
 
 class Caffe(metric.Loss):
     """`Loss` by an older name."""
 
-    def __init__(self, name: str = "caffe", output_names: Any = None, label_names: Any = None) -> None:
+    def __init__(
+        self,
+        name: str = "caffe",
+        output_names: str | Sequence[str] | None = None,
+        label_names: str | Sequence[str] | None = None,
+    ) -> None:
         super().__init__(name, output_names, label_names)
 
 

@@ -102,7 +102,9 @@ _single(
     "momentum: float?=None)",
     via="rmspropalex_update",
 )
-def _rmspropalex(a: Any, weight: Any, grad: Any, n: Any, g: Any, delta: Any) -> Any:
+def _rmspropalex(
+    a: Attrs, weight: ndarray, grad: ndarray, n: ndarray, g: ndarray, delta: ndarray
+) -> ndarray | Sequence[ndarray]:
     # MXNet 2 renamed gamma1 and gamma2 and took the mean before the mean square; so who uses its names has its order.
     modern = a.rho is not None or a.momentum is not None
     states = (g, n, delta) if modern else (n, g, delta)
@@ -130,7 +132,9 @@ def _phase1(a: Attrs, weight: ndarray, grad: ndarray, *states: ndarray) -> ndarr
 
 
 @row(f"mp_lamb_update_phase1(weight, grad, mean!, var!, weight32!; {_PHASE1})", via=_LAMB)
-def _mp_phase1(a: Attrs, weight: Any, grad: Any, mean: Any, var: Any, weight32: Any) -> Any:
+def _mp_phase1(
+    a: Attrs, weight: ndarray, grad: ndarray, mean: ndarray, var: ndarray, weight32: ndarray
+) -> ndarray | Sequence[ndarray]:
     return _direction(a, weight32, kept(grad, weight32), (mean, var), float(a.t), a.wd)
 
 
@@ -140,7 +144,9 @@ def _phase2(a: Attrs, weight: ndarray, g: ndarray, r1: ndarray, r2: ndarray) -> 
 
 
 @row(f"mp_lamb_update_phase2(weight, g, r1, r2, weight32!; lr: float, {_TRUST})", via="lamb_update_phase2 cast")
-def _mp_phase2(a: Any, weight: Any, g: Any, r1: Any, r2: Any, weight32: Any) -> Any:
+def _mp_phase2(
+    a: Attrs, weight: ndarray, g: ndarray, r1: ndarray, r2: ndarray, weight32: ndarray
+) -> ndarray | Sequence[ndarray]:
     return _masterly("lamb_update_phase2", weight, g, (weight32,), (r1, r2, a.lr, a.lower_bound, a.upper_bound))
 
 
@@ -162,7 +168,7 @@ def _several(name: str, via: str, attrs: str, own: Own, half: bool, last: int = 
     size, step = 2 + len(UPDATES[via].states) + half, _masterly if half else _step
     count = "num_tensors" if "num_tensors" in attrs else "num_weights"
 
-    def rule(a: Attrs, *data: ndarray) -> Any:
+    def rule(a: Attrs, *data: ndarray) -> ndarray | Sequence[ndarray]:
         groups, of_all = _groups(name, data, a[count], size, last), data[len(data) - last :]
         found = [step(via, w, g, rest, _numbers(via, a, **own(a, i, of_all))) for i, (w, g, *rest) in enumerate(groups)]
         return tuple(found) if len(found) > 1 else found[0]
@@ -217,7 +223,7 @@ for _half, _mp in ((False, ""), (True, "mp_")):
 def _lamb_of_many(name: str, half: bool) -> None:
     """Both halves of LAMB, and the norms between them."""
 
-    def rule(a: Attrs, *data: ndarray) -> Any:
+    def rule(a: Attrs, *data: ndarray) -> ndarray | Sequence[ndarray]:
         found = []
         for i, (weight, grad, *states) in enumerate(_groups(name, data, a.num_tensors, 4 + half)):
             master = states.pop() if half else weight
@@ -240,7 +246,7 @@ _lamb_of_many("_multi_mp_lamb_update", True)
 
 
 @row("multi_sum_sq(*data; num_arrays: int)", via="square sum stack")
-def _multi_sum_sq(a: Any, *data: ndarray) -> Any:
+def _multi_sum_sq(a: Attrs, *data: ndarray) -> ndarray | Sequence[ndarray]:
     wide = [x if dtype_of(x).itemsize > 2 else core("cast", x, dtype="float32") for x in data]
     return core("stack", *[core("sum", core("square", x)) for x in wide])
 

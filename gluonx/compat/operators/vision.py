@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as onp
 
@@ -10,6 +11,7 @@ from gluonx.compat.operators.row import core, given, row, same
 
 if TYPE_CHECKING:
     from gluonx.compat.operators.attrs import Attrs
+    from gluonx.np.handle import ndarray
 
 
 # -- boxes ------------------------------------------------------------------------------------------------------------
@@ -142,7 +144,7 @@ def _new_length(a: Attrs, old: int, like: int | None, wanted: int, scale: float 
     via="bilinear_resize",
     needs={"like": lambda a: a.mode == "like"},
 )
-def _bilinear_resize(a: Attrs, data: Any, like: Any = None) -> Any:
+def _bilinear_resize(a: Attrs, data: ndarray, like: ndarray | None = None) -> ndarray | Sequence[ndarray]:
     others = (None, None) if like is None else like.shape[2:]
     sizes = [
         _new_length(a, old, other, wanted, scale)
@@ -166,7 +168,7 @@ row(
     "cudnn_off: bool?=None)",
     via="grid_generator bilinear_sampler",
 )
-def _spatial_transformer(a: Attrs, data: Any, loc: Any) -> Any:
+def _spatial_transformer(a: Attrs, data: ndarray, loc: ndarray) -> ndarray | Sequence[ndarray]:
     shape = tuple([wanted or old for wanted, old in zip(a.target_shape, data.shape[2:], strict=True)])
     grid = core("grid_generator", loc, transform_type="affine", target_shape=shape)
     return core("bilinear_sampler", data, grid)
@@ -196,7 +198,7 @@ for _name in ("random_flip_left_right", "random_flip_top_bottom"):
 
 
 @row("_image_normalize(data; mean: floats=(0 0 0 0), std: floats=(1 1 1 1))", via="image.normalize")
-def _normalize(a: Attrs, data: Any) -> Any:
+def _normalize(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     """As many of the numbers as there are channels; one stands for all."""
     channels = data.shape[-3]
     mean, std = (v * channels if len(v) == 1 else v[:channels] for v in (a.mean, a.std))
@@ -204,13 +206,13 @@ def _normalize(a: Attrs, data: Any) -> Any:
 
 
 @row("_image_resize(data; size: shape=(), keep_ratio: bool=False, interp: int=1)", via="image.resize")
-def _resize(a: Attrs, data: Any) -> Any:
+def _resize(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     size = a.size[0] if len(a.size) == 1 else a.size
     return core("image.resize", data, size=size, keep_ratio=a.keep_ratio, interp=a.interp)
 
 
 @row("_image_crop(data; x: int, y: int, width: int, height: int)", via="image.crop")
-def _crop(a: Attrs, data: Any) -> Any:
+def _crop(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("image.crop", data, a.x, a.y, width=a.width, height=a.height)
 
 

@@ -40,6 +40,7 @@ from gluonx.export.record import record_forward
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block
+    from gluonx.block.parameter import Parameter
 
 
 _UNKNOWN = (
@@ -162,14 +163,14 @@ def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
 _of_parameters: WeakKeyDictionary[Any, tuple[str, Symbol]] = WeakKeyDictionary()
 
 
-def symbol_of_parameter(param: Any) -> Symbol | None:
+def symbol_of_parameter(param: Parameter) -> Symbol | None:
     """Return the variable that stands for `param` in what a block called with symbols gives; None outside of MXNet."""
     if not (Mode.aliased or naming.Naming.active):
         return None
     return _variable_of(param, naming.Naming.active)
 
 
-def _variable_of(param: Any, named: bool) -> Symbol:
+def _variable_of(param: Parameter, named: bool) -> Symbol:
     """Return the variable of a parameter, by its own name or else by the attributes that lead to it."""
     name = param.name if named else param._structured_name
     known = _of_parameters.get(param)

@@ -47,7 +47,7 @@ class Executor:
         symbol: Symbol,
         args: Any,
         args_grad: Any = None,
-        grad_req: Any = "write",
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
         aux_states: Any = None,
         block: GraphBlock | None = None,
     ) -> None:
@@ -216,7 +216,7 @@ class Executor:
         variables = [nodes[n] for n in (*self.arg_dict, *self.aux_dict)]
         self._monitor = _Monitor(self._symbol, variables, callback, monitor_all, wanted or (lambda: True))
 
-    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+    def backward(self, out_grads: ndarray | Sequence[ndarray] | None = None, is_train: bool = True) -> None:
         """Compute the gradients of what the last :meth:`forward` gave, as often as it is called.
 
         The first one after ``forward(is_train=True)`` has what was recorded then; another one, or one after

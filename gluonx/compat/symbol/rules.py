@@ -201,7 +201,7 @@ for _word in BINARY:
 
 
 @rule("maximum", "minimum")
-def _extremum(emit: Emit, step: Step) -> Any:
+def _extremum(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     lhs, rhs = step.args
     if number(lhs) or number(rhs):
         array, scalar = (lhs, rhs) if number(rhs) else (rhs, lhs)
@@ -233,7 +233,7 @@ def _cumsum(emit: Emit, step: Step) -> Entry:
 
 
 @rule("clip")
-def _clip(emit: Emit, step: Step) -> Any:
+def _clip(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, low, high = (*step.args, None, None)[:3]
     if not all(v is None or number(v) for v in (low, high)):
         out = emit.array(x)
@@ -246,17 +246,17 @@ def _clip(emit: Emit, step: Step) -> Any:
 
 
 @rule("derived cast")
-def _astype(emit: Emit, step: Step) -> Any:
+def _astype(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     return emit.node("Cast", emit.array(step.args[0]), dtype=np.dtype(step.outs[0].dtype).name)
 
 
 @rule("derived power")
-def _whole_power(emit: Emit, step: Step) -> Any:
+def _whole_power(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     return emit.node("_npi_power_scalar", emit.array(step.args[0]), **_scalar(step.op.extra[1]))
 
 
 @rule("zeros_like", "ones_like", "full_like")
-def _like(emit: Emit, step: Step) -> Any:
+def _like(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     fill = {"zeros_like": 0.0, "ones_like": 1.0}.get(step.op.name)
     if fill is None:
         if not number(step.args[1]):
@@ -293,7 +293,7 @@ def _full(emit: Emit, step: Step) -> Entry:
 
 
 @rule("arange")
-def _arange(emit: Emit, step: Step) -> Any:
+def _arange(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     start, pace = step.args
     if not number(start) or not number(pace):
         raise GraphError("its bounds must be numbers")
@@ -313,7 +313,7 @@ _REDUCED = ("sum", "mean", "prod", "max", "min", "std", "var")
 
 
 @rule(*_REDUCED, "any", "all")
-def _reduce(emit: Emit, step: Step) -> Any:
+def _reduce(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs, name = step.op.attrs, step.op.name
     _only(step, 1)
     given: dict[str, Any] = {"axis": _axes_or_none(step), "keepdims": attrs["keepdims"], "dtype": attrs.get("dtype")}
@@ -323,7 +323,7 @@ def _reduce(emit: Emit, step: Step) -> Any:
 
 
 @rule("norm")
-def _norm(emit: Emit, step: Step) -> Any:
+def _norm(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs, x = step.op.attrs, emit.array(step.args[0])
     given = {"axis": _axes_or_none(step), "keepdims": attrs["keepdims"]}
     if attrs["ord"] == 1:
@@ -332,7 +332,7 @@ def _norm(emit: Emit, step: Step) -> Any:
 
 
 @rule("logsumexp")
-def _logsumexp(emit: Emit, step: Step) -> Any:
+def _logsumexp(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, axis = emit.array(step.args[0]), _axes(step.op.attrs["axis"], _ndim(step))
     top = emit.node("BlockGrad", emit.node("_npi_max", x, axis=axis, keepdims=True))
     total = emit.node("_npi_sum", emit.node("_npi_exp", emit.node("_npi_subtract", x, top)), axis=axis, keepdims=True)
@@ -344,7 +344,7 @@ def _logsumexp(emit: Emit, step: Step) -> Any:
 
 
 @rule("tensordot")
-def _tensordot(emit: Emit, step: Step) -> Any:
+def _tensordot(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     axes = step.op.attrs["axes"]
     if isinstance(axes, int):
         return emit.node("_npi_tensordot_int_axes", *_arrays(emit, step), axes=axes)
@@ -410,7 +410,7 @@ def _unfolded(emit: Emit, x: Any, old: Sequence[Any], new: Sequence[Any], front:
 
 
 @rule("broadcast_to")
-def _broadcast_to(emit: Emit, step: Step) -> Any:
+def _broadcast_to(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, old, new = emit.array(step.args[0]), step.shapes[0].shape, step.outs[0].shape
     if not is_open(new):
         return emit.node("_npi_broadcast_to", x, shape=tuple(new))
@@ -432,7 +432,7 @@ def _expand_dims(emit: Emit, step: Step) -> Entry:
 
 
 @rule("split")
-def _split(emit: Emit, step: Step) -> Any:
+def _split(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs = step.op.attrs
     cuts, count = attrs["indices_or_sections"], len(step.outs)
     # MXNet's indices begin with the beginning of the first part.
@@ -441,7 +441,7 @@ def _split(emit: Emit, step: Step) -> Any:
 
 
 @rule("repeat")
-def _repeat(emit: Emit, step: Step) -> Any:
+def _repeat(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     repeats, axis = step.op.attrs["repeats"], step.op.attrs["axis"]
     if not isinstance(repeats, int):
         raise GraphError("MXNet repeats all elements equally often")
@@ -544,7 +544,7 @@ def _bounds(bounds: Sequence[Any], full: Any) -> tuple[Any, Any, Any]:
 
 
 @rule("take")
-def _take(emit: Emit, step: Step) -> Any:
+def _take(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs = step.op.attrs
     if attrs["axis"] is None:
         raise GraphError("MXNet needs an axis")
@@ -596,7 +596,7 @@ def _convolution(emit: Emit, step: Step) -> Entry:
 
 
 @rule("deconvolution")
-def _deconvolution(emit: Emit, step: Step) -> Any:
+def _deconvolution(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     inputs = _arrays(emit, step)
     attrs: Any = _spatial(step) | _given(step, "adj", "target_shape")
     channel = -1 if (attrs.get("layout") or "NCHW")[-1] == "C" else 1
@@ -614,7 +614,7 @@ def _pooling(emit: Emit, step: Step) -> Entry:
 
 
 @rule("batch_norm")
-def _batch_norm(emit: Emit, step: Step) -> Any:
+def _batch_norm(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs = step.op.attrs
     if attrs["training"]:
         raise GraphError("it runs in training mode; a symbol decides that when it runs")
@@ -626,14 +626,14 @@ def _batch_norm(emit: Emit, step: Step) -> Any:
 
 
 @rule("group_norm")
-def _group_norm(emit: Emit, step: Step) -> Any:
+def _group_norm(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     if step.op.attrs["output_mean_var"]:
         raise GraphError("output_mean_var is not supported here")
     return emit.node("GroupNorm", *_arrays(emit, step), **_given(step, "num_groups", "eps"))
 
 
 @rule("rms_norm")
-def _rms_norm(emit: Emit, step: Step) -> Any:
+def _rms_norm(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, gamma = step.args
     axis = step.op.attrs["axis"] % _ndim(step)
     if axis != _ndim(step) - 1:
@@ -646,7 +646,7 @@ def _rms_norm(emit: Emit, step: Step) -> Any:
 
 
 @rule("leaky_relu")
-def _leaky_relu(emit: Emit, step: Step) -> Any:
+def _leaky_relu(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs = step.op.attrs
     kind = attrs["act_type"]
     if kind == "gelu_tanh":
@@ -657,7 +657,7 @@ def _leaky_relu(emit: Emit, step: Step) -> Any:
 
 
 @rule("gelu")
-def _gelu(emit: Emit, step: Step) -> Any:
+def _gelu(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x = emit.array(step.args[0])
     return _tanh_gelu(emit, x) if step.op.attrs["approximate"] else emit.node("LeakyReLU", x, act_type="gelu")
 
@@ -674,27 +674,27 @@ def _tanh_gelu(emit: Emit, x: Any) -> Any:
 
 
 @rule("silu", "swish")
-def _swish(emit: Emit, step: Step) -> Any:
+def _swish(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, beta = emit.array(step.args[0]), step.op.attrs.get("beta", 1.0)
     inner = x if beta == 1 else emit.node("_npi_multiply_scalar", x, scalar=float(beta), is_int=False)
     return emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", inner))
 
 
 @rule("swiglu")
-def _swiglu(emit: Emit, step: Step) -> Any:
+def _swiglu(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, gate = _arrays(emit, step)
     return emit.node("_npi_multiply", emit.node("_npi_multiply", x, emit.node("_npx_sigmoid", x)), gate)
 
 
 @rule("embedding")
-def _embedding(emit: Emit, step: Step) -> Any:
+def _embedding(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     rows, width = step.shapes[1].shape
     dtype = step.shapes[1].dtype.name
     return emit.node("Embedding", *_arrays(emit, step), input_dim=rows, output_dim=width, dtype=dtype)
 
 
 @rule("softmax", "log_softmax")
-def _softmax(emit: Emit, step: Step) -> Any:
+def _softmax(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, length, temperature = (*step.args, None, None)[:3]
     attrs = step.op.attrs
     inputs = [emit.array(x)] + ([] if length is None else [emit.array(length)])
@@ -707,7 +707,7 @@ def _softmax(emit: Emit, step: Step) -> Any:
 
 
 @rule("softmin")
-def _softmin(emit: Emit, step: Step) -> Any:
+def _softmin(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, temperature = (*step.args, None)[:2]
     negative = emit.node("_npi_negative", emit.array(x))
     warmth = None if temperature is None else _number_of(temperature, 1.0, "temperature")
@@ -715,7 +715,7 @@ def _softmin(emit: Emit, step: Step) -> Any:
 
 
 @rule("masked_softmax", "masked_log_softmax")
-def _masked(emit: Emit, step: Step) -> Any:
+def _masked(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     x, mask, temperature = (*step.args, None)[:3]
     given = {"axis": step.op.attrs["axis"], "temperature": _number_of(temperature, 1.0, "temperature")}
     return emit.node(step.op.name, emit.array(x), emit.array(mask), **given)
@@ -731,7 +731,7 @@ def _state(emit: Emit, step: Step, state: Any) -> Entry:
 
 
 @rule("rnn")
-def _rnn(emit: Emit, step: Step) -> Any:
+def _rnn(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     names = ("state_size", "num_layers", "bidirectional", "mode", "p", "state_outputs", "use_sequence_length")
     clips = ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max", "lstm_state_clip_nan")
     nout = len(step.outs) if len(step.outs) > 1 else None
@@ -744,7 +744,7 @@ def _rnn(emit: Emit, step: Step) -> Any:
 
 
 @rule("adaptive_avg_pooling")
-def _adaptive(emit: Emit, step: Step) -> Any:
+def _adaptive(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     size = step.op.attrs["output_size"] or 1
     size = (size, size) if isinstance(size, int) else size
     return emit.node("_contrib_AdaptiveAvgPooling2D", emit.array(step.args[0]), output_size=size)
@@ -761,7 +761,7 @@ def _dtype(step: Step) -> dict[str, Any]:
 def _in_dtype(plain: Any) -> Any:
     """Return the rule of an operator that casts, of the one of the operator that does not."""
 
-    def cast(emit: Emit, step: Step) -> Any:
+    def cast(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
         out = plain(emit, step)
         return emit.node("Cast", out, **_dtype(step)) if _dtype(step) else out
 
@@ -774,7 +774,7 @@ RULES["numpy.copy"] = RULES["copy"]
 
 
 @rule("hstack", "vstack", "dstack", "column_stack")
-def _joined(emit: Emit, step: Step) -> Any:
+def _joined(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     if _dtype(step):
         raise GraphError("MXNet knows no dtype= here")
     ndim, name = _ndim(step), step.op.name
@@ -787,7 +787,7 @@ def _joined(emit: Emit, step: Step) -> Any:
 
 
 @rule("numpy.pad")
-def _np_pad(emit: Emit, step: Step) -> Any:
+def _np_pad(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs = step.op.attrs
     _only(step, 2)
     if attrs["stat_length"] is not None or attrs["reflect_type"] not in (None, "even"):
@@ -796,7 +796,7 @@ def _np_pad(emit: Emit, step: Step) -> Any:
 
 
 @rule("numpy.roll")
-def _np_roll(emit: Emit, step: Step) -> Any:
+def _np_roll(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     shift, axis = step.args[1], step.op.attrs["axis"]
     if not number(shift):
         raise GraphError("MXNet shifts by numbers only")
@@ -805,7 +805,7 @@ def _np_roll(emit: Emit, step: Step) -> Any:
 
 
 @rule("diagonal", "trace")
-def _diagonal(emit: Emit, step: Step) -> Any:
+def _diagonal(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     given = {n: step.op.attrs[n] for n in ("offset", "axis1", "axis2")}
     if _dtype(step):
         raise GraphError("MXNet knows no dtype= here")
@@ -813,7 +813,7 @@ def _diagonal(emit: Emit, step: Step) -> Any:
 
 
 @rule("nan_to_num")
-def _nan_to_num(emit: Emit, step: Step) -> Any:
+def _nan_to_num(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     words = dict(zip(("nan", "posinf", "neginf"), step.args[1:], strict=False))
     if not all(v is None or number(v) for v in words.values()):
         raise GraphError("MXNet replaces by numbers only")
@@ -831,20 +831,20 @@ def _average(emit: Emit, step: Step) -> Entry:
 
 
 @rule("cross")
-def _cross(emit: Emit, step: Step) -> Any:
+def _cross(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs = step.op.attrs
     given = {n: attrs[n] if attrs["axis"] is None else attrs["axis"] for n in ("axisa", "axisb", "axisc")}
     return emit.node("_npi_cross", *_arrays(emit, step), **given)
 
 
 @rule("diff")
-def _diff(emit: Emit, step: Step) -> Any:
+def _diff(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     _only(step, 1)
     return emit.node("_npi_diff", emit.array(step.args[0]), n=step.op.attrs["n"], axis=step.op.attrs["axis"])
 
 
 @rule("linalg_norm")
-def _np_norm(emit: Emit, step: Step) -> Any:
+def _np_norm(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs = step.op.attrs
     order: Any = attrs["ord"]
     axis = attrs["axis"]
@@ -864,7 +864,7 @@ _DRAWN = {
 
 
 @rule(*[f"random_{name}" for name in _DRAWN])
-def _random(emit: Emit, step: Step) -> Any:
+def _random(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     name, out = step.op.name.removeprefix("random_"), step.outs[0]
     dtype = np.dtype(out.dtype).name
     if all(number(v) for v in step.args) and not is_open(out.shape):

@@ -446,7 +446,7 @@ class Symbol(Methods, Outputs):
         ctx: DeviceLike = None,
         args: Any = None,
         args_grad: Any = None,
-        grad_req: Any = "write",
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
         aux_states: Any = None,
         group2ctx: Any = None,
         shared_exec: Any = None,

@@ -82,7 +82,13 @@ class _Bound:
     """A symbol bound to copies of given values."""
 
     def __init__(
-        self, sym: Any, location: Any, aux_states: Any, dtype: DTypeLike, grad_req: Any = "null", grads: Any = None
+        self,
+        sym: Any,
+        location: Any,
+        aux_states: Any,
+        dtype: DTypeLike,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "null",
+        grads: Any = None,
     ) -> None:
         dtype = onp.dtype(dtype or onp.float32)
         self.names = sym.list_arguments()
@@ -100,8 +106,8 @@ def check_symbolic_forward(
     sym: Any,
     location: Any,
     expected: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     aux_states: Any = None,
     ctx: DeviceLike = None,
     equal_nan: bool = False,
@@ -148,10 +154,10 @@ def check_symbolic_backward(
     location: Any,
     out_grads: Any,
     expected: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     aux_states: Any = None,
-    grad_req: Any = "write",
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ctx: DeviceLike = None,
     grad_stypes: Any = None,
     equal_nan: bool = False,
@@ -277,8 +283,8 @@ def check_numeric_gradient(
     location: Any,
     aux_states: Any = None,
     numeric_eps: float | None = None,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     grad_nodes: Any = None,
     use_forward_train: bool = True,
     ctx: DeviceLike = None,
@@ -357,7 +363,7 @@ def check_consistency(
     sym: Any,
     ctx_list: Sequence[Mapping[str, Any]],
     scale: float = 1.0,
-    grad_req: Any = "write",
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     arg_params: Any = None,
     aux_params: Any = None,
     rtol: Any = None,

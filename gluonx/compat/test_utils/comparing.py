@@ -103,7 +103,7 @@ def get_tolerance(dat: Any, tol: Any, default_tol: Mapping[Any, float]) -> float
     return given[dtype] if dtype in given else default_tol[dtype]
 
 
-def get_tols(x: Any, y: Any, rtol: Any, atol: Any) -> tuple[float, float]:
+def get_tols(x: Any, y: Any, rtol: float | None, atol: float | None) -> tuple[float, float]:
     """Return both tolerances for a comparison: each the larger one of the two arrays."""
     x, y = [v if hasattr(v, "dtype") else onp.asarray(v) for v in (x, y)]
     rtols, atols = default_rtols(), default_atols()
@@ -142,7 +142,9 @@ def checkShapes(a: Any, b: Any) -> None:
 class _Compared:
     """Two arrays on the host, their tolerances, and where they differ by more."""
 
-    def __init__(self, a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool, use_broadcast: bool = True) -> None:
+    def __init__(
+        self, a: Any, b: Any, rtol: float | None, atol: float | None, equal_nan: bool, use_broadcast: bool = True
+    ) -> None:
         self.rtol, self.atol = get_tols(a, b, rtol, atol)
         if not use_broadcast:
             checkShapes(a, b)
@@ -182,7 +184,9 @@ def _wide(x: onp.ndarray) -> onp.ndarray:
     return x.astype(onp.float64) if x.dtype.kind not in "fc" or x.dtype.itemsize < 8 else x
 
 
-def find_max_violation(a: Any, b: Any, rtol: Any = None, atol: Any = None) -> tuple[tuple[int, ...], float]:
+def find_max_violation(
+    a: Any, b: Any, rtol: float | None = None, atol: float | None = None
+) -> tuple[tuple[int, ...], float]:
     """Return the place at which two arrays differ most, and how many times the tolerance that is."""
     found = _Compared(a, b, rtol, atol, False).violation()
     place = onp.unravel_index(int(onp.argmax(found)), found.shape)
@@ -196,7 +200,12 @@ def locationError(a: Any, b: Any, index: Any, names: Sequence[str], maxError: bo
 
 
 def almost_equal(
-    a: Any, b: Any, rtol: Any = None, atol: Any = None, equal_nan: bool = False, use_broadcast: bool = True
+    a: Any,
+    b: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    use_broadcast: bool = True,
 ) -> bool:
     """Return whether ``|a - b| <= atol + rtol * |b|`` in every element.
 
@@ -221,8 +230,8 @@ def almost_equal(
 def assert_almost_equal(
     a: Any,
     b: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     names: Sequence[str] = ("a", "b"),
     equal_nan: bool = False,
     use_broadcast: bool = True,
@@ -246,8 +255,8 @@ def assert_allclose(a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_
 def assert_almost_equal_with_err(
     a: Any,
     b: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     etol: float | None = None,
     names: Sequence[str] = ("a", "b"),
     equal_nan: bool = False,
@@ -266,13 +275,13 @@ def _without_nans(a: onp.ndarray, b: onp.ndarray) -> tuple[onp.ndarray, onp.ndar
     return a, b
 
 
-def almost_equal_ignore_nan(a: Any, b: Any, rtol: Any = None, atol: Any = None) -> bool:
+def almost_equal_ignore_nan(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
     """Return `almost_equal`, leaving elements out that are NaN in either array."""
     return almost_equal(*_without_nans(a, b), rtol, atol)
 
 
 def assert_almost_equal_ignore_nan(
-    a: Any, b: Any, rtol: Any = None, atol: Any = None, names: Sequence[str] = ("a", "b")
+    a: Any, b: Any, rtol: float | None = None, atol: float | None = None, names: Sequence[str] = ("a", "b")
 ) -> None:
     """`assert_almost_equal`, leaving elements out that are NaN in either array."""
     assert_almost_equal(*_without_nans(a, b), rtol, atol, names)
@@ -287,7 +296,7 @@ def assert_exception(f: Callable[..., Any], exception_type: type[BaseException],
     raise AssertionError(f"{getattr(f, '__name__', f)} did not raise {exception_type.__name__}")
 
 
-def compare_ndarray_tuple(t1: Any, t2: Any, rtol: Any = None, atol: Any = None) -> None:
+def compare_ndarray_tuple(t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None) -> None:
     """`assert_almost_equal` of arrays in nested tuples or lists; AssertionError if these differ.
 
     An array and None may stand against each other, as in the states of optimizers.

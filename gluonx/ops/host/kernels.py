@@ -104,7 +104,7 @@ def numpy_kernel(name: str, work: Work | None = None) -> Callable[[Kernel], Kern
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
 
-def _computed(fn: Any) -> Kernel:
+def _computed(fn: Callable[..., Any]) -> Kernel:
     """Return a function of floats, computed in a wider type."""
 
     def run(x: np.ndarray) -> Any:
@@ -116,7 +116,7 @@ def _computed(fn: Any) -> Kernel:
     return run
 
 
-def _exact(fn: Any, kinds: str = "fiu") -> Kernel:
+def _exact(fn: Callable[..., Any], kinds: str = "fiu") -> Kernel:
     """Return a function that NumPy computes as XLA does, in the type of its operand.
 
     Half precision is computed in single precision.
@@ -130,7 +130,7 @@ def _exact(fn: Any, kinds: str = "fiu") -> Kernel:
     return run
 
 
-def _asked(fn: Any) -> Kernel:
+def _asked(fn: Callable[..., Any]) -> Kernel:
     """Return an elementwise test of floats."""
 
     def run(x: np.ndarray) -> Any:
@@ -240,7 +240,7 @@ def _paired(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> tuple[Any
     return None if dtype is None else (x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 
-def _arithmetic(fn: Any, kinds: str) -> Kernel:
+def _arithmetic(fn: Callable[..., Any], kinds: str) -> Kernel:
     def run(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> Any:
         if x.dtype != y.dtype:
             pair = _paired(x, y)
@@ -255,7 +255,7 @@ def _arithmetic(fn: Any, kinds: str) -> Kernel:
     return run
 
 
-def _in_two_doubles(fn: Any) -> Kernel:
+def _in_two_doubles(fn: Callable[..., Any]) -> Kernel:
     def run(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> Any:
         pair = _paired(x, y)
         if pair is None or pair[0].dtype not in _WIDER:
@@ -273,7 +273,7 @@ def _divided(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> Any:
 _quotient = _arithmetic(np.true_divide, "f")
 
 
-def _whole_division(fn: Any) -> Kernel:
+def _whole_division(fn: Callable[..., Any]) -> Kernel:
     """Return a quotient or remainder of integers, for divisors other than 0."""
 
     def run(x: np.ndarray, y: np.generic | np.ndarray) -> Any:
@@ -295,7 +295,7 @@ def raised(exponent: int) -> Kernel:
     return run
 
 
-def _comparison(fn: Any) -> Kernel:
+def _comparison(fn: Callable[..., Any]) -> Kernel:
     def run(x: np.generic | np.ndarray, y: np.generic | np.ndarray) -> Any:
         pair = _paired(x, y)
         if pair is None:
@@ -426,7 +426,7 @@ def _cast(x: np.ndarray, *, dtype: Any) -> Any:
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 
-def _sums(fn: Any) -> Kernel:
+def _sums(fn: Callable[..., Any]) -> Kernel:
     """Return a sum or product, accumulated in double precision; integers as JAX widens them."""
 
     def run(x: np.ndarray, *first_or_where: Any, axis: Any, dtype: DTypeLike, keepdims: bool) -> Any:
@@ -481,7 +481,7 @@ numpy_kernel("var")(_moments(_same))
 numpy_kernel("std")(_moments(np.sqrt))
 
 
-def _extreme(fn: Any) -> Kernel:
+def _extreme(fn: Callable[..., Any]) -> Kernel:
     def run(x: np.ndarray, *first_or_where: Any, axis: Any, keepdims: bool) -> Any:
         if first_or_where:
             return NotImplemented
@@ -492,7 +492,7 @@ def _extreme(fn: Any) -> Kernel:
     return run
 
 
-def _test(fn: Any) -> Kernel:
+def _test(fn: Callable[..., Any]) -> Kernel:
     def run(x: np.ndarray, *where: Any, axis: Any, keepdims: bool) -> Any:
         if where:
             return NotImplemented
@@ -510,7 +510,7 @@ for _name, _reduction in (
     numpy_kernel(_name)(_reduction)
 
 
-def _position(fn: Any) -> Kernel:
+def _position(fn: Callable[..., Any]) -> Kernel:
     def run(x: np.ndarray, *, axis: Any, keepdims: bool) -> Any:
         if x.dtype in _HALVES or not x.ndim:
             return NotImplemented
@@ -611,7 +611,13 @@ _DEEP = threshold("host.deep")
 
 
 def _product(fn: Any) -> Kernel:
-    def run(x: np.ndarray, y: np.ndarray, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    def run(
+        x: np.ndarray,
+        y: np.ndarray,
+        *,
+        precision: Any = None,
+        preferred_element_type: jax.typing.DTypeLike | None = None,
+    ) -> Any:
         if x.dtype != y.dtype or precision is not None or preferred_element_type is not None:
             return NotImplemented
         if x.dtype in _HALVES:
