@@ -223,7 +223,7 @@ def test_a_program_serves_all_values():
 WRONG = [
     ("box_nms", [(6,)], {}, ShapeError, r"box_nms: data must have two axes or more, .* not \(6,\)"),
     ("box_nms", [(5, 6)], {"coord_start": 3}, ShapeError, "coord_start=3 leaves no 4 coordinates in a row of 6"),
-    ("box_nms", [(5, 6)], {"score_index": 7}, ShapeError, "score_index=7 or id_index=-1 is not a place"),
+    ("box_nms", [(5, 6)], {"score_index": 7}, ShapeError, "score_index=7 or id_index=-1 is not a position"),
     ("box_nms", [(5, 6)], {"score_index": 3}, ShapeError, "share a column"),
     ("box_nms", [(5, 6)], {"id_index": 1}, ShapeError, "share a column"),
     (
