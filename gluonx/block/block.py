@@ -93,6 +93,23 @@ class _Forwards(Protocol[_Given, _Gives]):
     def forward(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Gives: ...
 
 
+class _Asked:
+    """An attribute of `BLOCK_ATTRIBUTES`; a block's own of this name comes before it.
+
+    A ``__getattr__`` in its place would keep Python's specialized bytecode from reading any attribute of a block.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, block: Block | None, cls: type) -> Any:
+        if block is None:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {self.name!r}")
+        return BLOCK_ATTRIBUTES[self.name](block, self.name)
+
+
 class Block(Checked):
     """Base of all layers and nets. Assign parameters and blocks to attributes in ``__init__``; compute in ``forward``.
 
@@ -233,16 +250,10 @@ class Block(Checked):
 
         return block_part(self, path, subtree_renderer)
 
-    if TYPE_CHECKING:  # with __getattr__ in sight, a type checker would accept every misspelt attribute
+    if TYPE_CHECKING:
         name: Any  # in BLOCK_ATTRIBUTES
         prefix: Any
         name_scope: Any
-    else:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in BLOCK_ATTRIBUTES:
-                return BLOCK_ATTRIBUTES[name](self, name)
-            return object.__getattribute__(self, name)  # raises; also repeats the error of a property with that name
 
     # ---------------------------------------------------------------- the call
 
@@ -1076,6 +1087,9 @@ class Block(Checked):
         if not show(table):
             print(table)
 
+
+for _name in BLOCK_ATTRIBUTES:
+    setattr(Block, _name, _Asked(_name))
 
 _NOT_HYBRID = (
     "{cls} is a HybridBlock, whose children must be HybridBlocks too, but '{name}' is a {child}. Derive {child} from "
