@@ -68,6 +68,8 @@ def test_upsample_bilinear_is_that_of_jax():
     onp.testing.assert_allclose(nn.Upsample((2, 3), "bilinear")(x).asnumpy(), wanted, rtol=1e-5, atol=1e-6)
     with pytest.raises(ArgumentError, match="'nearest' or 'bilinear'"):
         nn.Upsample(2, "cubic")
+    with pytest.raises(ArgumentError, match=r"whole numbers, got 1.5"):
+        nn.Upsample(1.5)
 
 
 def test_patch_embedding_goes_row_by_row():
