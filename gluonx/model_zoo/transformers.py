@@ -180,7 +180,7 @@ class GPT2(HybridBlock):
         activation: str = "gelu_tanh",
     ) -> None:
         super().__init__()
-        self.max_length = max_length
+        self.max_length, self.vocab_size = max_length, vocab_size
         self.words = Embedding(vocab_size, units)
         self.places = Embedding(max_length, units)
         self.dropout = Dropout(dropout)
