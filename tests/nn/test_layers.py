@@ -16,7 +16,7 @@ import pytest
 
 import gluonx
 from gluonx import autograd, engine, nn, np, npx, rnn
-from gluonx.errors import GluonxError, ShapeError
+from gluonx.errors import ArgumentError, GluonxError, ShapeError
 from gluonx.ops.elementwise import ACTIVATIONS
 from lib import TESTS
 from lib.contract import LAYERS, Row, head
@@ -476,6 +476,11 @@ def test_an_activation_may_be_a_layer_with_weights(make):
     assert list(layer.collect_params()) == ["weight", "bias", "act.alpha"]
     assert float(layer.act.alpha.grad().sum()) != 0
     assert (out.asnumpy() < 0).any()
+
+
+def test_a_number_is_no_initializer():
+    with pytest.raises(ArgumentError, match=r"this is 0\.5\. A number is init\.Constant\(0\.5\)"):
+        nn.PReLU(0.5).initialize()
 
 
 def test_gelu_by_name():
