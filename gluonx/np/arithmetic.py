@@ -6,6 +6,7 @@ the engine decides; the in-place ones compute and rebind.
 
 from __future__ import annotations
 
+from types import NotImplementedType
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -30,7 +31,7 @@ OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndar
 _POWERS: dict[int, DerivedOp] = program_cache.memo()
 
 
-def _unknown(other: object, name: str) -> Any:
+def _unknown(other: object, name: str) -> NotImplementedType:
     """Return NotImplemented for what may know better; raise for PyTorch's tensors, which do not.
 
     Raises

@@ -737,7 +737,7 @@ def named_activation(name: str) -> tuple[str, dict[str, Any]]:
     raise ValueError(f"There is no activation {name!r}{near or ';'} the names are {known}.".replace("? the", "? The"))
 
 
-def _as_other(run: Callable[..., Any], x: Any, act_type: str) -> Any:
+def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
     operator, settings = named_activation(act_type)
     return NotImplemented if operator == "activation" else run(operator, x, **settings)
 

@@ -350,7 +350,7 @@ def _largest(x: Array, axis: int, count: int) -> Array:
     return reduce(maximum, [jnp.take(x, places, axis) for places in _places(n, count)])
 
 
-def _largest_elsewhere(run: Callable[..., Any], x: Any, output_size: Sizes, layout: str | None) -> Any:
+def _largest_elsewhere(run: Callable[..., Any], x: Any, output_size: Sizes, layout: str | None) -> object:
     wanted = _wanted(x, output_size, layout, "adaptive_max_pooling")
     if all(count == 1 for _, count in wanted):
         return run("pooling", x, global_pool=True, layout=layout)
