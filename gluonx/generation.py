@@ -48,7 +48,7 @@ def generate(
         of shape (batch, new, vocabulary) and the states after them, as :class:`gluonx.nn.CausalDecoder` has them. The
         mask has shape (batch, new, length). Short prompts do not start at column 0: positions must be relative (rotary,
         say), or counted by the mask, as ``model_zoo.transformers.GPT2`` does. Where the net says its ``max_length``,
-        prompt and new tokens may not be more.
+        prompt and new tokens may not be more; where it says its ``vocab_size``, prompts with other tokens are refused.
     prompt : list of list of int, or array of int of shape (batch, length) or (length,)
         The lists may have different lengths.
     max_new_tokens : int
@@ -57,7 +57,7 @@ def generate(
         0 takes the likeliest token (greedy); otherwise logits are divided by it, and a token is drawn. Draws follow
         ``gluonx.random.seed``.
     top_k : int, optional
-        Draw only among that many likeliest tokens.
+        Draw only among that many likeliest tokens; it takes a temperature above 0, as `top_p` does.
     top_p : float, optional
         Draw only among the likeliest tokens that together have this probability.
     stop : int or iterable of int
@@ -196,6 +196,11 @@ def _checked(net: Block, prompt: Any, count: int) -> list[np.ndarray]:
         raise ArgumentError(
             f"{type(net).__name__} has {most} positions, but the longest prompt and {count} new tokens are {longest}."
         )
+    words = getattr(net, "vocab_size", None)
+    wrong = next((n for row in rows for n in row.tolist() if n < 0 or (words is not None and n >= words)), None)
+    if wrong is not None:
+        bound = "" if words is None else f" to {words - 1}"
+        raise ArgumentError(f"A prompt of {type(net).__name__} holds tokens from 0{bound}, but {wrong} is among them.")
     return rows
 
 
@@ -209,6 +214,11 @@ def _steps(
         raise ArgumentError(f"top_k must be at least 1, got {top_k}.")
     if top_p is not None and not 0 < top_p <= 1:
         raise ArgumentError(f"top_p must be above 0 and at most 1, got {top_p}.")
+    if not temperature and (top_k is not None or top_p is not None):
+        raise ArgumentError(
+            f"top_k and top_p say among which tokens one is drawn, and with temperature=0 nothing is; "
+            f"got top_k={top_k}, top_p={top_p}. Give temperature=1.0 too."
+        )
     rows = _checked(net, prompt, count)
     settings = (
         np.float32(temperature),

@@ -342,7 +342,9 @@ def create(initializer: Any, *args: Any, **kwargs: Any) -> Initializer:
     if isinstance(initializer, Mapping):
         return create(**initializer)
     if not isinstance(initializer, str):
-        raise ArgumentError(f"An initializer is one, its name such as 'xavier', or its JSON; this is {initializer!r}.")
+        number = f" A number is init.Constant({initializer!r})." if isinstance(initializer, int | float) else ""
+        told = f"An initializer is one, its name such as 'xavier', or its JSON; this is {initializer!r}."
+        raise ArgumentError(told + number)
     if initializer.startswith("["):
         name, settings = json.loads(initializer)
         return create(name, *args, **settings, **kwargs)

@@ -224,6 +224,11 @@ def from_pretrained(folder: str | os.PathLike[str], **options: Any) -> Any:
         If the files do not fit.
     """
     path = os.path.join(folder, "config.json")
+    if not os.path.isdir(folder):
+        raise FormatError(
+            f"there is no folder {os.fspath(folder)!r}. Nothing is downloaded: fetch the model's config.json and "
+            "model.safetensors from the Hub into a folder, and give that."
+        )
     try:
         with open(path, encoding="utf-8") as file:
             config = json.load(file)

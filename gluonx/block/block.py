@@ -604,7 +604,8 @@ class Block(Checked):
     def freeze(self, select: str | None = None) -> list[str]:
         """Stop training parameters (``grad_req = 'null'``), and return their names.
 
-        The moving averages of a batch normalization still change in training.
+        The moving averages of a batch normalization still change in training. ``param.grad_req = "write"`` trains one
+        again.
 
         Parameters
         ----------

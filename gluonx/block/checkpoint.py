@@ -160,7 +160,9 @@ def load_dict(
             [shapes[param] + hint] if param in shapes else _misfit(param, name, hosts[param], options.cast_dtype)
         )
     if problems:
-        raise MismatchError(f"Cannot load {source} into {type(block).__name__}: " + ";\n  ".join(problems) + ".")
+        hint = " For a file of another library gluonx.weights.suggest(net, file) proposes a map of its names."
+        told = f"Cannot load {source} into {type(block).__name__}: " + ";\n  ".join(problems) + "."
+        raise MismatchError(told + hint * bool(missing and extra and not present))
     if skipped:
         kept = "; ".join(skipped.values())
         warn(f"Not loaded from {source} into {type(block).__name__}, which keeps its own: {kept}.")

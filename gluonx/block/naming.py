@@ -174,11 +174,13 @@ def names_of(target: Target) -> Sequence[str]:
 
 
 def targets(names: Iterable[str], ours: Mapping[str, Any], map: Map) -> dict[str, Target]:
-    """Return the target of each of their names; PyTorch's counters that no rule mentions are left out."""
+    """Return the target of each of their names; PyTorch's counters that have no place here are left out."""
     exact = isinstance(map, Mapping)
     rules: Any = map if exact else list(map)
     found = {name: _target(name, rules, exact, ours) for name in names}
-    return {name: to for name, to in found.items() if not (to == name and name.endswith(_COUNTERS))}
+    return {
+        name: to for name, to in found.items() if not name.endswith(_COUNTERS) or any(n in ours for n in names_of(to))
+    }
 
 
 def arranged(arrays: Mapping[str, Any], ours: Mapping[str, Any], map: Map) -> dict[str, np.ndarray]:

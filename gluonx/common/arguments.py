@@ -20,7 +20,7 @@ import numpy as np
 from gluonx.common.frames import shorten as _shorten
 from gluonx.errors import ArgumentError
 
-__all__ = ["Checked", "Size", "as_tuple", "did_you_mean", "named", "refuse", "unexpected", "written"]
+__all__ = ["Checked", "Size", "as_tuple", "did_you_mean", "from_elsewhere", "named", "refuse", "unexpected", "written"]
 
 Size = int | Sequence[int]
 
@@ -48,6 +48,20 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def from_elsewhere(value: object) -> str:
+    """Return the part of a message that says how a tensor of another library becomes an array; empty for all else.
+
+    Examples
+    --------
+    >>> from_elsewhere("text")
+    ''
+    >>> from_elsewhere(np.ones(2))
+    '; np.from_dlpack(x) of gluonx makes an array of it (of PyTorch: x.detach())'
+    """
+    told = "; np.from_dlpack(x) of gluonx makes an array of it (of PyTorch: x.detach())"
+    return told if hasattr(value, "__dlpack__") else ""
 
 
 def refuse(owner: str, given: Iterable[str], known: Iterable[str], ignored: Iterable[str] = ()) -> None:

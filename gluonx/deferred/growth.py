@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from gluonx.common.arguments import from_elsewhere
 from gluonx.common.frames import cast, telling
 from gluonx.common.thresholds import threshold
 from gluonx.deferred import program_cache, source_location
@@ -73,7 +74,7 @@ def scalar_dtype(scalar: Number, args: Args, op: Recorded) -> np.dtype:
     if kind == "f" and not isinstance(scalar, (float, np.floating)):
         raise TypeError(
             f"an array or a number was expected as an operator's input, got {type(scalar).__name__}: "
-            f"{str(scalar)[:80]!r}"
+            f"{str(scalar)[:80]!r}{from_elsewhere(scalar)}"
         )
     if len(args) > 2 and (type(args[1]) is Index or isinstance(args[1], Tracer)) and _is_key(args[0]):
         args = args[2:]

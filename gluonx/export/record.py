@@ -151,7 +151,9 @@ class _Recorder(Trace):
     def invoke(self, op: Any, args: Any) -> Any:
         composed = getattr(getattr(op, "op", None), "composed", None)
         if composed is not None:
-            return composed(self._run, *args, **op.attrs)
+            out = composed(self._run, *args, **op.attrs)
+            if out is not NotImplemented:  # with other attributes it is an operator of its own
+                return out
         out = super().invoke(op, args)
         plain = args[2:] if op.random else args  # without the key
         refs = [self.ref(a, op.name) for a in plain]

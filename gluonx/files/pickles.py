@@ -40,6 +40,9 @@ class Machine:
     what = ""
     """The kind of file, as error messages name it."""
 
+    instead = ""
+    """The advice to who wrote something else into the file."""
+
     def __init__(self, source: Source) -> None:
         self.source = source
         self.stack: list[Any] = []
@@ -119,7 +122,9 @@ class Machine:
             raise self.fail("a name is not a string")
         module = "builtins" if module == "__builtin__" else module
         if not self.knows(module, name):
-            raise self.fail(f"it asks for {module}.{name}, which is not one of the names that {self.what} have")
+            raise self.fail(
+                f"it asks for {module}.{name}, which is not one of the names that {self.what} have{self.instead}"
+            )
         self.stack.append(Name(module, name))
 
     def reduce(self) -> None:

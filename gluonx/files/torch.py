@@ -38,6 +38,7 @@ _HOMES = ("state_dict", "model_state_dict", "model")
 
 class _Tensors(Machine):
     what = "PyTorch's weights"
+    instead = "; a whole model is not read, save its weights: torch.save(model.state_dict(), path)"
 
     def __init__(self, source: Source, storages: Any) -> None:
         super().__init__(source)

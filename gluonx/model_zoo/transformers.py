@@ -27,7 +27,6 @@ from gluonx.nn import (
     PatchEmbedding,
     TransformerEncoder,
 )
-from gluonx.nn.activations import activation_op
 from gluonx.nn.attention import Cache
 from gluonx.np import ndarray
 
@@ -181,7 +180,7 @@ class GPT2(HybridBlock):
         activation: str = "gelu_tanh",
     ) -> None:
         super().__init__()
-        self.max_length = max_length
+        self.max_length, self.vocab_size = max_length, vocab_size
         self.words = Embedding(vocab_size, units)
         self.places = Embedding(max_length, units)
         self.dropout = Dropout(dropout)
@@ -444,7 +443,11 @@ def _renamed(to: Any, name: str) -> Target:
     return name if isinstance(to, str) else replace(to, name=name)
 
 
-_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh"}
+_ACTIVATIONS = {
+    "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh", "hardswish": "hard_swish",
+    **{name: name for name in ("gelu", "mish", "quick_gelu", "relu", "relu6", "sigmoid", "silu", "swish", "tanh")},
+}  # fmt: skip
+"""Names of activations in transformers that have the same numbers here; its leaky_relu, for one, has another slope."""
 
 
 def _bert(config: Mapping[str, Any], kind: str) -> Block:
@@ -531,9 +534,11 @@ _MADE: dict[str, tuple[_Maker, tuple[str, ...]]] = {
 
 
 def _activation(name: str) -> str:
-    name = _ACTIVATIONS.get(name, name)
-    activation_op(name)  # raises where there is none
-    return name
+    try:
+        return _ACTIVATIONS[name]
+    except KeyError:
+        known = ", ".join(map(repr, sorted(_ACTIVATIONS)))
+        raise ArgumentError(f"The activation {name!r} of transformers is not known here; known are {known}.") from None
 
 
 def _refuse(config: Mapping[str, Any], **known: tuple[Any, ...]) -> None:

@@ -12,28 +12,13 @@ from gluonx.deferred import invoke
 from gluonx.initializer import InitLike
 from gluonx.np import ndarray
 from gluonx.ops import get
-from gluonx.ops.elementwise import ACTIVATIONS
+from gluonx.ops.elementwise import named_activation
 
 if TYPE_CHECKING:
     from gluonx.ops.registry import BoundOp
 
 
 __all__ = ["Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish"]
-
-
-_OTHERS = {
-    "elu": ("leaky_relu", {"act_type": "elu", "slope": 1.0}),
-    "gelu": ("leaky_relu", {"act_type": "gelu"}),
-    "gelu_tanh": ("leaky_relu", {"act_type": "gelu_tanh"}),
-    "hard_sigmoid": ("hard_sigmoid", {}),
-    "hard_swish": ("hard_swish", {}),
-    "leaky": ("leaky_relu", {"act_type": "leaky", "slope": 0.25}),
-    "relu6": ("relu6", {}),
-    "selu": ("leaky_relu", {"act_type": "selu"}),
-    "softplus": ("softrelu", {}),
-    "swish": ("silu", {}),
-}
-"""The operators, with their defaults, of names that `activation` does not know."""
 
 
 def activation_op(name: str) -> BoundOp:
@@ -44,13 +29,21 @@ def activation_op(name: str) -> BoundOp:
     ValueError
         If there is none of this name.
     """
-    if isinstance(name, str) and name in ACTIVATIONS:
-        return get("activation").bind(act_type=name)
-    if isinstance(name, str) and name in _OTHERS:
-        operator, settings = _OTHERS[name]
-        return get(operator).bind(**settings)
-    known = ", ".join(repr(known) for known in sorted([*ACTIVATIONS, *_OTHERS]))
-    raise ValueError(f"There is no activation {name!r}; the names are {known}.")
+    operator, settings = named_activation(name)
+    return get(operator).bind(**settings)
+
+
+def activation_layer(activation: str | HybridBlock | None) -> HybridBlock | None:
+    """Return what a layer ends with: an `Activation` of this name, the given block itself, or None for None.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+    """
+    if activation is None or isinstance(activation, HybridBlock):
+        return activation
+    return Activation(activation)
 
 
 class _Unary(HybridBlock):
@@ -69,9 +62,8 @@ class Activation(_Unary):
     Parameters
     ----------
     activation : str
-        'relu', 'sigmoid', 'log_sigmoid', 'mish', 'tanh', 'softrelu', 'softsign', 'silu'; or as the layers of
-        these names with their defaults, 'elu', 'gelu', 'gelu_tanh', 'selu' and 'swish'; 'leaky' with the slope 0.25;
-        'hard_sigmoid' and 'hard_swish'.
+        One of the names of `npx.activation`, which lists them: 'relu', 'gelu', 'silu', 'leaky_relu' and so on. Each
+        is the function of `npx`, and the layer, of this name with its defaults; the slope of 'leaky_relu' is 0.25.
 
     Raises
     ------

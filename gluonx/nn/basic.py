@@ -12,7 +12,7 @@ from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
-from gluonx.nn.activations import Activation
+from gluonx.nn.activations import activation_layer
 from gluonx.np import ndarray
 from gluonx.ops import get
 
@@ -26,8 +26,8 @@ class Dense(HybridBlock):
     ----------
     units : int
         The size of the output.
-    activation : str, optional
-        The name of an activation; none by default.
+    activation : str or HybridBlock, optional
+        The name of an activation (`npx.activation` lists them), or a layer such as ``nn.PReLU()``; none by default.
     use_bias : bool
         Whether there is a bias.
     flatten : bool
@@ -53,7 +53,7 @@ class Dense(HybridBlock):
     def __init__(
         self,
         units: int,
-        activation: str | None = None,
+        activation: str | HybridBlock | None = None,
         use_bias: bool = True,
         flatten: bool = True,
         dtype: DTypeLike = "float32",
@@ -70,7 +70,7 @@ class Dense(HybridBlock):
         self.bias = None
         if use_bias:
             self.bias = Parameter("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True)
-        self.act = None if activation is None else Activation(activation)
+        self.act = activation_layer(activation)
 
     def forward(self, x: ndarray) -> ndarray:
         """Map an array of shape (batch, in_units), or (batch, ..., in_units) without flattening."""

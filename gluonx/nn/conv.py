@@ -17,7 +17,7 @@ from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.initializer import InitLike
-from gluonx.nn.activations import Activation
+from gluonx.nn.activations import activation_layer
 from gluonx.np import ndarray
 from gluonx.ops import get
 
@@ -39,7 +39,7 @@ class _Conv(HybridBlock):
         dilation: Size,
         groups: int,
         layout: str,
-        activation: str | None,
+        activation: str | HybridBlock | None,
         use_bias: bool,
         weight_initializer: InitLike,
         bias_initializer: InitLike,
@@ -76,7 +76,7 @@ class _Conv(HybridBlock):
         self.bias = None
         if use_bias:
             self.bias = Parameter("bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True)
-        self.act = None if activation is None else Activation(activation)
+        self.act = activation_layer(activation)
 
     def _output_padding(self, output_padding: Size, n: int) -> tuple[int, ...]:
         extra = as_tuple(output_padding, n, "output_padding", 0)
@@ -151,7 +151,7 @@ class _Plain(_Conv):
     dilation: InitVar[Size] = 1
     groups: InitVar[int] = 1
     layout: InitVar[str] = "NCW"
-    activation: InitVar[str | None] = None
+    activation: InitVar[str | HybridBlock | None] = None
     use_bias: InitVar[bool] = True
     weight_initializer: InitVar[Any] = None
     bias_initializer: InitVar[Any] = "zeros"
@@ -172,7 +172,7 @@ class _Transposed(_Conv):
     dilation: InitVar[Size] = 1
     groups: InitVar[int] = 1
     layout: InitVar[str] = "NCW"
-    activation: InitVar[str | None] = None
+    activation: InitVar[str | HybridBlock | None] = None
     use_bias: InitVar[bool] = True
     weight_initializer: InitVar[Any] = None
     bias_initializer: InitVar[Any] = "zeros"
@@ -210,8 +210,8 @@ class Conv2D(_Plain):
         The number of groups of channels that do not see each other.
     layout : {'NCHW', 'NHWC'}
         The order of the axes of input and output; the weight's axes follow it.
-    activation : str, optional
-        The name of an activation; none by default.
+    activation : str or HybridBlock, optional
+        The name of an activation (`npx.activation` lists them), or a layer such as ``nn.PReLU()``; none by default.
     use_bias : bool
         Whether there is a bias.
     weight_initializer, bias_initializer : Initializer or str, optional
@@ -290,8 +290,8 @@ class Conv2DTranspose(_Transposed):
         The number of groups of channels that do not see each other.
     layout : {'NCHW', 'NHWC'}
         The order of the axes of input and output; the weight's axes follow it.
-    activation : str, optional
-        The name of an activation; none by default.
+    activation : str or HybridBlock, optional
+        The name of an activation (`npx.activation` lists them), or a layer such as ``nn.PReLU()``; none by default.
     use_bias : bool
         Whether there is a bias.
     weight_initializer, bias_initializer : Initializer or str, optional

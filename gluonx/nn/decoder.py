@@ -275,6 +275,7 @@ class CausalDecoder(HybridBlock):
         tied: bool = False,
     ) -> None:
         super().__init__()
+        self.vocab_size = vocab_size
         self.embedding = Embedding(vocab_size, units)
         self.layers = HybridBlockList(
             _DecoderLayer(units, hidden_size, num_heads, num_kv_heads, rotary_base, epsilon, use_bias, activation)

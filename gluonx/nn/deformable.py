@@ -17,7 +17,7 @@ from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ShapeError
 from gluonx.initializer import InitLike
-from gluonx.nn.activations import Activation
+from gluonx.nn.activations import activation_layer
 from gluonx.np import ndarray
 from gluonx.ops import get
 
@@ -42,7 +42,7 @@ class _Deformable(HybridBlock):
         layout: str,
         use_bias: bool,
         in_channels: int,
-        activation: str | None,
+        activation: str | HybridBlock | None,
         weight_initializer: InitLike,
         bias_initializer: InitLike,
         offset_weight_initializer: InitLike,
@@ -82,7 +82,7 @@ class _Deformable(HybridBlock):
         self.deformable_conv_weight, self.deformable_conv_bias = self._parameters(
             "deformable_conv", channels, inner, weight_initializer, bias_initializer, use_bias
         )
-        self.act = None if activation is None else Activation(activation)
+        self.act = activation_layer(activation)
 
     def _parameters(
         self, name: str, made: int, inner: int, weight: Any, bias: Any, use_bias: bool
@@ -148,7 +148,7 @@ class _Declared(_Deformable):
     layout: InitVar[str] = "NCHW"
     use_bias: InitVar[bool] = True
     in_channels: InitVar[int] = 0
-    activation: InitVar[str | None] = None
+    activation: InitVar[str | HybridBlock | None] = None
     weight_initializer: InitVar[Any] = None
     bias_initializer: InitVar[Any] = "zeros"
     offset_weight_initializer: InitVar[Any] = "zeros"
@@ -175,8 +175,8 @@ class DeformableConvolution(_Declared):
     use_bias : bool
     in_channels : int
         The number of input channels; 0 to learn it from the first input.
-    activation : str, optional
-        The name of an activation to end with.
+    activation : str or HybridBlock, optional
+        The name of an activation to end with (`npx.activation` lists them), or a layer such as ``nn.PReLU()``.
     weight_initializer, bias_initializer : str or Initializer, optional
     offset_weight_initializer, offset_bias_initializer : str or Initializer
         Of the convolution that makes the offsets. Zeros, so that training begins with a plain convolution.

@@ -18,6 +18,9 @@ __all__ = [
     "AdaptiveAvgPool1D",
     "AdaptiveAvgPool2D",
     "AdaptiveAvgPool3D",
+    "AdaptiveMaxPool1D",
+    "AdaptiveMaxPool2D",
+    "AdaptiveMaxPool3D",
     "AvgPool1D",
     "AvgPool2D",
     "AvgPool3D",
@@ -340,9 +343,10 @@ class GlobalAvgPool3D(_GlobalPooling):
 
 
 class _AdaptivePooling(HybridBlock):
-    """Means over windows that are chosen so that the result has a given size."""
+    """Windows that are chosen so that the result has a given size; ``_pool_type`` is what is made of each."""
 
     _ndim: int
+    _pool_type = "avg"
 
     def __init__(self, output_size: Size = 1, layout: str | None = None) -> None:
         super().__init__()
@@ -351,7 +355,7 @@ class _AdaptivePooling(HybridBlock):
         if layout not in layouts:
             raise ArgumentError(f"{type(self).__name__} knows the layouts {' and '.join(layouts)}, not {layout!r}.")
         self._size = as_tuple(output_size, self._ndim, "output_size")
-        self._op = get("adaptive_avg_pooling").bind(output_size=self._size, layout=layout)
+        self._op = get(f"adaptive_{self._pool_type}_pooling").bind(output_size=self._size, layout=layout)
 
     def forward(self, x: Any) -> Any:
         """Pool a batch in the layer's layout."""
@@ -411,3 +415,54 @@ class AdaptiveAvgPool3D(_AdaptivePooling):
     """
 
     _ndim = 3
+
+
+class AdaptiveMaxPool1D(_AdaptivePooling):
+    """Maxima of windows of a sequence; see :class:`AdaptiveMaxPool2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.AdaptiveMaxPool1D(2)(np.arange(5).reshape(1, 1, 5)).tolist()
+    [[[2.0, 4.0]]]
+    """
+
+    _ndim, _pool_type = 1, "max"
+
+
+class AdaptiveMaxPool2D(_AdaptivePooling):
+    """Maxima of windows of an image, as many as `output_size` says, whatever the size of the image.
+
+    Parameters
+    ----------
+    output_size : int or tuple of int
+        The size of the result along each spatial axis.
+    layout : str
+        ``'NCHW'`` (the default) or ``'NHWC'``.
+
+    Raises
+    ------
+    ArgumentError
+        If the layout is unknown.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> AdaptiveMaxPool2D((2, 3))(np.ones((1, 4, 7, 6))).shape
+    (1, 4, 2, 3)
+    """
+
+    _ndim, _pool_type = 2, "max"
+
+
+class AdaptiveMaxPool3D(_AdaptivePooling):
+    """Maxima of windows of a volume; see :class:`AdaptiveMaxPool2D`.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> nn.AdaptiveMaxPool3D(2)(np.ones((1, 3, 8, 8, 8))).shape
+    (1, 3, 2, 2, 2)
+    """
+
+    _ndim, _pool_type = 3, "max"

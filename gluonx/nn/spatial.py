@@ -130,7 +130,7 @@ class Upsample(HybridBlock):
     Raises
     ------
     ArgumentError
-        If the mode is unknown.
+        If the mode is unknown, or the scale no whole number.
 
     Examples
     --------
@@ -143,6 +143,10 @@ class Upsample(HybridBlock):
         super().__init__()
         if mode not in ("nearest", "bilinear"):
             raise ArgumentError(f"The mode of Upsample must be 'nearest' or 'bilinear', got {mode!r}.")
+        if not all(isinstance(n, int) and n > 0 for n in (scale if isinstance(scale, tuple | list) else (scale,))):
+            raise ArgumentError(
+                f"Upsample enlarges by whole numbers, got {scale!r}; npx.bilinear_resize takes any height and width."
+            )
         self._scale, self._mode = as_tuple(scale, 2, "scale"), mode
 
     def forward(self, x: ndarray) -> ndarray:

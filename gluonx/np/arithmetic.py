@@ -6,6 +6,7 @@ the engine decides; the in-place ones compute and rebind.
 
 from __future__ import annotations
 
+from types import NotImplementedType
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx import ops
+from gluonx.common.arguments import from_elsewhere
 from gluonx.common.frames import shorten
 from gluonx.deferred import program_cache
 from gluonx.deferred.amp_policy import adaptable
@@ -29,19 +31,32 @@ OPERANDS: tuple[type[Any], ...] = (Handle, bool, int, float, np.generic, np.ndar
 _POWERS: dict[int, DerivedOp] = program_cache.memo()
 
 
+def _unknown(other: object, name: str) -> NotImplementedType:
+    """Return NotImplemented for what may know better; raise for PyTorch's tensors, which do not.
+
+    Raises
+    ------
+    TypeError
+        With the call that makes an array of a tensor.
+    """
+    if type(other).__module__.partition(".")[0] == "torch":
+        raise TypeError(f"{name}: an array or a number was expected, got {type(other).__name__}{from_elsewhere(other)}")
+    return NotImplemented
+
+
 def _binary(name: str) -> Any:
     op = ops.get(name).bind()
 
     def operator(self: ndarray, other: Any) -> Any:
         try:
-            return invoke(op, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
+            return invoke(op, (self, other)) if isinstance(other, OPERANDS) else _unknown(other, name)
         except Exception as error:
             shorten(error)
             raise
 
     def reflected(self: ndarray, other: float | ndarray) -> ndarray:
         try:
-            return invoke(op, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
+            return invoke(op, (other, self)) if isinstance(other, OPERANDS) else _unknown(other, name)
         except Exception as error:
             shorten(error)
             raise

@@ -21,7 +21,7 @@ import numpy as onp
 from jax import Array
 from numpy.typing import ArrayLike
 
-from gluonx.common.arguments import Size, written
+from gluonx.common.arguments import Size, from_elsewhere, written
 from gluonx.common.host import copied_as
 from gluonx.deferred import invoke
 from gluonx.deferred.core import new_handle
@@ -106,6 +106,10 @@ def _from_any(value: object, dtype: DTypeLike, device: DeviceLike, ctx: DeviceLi
         host = onp.asarray(value)  # not a copy; the only copy is made with the right dtype on the right device
     except ValueError as error:  # the rows have different lengths
         raise ArgumentError(f"np.array: {error}") from None
+    except (TypeError, RuntimeError) as error:  # PyTorch's bfloat16, and tensors that require gradients
+        if not hasattr(value, "__dlpack__"):
+            raise
+        raise TypeError(f"np.array: NumPy cannot read this {type(value).__name__}{from_elsewhere(value)}") from error
     host = read_as(host, value, dtype)
     if host.dtype.kind not in "biufcV" or host.dtype.fields is not None:
         raise TypeError(f"np.array: numbers were expected, got {str(value)[:80]!r} (NumPy makes {host.dtype} of it).")

@@ -16,12 +16,13 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.scipy import special
 
+from gluonx.common.arguments import did_you_mean
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.convolution import native_only
 from gluonx.ops.cpu.reductions import spread
-from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Onnx, Record, Shape, register
+from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Onnx, Record, Shape, get, register
 
 
 def _mish(x: Array) -> Array:
@@ -231,6 +232,13 @@ _unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1,
 _unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",),
     onnx=Onnx("Mish"),
     example=("npx.mish(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.3034, 0.0, 1.944]"), gives="float")
+_unary("quick_gelu", _single(lambda x: x * jax.nn.sigmoid(1.702 * x)), "``x sigmoid(1.702 x)``, the `gelu` of CLIP.",
+    level=1, composed=lambda run, x: run("multiply", x, run("sigmoid", run("multiply", x, 1.702))),
+    example=("npx.quick_gelu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.1542, 0.0, 1.936]"), gives="float")
+_unary("hard_tanh", lambda x: jnp.where(x >= 1, 1, jnp.where(x <= -1, -1, x)).astype(x.dtype),
+    "Each element cut to the range -1 to 1, with gradient 0 at both ends.", level=1,
+    gradient="through `x`, 0 at -1 and at 1", composed=lambda run, x: run("clip", x, -1.0, 1.0),
+    example=("npx.hard_tanh(np.array([-2.0, 0.5, 2.0])).tolist()", "[-1.0, 0.5, 1.0]"))
 _unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1,
     example=("npx.silu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.2689, 0.0, 1.762]"), gives="float")
 _unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1,
@@ -676,11 +684,65 @@ _ACTIVATIONS = {
     "tanh": jnp.tanh,
     "silu": jax.nn.silu,
 }
-ACTIVATIONS = tuple(_ACTIVATIONS)
-"""The names that `activation` knows."""
+
+ACTIVATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: ("activation", {"act_type": name}) for name in _ACTIVATIONS},
+    "celu": ("celu", {}),
+    "elu": ("leaky_relu", {"act_type": "elu", "slope": 1.0}),
+    "gelu": ("leaky_relu", {"act_type": "gelu"}),
+    "gelu_tanh": ("leaky_relu", {"act_type": "gelu_tanh"}),
+    "hard_shrink": ("shrink", {"lambd": 0.5, "bias": 0.0}),
+    "hard_sigmoid": ("hard_sigmoid", {}),
+    "hard_swish": ("hard_swish", {}),
+    "hard_tanh": ("hard_tanh", {}),
+    "leaky": ("leaky_relu", {"act_type": "leaky", "slope": 0.25}),
+    "leaky_relu": ("leaky_relu", {"act_type": "leaky", "slope": 0.25}),
+    "quick_gelu": ("quick_gelu", {}),
+    "relu6": ("relu6", {}),
+    "selu": ("leaky_relu", {"act_type": "selu"}),
+    "soft_shrink": ("shrink", {"lambd": 0.5, "bias": 0.5}),
+    "softplus": ("softrelu", {}),
+    "swish": ("silu", {}),
+    "thresholded_relu": ("thresholded_relu", {}),
+}
+"""Every activation that has a name, with the operator and the attributes that it is: the functions of `npx` with their
+defaults. What is named anywhere, in a layer, a cell or `npx.activation`, is looked up here by `named_activation`."""
+
+_UNNAMED = {
+    "prelu": "its slopes are a parameter: give the layer nn.PReLU() in place of the name",
+    "rrelu": "it draws its slopes: use npx.leaky_relu(x, act_type='rrelu')",
+    **dict.fromkeys(("softmax", "log_softmax", "softmin"), "it is taken along an axis: use npx.{name}(x, axis=...)"),
+    **dict.fromkeys(
+        ("glu", "swiglu", "geglu"), "it joins two halves: nn.GatedFFN is the layer, npx.swiglu the function"
+    ),
+    **dict.fromkeys(("linear", "identity", "none"), "leave the activation out, or give None"),
+}
 
 
-@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each")
+def named_activation(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the operator's name and the attributes of an activation.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+    """
+    if isinstance(name, str):
+        if name in ACTIVATIONS:
+            return ACTIVATIONS[name]
+        if name in _UNNAMED:
+            raise ValueError(f"The activation {name!r} goes by no name: {_UNNAMED[name].format(name=name)}.")
+    known = ", ".join(map(repr, sorted(ACTIVATIONS)))
+    near = did_you_mean(name, ACTIVATIONS) if isinstance(name, str) else ""
+    raise ValueError(f"There is no activation {name!r}{near or ';'} the names are {known}.".replace("? the", "? The"))
+
+
+def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
+    operator, settings = named_activation(act_type)
+    return NotImplemented if operator == "activation" else run(operator, x, **settings)
+
+
+@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each", composed=_as_other)
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
 
@@ -688,8 +750,16 @@ def activation(x: Array, *, act_type: str = "relu") -> Array:
     ----------
     x : array
         Any shape.
-    act_type : {'relu', 'sigmoid', 'log_sigmoid', 'tanh', 'softrelu', 'softsign', 'mish', 'silu'}
-        Which one.
+    act_type : str
+        Which one: 'celu', 'elu', 'gelu', 'gelu_tanh', 'hard_shrink', 'hard_sigmoid', 'hard_swish', 'hard_tanh',
+        'leaky_relu' (or 'leaky'), 'log_sigmoid', 'mish', 'quick_gelu', 'relu', 'relu6', 'selu', 'sigmoid', 'silu' (or
+        'swish'), 'soft_shrink', 'softrelu' (or 'softplus'), 'softsign', 'tanh', 'thresholded_relu'. Each is the
+        function of `npx` of this name with its defaults; the slope of 'leaky_relu' is 0.25, the shrinkages have 0.5.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
 
     Examples
     --------
@@ -697,8 +767,12 @@ def activation(x: Array, *, act_type: str = "relu") -> Array:
     >>> npx.activation(np.array([-1.0, 2.0]), act_type="relu").tolist()
     [0.0, 2.0]
     """
-    compute = choose(_ACTIVATIONS, act_type, "activation", "act_type")
-    return channels_last(lambda x, axis: compute(x), (x,), 1)
+    operator, settings = named_activation(act_type)
+    if operator == "leaky_relu":  # its first argument is the key of 'rrelu'
+        return leaky_relu.fn(None, x, **settings)
+    if operator != "activation":
+        return get(operator).fn(x, **settings)
+    return channels_last(lambda x, axis: _ACTIVATIONS[act_type](x), (x,), 1)
 
 
 def _leaky(x: Array, slope: float | Array) -> Array:

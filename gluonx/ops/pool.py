@@ -8,12 +8,13 @@ gradient of a maximum goes to the first element in row-major order, as in MXNet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
@@ -279,6 +280,11 @@ def pooling(
     return narrow(total, float_dtype(x))
 
 
+def _spans(n: int, count: int) -> list[tuple[int, int]]:
+    """Return where each of `count` windows that cover an axis begins and ends."""
+    return [(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
+
+
 def _adaptive(x: Array, axis: int, count: int) -> Array:
     """Return averages over `count` windows that cover an axis, whose lengths differ by at most two."""
     n = x.shape[axis]
@@ -288,11 +294,7 @@ def _adaptive(x: Array, axis: int, count: int) -> Array:
         return jnp.mean(x, axis, keepdims=True)
     if n % count == 0:
         return _slide(x, axis, n // count, n // count, count, jnp.add) * (count / n)
-    starts = [i * n // count for i in range(count)]
-    ends = [-(-(i + 1) * n // count) for i in range(count)]
-    parts = [
-        jnp.mean(lax.slice_in_dim(x, s, e, 1, axis), axis, keepdims=True) for s, e in zip(starts, ends, strict=True)
-    ]
+    parts = [jnp.mean(lax.slice_in_dim(x, s, e, 1, axis), axis, keepdims=True) for s, e in _spans(n, count)]
     return jnp.concatenate(parts, axis)
 
 
@@ -313,12 +315,72 @@ def adaptive_avg_pooling(
     >>> npx.adaptive_avg_pooling(np.ones((1, 2, 6, 6)), output_size=(2, 3)).shape
     (1, 2, 2, 3)
     """
-    layout = layout_of(layout, x.ndim, "adaptive_avg_pooling")
-    axes = spatial_axes(layout)
-    sizes = per_axis(output_size, len(axes), 1, "adaptive_avg_pooling")
     y = wide(x)
-    for axis, count in zip(axes, sizes, strict=True):
-        if count < 1:
-            raise ShapeError(f"adaptive_avg_pooling: output_size is {output_size}, but must be positive.")
+    for axis, count in _wanted(x, output_size, layout, "adaptive_avg_pooling"):
         y = _adaptive(y, axis, count)
     return narrow(y, float_dtype(x))
+
+
+def _wanted(x: Any, output_size: Sizes, layout: str | None, name: str) -> list[tuple[int, int]]:
+    """Return each spatial axis with the length that it shall have."""
+    axes = spatial_axes(layout_of(layout, x.ndim, name))
+    sizes = per_axis(output_size, len(axes), 1, name)
+    if min(sizes) < 1:
+        raise ShapeError(f"{name}: output_size is {output_size}, but must be positive.")
+    return list(zip(axes, sizes, strict=True))
+
+
+def _places(n: int, count: int) -> Iterator[np.ndarray]:
+    """Return the first position of each window, the second, and so on; a shorter window repeats its last."""
+    spans = _spans(n, count)
+    for i in range(max(end - start for start, end in spans)):
+        yield np.array([min(start + i, end - 1) for start, end in spans], np.int32)
+
+
+def _largest(x: Array, axis: int, count: int) -> Array:
+    """Return the maxima over `count` windows that cover an axis."""
+    n = x.shape[axis]
+    longest = -(-n // count) + 1
+    if longest > _LONGEST:
+        parts = [lax.slice_in_dim(x, s, e, 1, axis) for s, e in _spans(n, count)]
+        firsts = [jnp.take_along_axis(part, jnp.argmax(part, axis, keepdims=True), axis) for part in parts]
+        return jnp.concatenate(firsts, axis)
+    if n % count == 0:
+        return _slide(x, axis, n // count, n // count, count, maximum)
+    return reduce(maximum, [jnp.take(x, places, axis) for places in _places(n, count)])
+
+
+def _largest_elsewhere(run: Callable[..., Any], x: Any, output_size: Sizes, layout: str | None) -> object:
+    wanted = _wanted(x, output_size, layout, "adaptive_max_pooling")
+    if all(count == 1 for _, count in wanted):
+        return run("pooling", x, global_pool=True, layout=layout)
+    if all(x.shape[axis] % count == 0 for axis, count in wanted):
+        kernel = tuple([x.shape[axis] // count for axis, count in wanted])
+        return run("pooling", x, kernel=kernel, stride=kernel, layout=layout)
+    for axis, count in wanted:
+        parts = [run("take", x, places, axis=axis) for places in _places(x.shape[axis], count)]
+        x = reduce(lambda one, other: run("maximum", one, other), parts)
+    return x
+
+
+@register(
+    level=2,
+    shape="``(n, c, *output_size)``",
+    stands_for="`stablehlo.reduce_window`",
+    gradient="through `x`, at a tie to the first element of the window",
+    composed=_largest_elsewhere,
+)
+def adaptive_max_pooling(
+    x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None
+) -> Array:
+    """Maxima over windows chosen such that the result has the spatial size `output_size` (1 by default).
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.adaptive_max_pooling(np.arange(6).reshape(1, 1, 6), output_size=2).tolist()
+    [[[2.0, 5.0]]]
+    """
+    for axis, count in reversed(_wanted(x, output_size, layout, "adaptive_max_pooling")):
+        x = _largest(x, axis, count)
+    return x

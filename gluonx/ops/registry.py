@@ -170,7 +170,8 @@ class Record(TypedDict, total=False):
     onnx : Onnx or None
         The same ONNX operator; operators without one have rules in ``export/onnx`` and ``importing/onnx``.
     composed : callable or None
-        ``composed(run, *arrays, **attrs)`` computes the result by other operators, as in ``run("clip", x, 0.0, 6.0)``.
+        ``composed(run, *arrays, **attrs)`` computes the result by other operators, as in ``run("clip", x, 0.0, 6.0)``;
+        NotImplemented where these attributes make it an operator that other formats have.
         ONNX's and MXNet's files contain these if the formats lack the operator itself.
     example : tuple of str
         A call and its result, for the documentation of a function whose docstring has no example.

@@ -197,6 +197,10 @@ class Trainer(Stateful):
         self._found_store = (kvstore, store_of(kvstore))  # raises for what is no store
         self._kvstore: Any = None
         self._reset_kvstore()
+        if isinstance(loss_scale, str):
+            raise ArgumentError(
+                f"loss_scale is what the scale begins with, 2.0**16 say; it adapts. Got {loss_scale!r}."
+            )
         # gluonx.amp's loss scale
         self._scaler: Any = None if loss_scale is None else NAMES["gluonx.amp.LossScaler"](loss_scale)
         self._apart: list[DeviceUpdater] = []  # what updates each device's arrays, where that is not one program

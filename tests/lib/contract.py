@@ -173,6 +173,9 @@ _ACTIVATIONS = [
     _row("swish", lambda nn: nn.Swish(), real(4, 5)),
     _row("swish-beta", lambda nn: nn.Swish(2.0), real(4, 5)),
     _row("silu", lambda nn: nn.SiLU(), real(4, 5)),
+    _row("dense-prelu", lambda nn: nn.Dense(3, activation=nn.PReLU()), real(4, 5), golden=False),
+    _row("activation-quick-gelu", lambda nn: nn.Activation("quick_gelu"), real(4, 5), golden=False),
+    _row("activation-hard-tanh", lambda nn: nn.Activation("hard_tanh"), real(4, 5), golden=False),
 ]
 
 _NORM = [
@@ -269,6 +272,9 @@ _POOL = [
     _row("global-avgpool2d-nhwc", lambda nn: nn.GlobalAvgPool2D(layout="NHWC"), real(2, 4, 5, 3)),
     _row("adaptive-avgpool1d", lambda nn: nn.AdaptiveAvgPool1D(2), real(2, 3, 5), golden=False),
     _row("adaptive-avgpool2d", lambda nn: nn.AdaptiveAvgPool2D((2, 3)), real(2, 3, 5, 6), golden=False),
+    _row("adaptive-maxpool1d", lambda nn: nn.AdaptiveMaxPool1D(2), real(2, 3, 5), golden=False),
+    _row("adaptive-maxpool2d", lambda nn: nn.AdaptiveMaxPool2D((2, 3)), real(2, 3, 5, 6), golden=False),
+    _row("adaptive-maxpool3d", lambda nn: nn.AdaptiveMaxPool3D(2), real(2, 3, 4, 2, 4), golden=False),
     _row("adaptive-avgpool3d", lambda nn: nn.AdaptiveAvgPool3D(2), real(2, 3, 4, 2, 4), golden=False),
     _row("upsample", lambda nn: nn.Upsample(2), real(2, 3, 2, 3), golden=False),
     _row("upsample-bilinear", lambda nn: nn.Upsample((2, 3), "bilinear"), real(2, 3, 2, 3), golden=False),

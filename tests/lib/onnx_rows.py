@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gluonx.ops.elementwise import ACTIVATIONS
+
 __all__ = ["BRACKETS", "ROWS", "Row"]
 
 _RNG = np.random.RandomState(5)
@@ -61,6 +63,9 @@ _ELEMENTWISE = [
     Row("thresholded_relu", np.array([-1, 0, 0.5, 0.75, 3], "float32"), alpha=0.5),
     Row("shrink", np.array([-4, -0.5, 0, 0.25, 3], "float32"), lambd=0.5, bias=0.25),
     Row("celu", np.array([-4, -1, 0, 0.5, 3], "float32"), alpha=1.5),
+    Row("quick_gelu", real(3, 4)),
+    Row("hard_tanh", np.array([-4, -1, 0, 0.5, 1, 3], "float32")),
+    *[Row("activation", real(3, 4), act_type=name) for name in ACTIVATIONS],
     Row("hard_swish", np.array([-4, -3, -1, 0, 1, 3, 4], "float32")),
     Row("add_n", real(2, 3), real(2, 3), real(2, 3)),
     Row("add_n", real(2, 3)),
@@ -218,6 +223,8 @@ _POOLED += [
     *[Row("pooling", real(1, 2, 9), kernel=(3,), pool_type="lp", p_value=power) for power in (1, 4)],
     *[Row("adaptive_avg_pooling", _BATCH, output_size=size) for size in (1, (4, 7), (3, 2))],
     Row("adaptive_avg_pooling", real(2, 6, 8, 3), output_size=3, layout="NHWC"),
+    *[Row("adaptive_max_pooling", _BATCH, output_size=size) for size in (1, (4, 7), (3, 2))],
+    Row("adaptive_max_pooling", real(2, 6, 8, 3), output_size=3, layout="NHWC"),
     Row("pooling", real(1, 2, 9), kernel=(3,), stride=(2,), pool_type="avg", pooling_convention="full"),
 ]
 

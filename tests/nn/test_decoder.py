@@ -68,6 +68,8 @@ def test_upsample_bilinear_is_that_of_jax():
     onp.testing.assert_allclose(nn.Upsample((2, 3), "bilinear")(x).asnumpy(), wanted, rtol=1e-5, atol=1e-6)
     with pytest.raises(ArgumentError, match="'nearest' or 'bilinear'"):
         nn.Upsample(2, "cubic")
+    with pytest.raises(ArgumentError, match=r"whole numbers, got 1.5"):
+        nn.Upsample(1.5)
 
 
 def test_patch_embedding_goes_row_by_row():
@@ -78,25 +80,6 @@ def test_patch_embedding_goes_row_by_row():
     onp.testing.assert_allclose(layer(x).asnumpy()[0], wanted, rtol=1e-5, atol=1e-6)
     with pytest.raises(ShapeError, match="no multiple of"):
         layer(real(1, 1, 2, 3))
-
-
-ACTIVATIONS = {
-    "elu": nn.ELU, "gelu": nn.GELU, "selu": nn.SELU, "swish": nn.Swish, "silu": nn.SiLU,
-    "leaky": lambda: nn.LeakyReLU(0.25), "hard_swish": lambda: nn.HybridLambda("hard_swish"),
-    "hard_sigmoid": lambda: nn.HybridLambda("hard_sigmoid"), "relu6": lambda: nn.HybridLambda("relu6"),
-    "softplus": lambda: nn.Activation("softrelu"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ACTIVATIONS)
-def test_activations_by_name_are_the_layers(name):
-    x = np.array([-3.0, -0.5, 0.0, 0.5, 3.0])
-    wanted = ACTIVATIONS[name]()(x).asnumpy()
-    onp.testing.assert_allclose(nn.Activation(name)(x).asnumpy(), wanted, rtol=1e-6, atol=1e-7)
-    dense = nn.Dense(2, activation=name, in_units=5)
-    dense.initialize()
-    plain = np.dot(x.reshape((1, -1)), dense.weight.data().T)
-    onp.testing.assert_allclose(dense(x.reshape((1, -1))).asnumpy(), nn.Activation(name)(plain).asnumpy(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("hybridized", [False, True])

@@ -155,3 +155,18 @@ def test_bad_requests_say_what_was_expected(prompt, settings, said):
 def test_a_net_that_cannot_decode_is_refused():
     with pytest.raises(ArgumentError, match="init_states and incremental_decode"):
         gluonx.generate(nn.Dense(2), [1])
+
+
+@pytest.mark.parametrize("given", [{"top_p": 0.9}, {"top_k": 3}])
+def test_what_only_draws_heed_is_refused_where_nothing_is_drawn(given):
+    with pytest.raises(ArgumentError, match=r"Give temperature=1\.0 too"):
+        gluonx.generate(decoder(1), [1, 2], 3, **given)
+    with pytest.raises(ArgumentError, match=r"Give temperature=1\.0 too"):
+        next(gluonx.stream(decoder(1), [1, 2], 3, **given))
+
+
+@pytest.mark.parametrize("wrong", [11, -1])
+@pytest.mark.parametrize("beams", [1, 2])
+def test_tokens_beyond_the_vocabulary_are_refused(wrong, beams):
+    with pytest.raises(ArgumentError, match=rf"tokens from 0 to 10, but {wrong} is among them"):
+        gluonx.generate(decoder(1), [[1], [2, wrong]], 3, beams=beams)

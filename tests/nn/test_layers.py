@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import pathlib
 import pickle
 import re
@@ -14,8 +15,8 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import autograd, engine, nn, np, rnn
-from gluonx.errors import GluonxError, ShapeError
+from gluonx import autograd, engine, nn, np, npx, rnn
+from gluonx.errors import ArgumentError, GluonxError, ShapeError
 from gluonx.ops.elementwise import ACTIVATIONS
 from lib import TESTS
 from lib.contract import LAYERS, Row, head
@@ -369,10 +370,16 @@ NAMED = {
     "Activation": nn.Activation,
     "Conv2D": lambda name: nn.Conv2D(2, 1, activation=name),
     "Conv1DTranspose": lambda name: nn.Conv1DTranspose(2, 1, activation=name),
+    "DeformableConvolution": lambda name: nn.DeformableConvolution(2, activation=name),
+    "PositionwiseFFN": lambda name: nn.PositionwiseFFN(2, 2, activation=name),
+    "TransformerEncoder": lambda name: nn.TransformerEncoder(1, 2, 2, 1, activation=name),
+    "GatedFFN": lambda name: nn.GatedFFN(2, 2, activation=name),
+    "CausalDecoder": lambda name: nn.CausalDecoder(3, 1, 2, 2, 1, activation=name),
     "RNNCell": lambda name: rnn.RNNCell(2, activation=name),
     "LSTMCell": lambda name: rnn.LSTMCell(2, recurrent_activation=name),
     "GRUCell": lambda name: rnn.GRUCell(2, activation=name),
     "Conv1DRNNCell": lambda name: rnn.Conv1DRNNCell((1, 2), 2, 1, 1, activation=name),
+    "npx.activation": lambda name: npx.activation(np.ones((2, 2)), name),
 }
 
 
@@ -382,8 +389,98 @@ def test_names_of_activations(kind):
     for wrong in ("gelo", None if kind == "Activation" else "swash", 3):
         with pytest.raises(ValueError, match=r"no activation .*'gelu', .*'log_sigmoid', .*'tanh'"):
             NAMED[kind](wrong)
-    for name in (*ACTIVATIONS, "gelu"):
+    for wrong, said in (("prelu", r"nn\.PReLU"), ("softmax", r"npx\.softmax\(x, axis="), ("linear", "give None")):
+        with pytest.raises(ValueError, match=said):
+            NAMED[kind](wrong)
+    for name in ACTIVATIONS:
         NAMED[kind](name)
+
+
+def _gelu_tanh(x):
+    return 0.5 * x * (1 + onp.tanh(onp.sqrt(2 / onp.pi) * (x + 0.044715 * x**3)))
+
+
+def _sigmoid(x):
+    return 1 / (1 + onp.exp(-x))
+
+
+def _elu(x):
+    return onp.where(x > 0, x, onp.expm1(x))
+
+
+FORMULAS = {
+    "celu": _elu,
+    "elu": _elu,
+    "gelu": lambda x: x * onp.array([0.5 * (1 + math.erf(v / math.sqrt(2))) for v in x.ravel()]).reshape(x.shape),
+    "gelu_tanh": _gelu_tanh,
+    "hard_shrink": lambda x: onp.where(abs(x) > 0.5, x, 0),
+    "hard_sigmoid": lambda x: onp.clip(0.2 * x + 0.5, 0, 1),
+    "hard_swish": lambda x: x * onp.clip(x + 3, 0, 6) / 6,
+    "hard_tanh": lambda x: onp.clip(x, -1, 1),
+    "leaky": lambda x: onp.where(x > 0, x, 0.25 * x),
+    "leaky_relu": lambda x: onp.where(x > 0, x, 0.25 * x),
+    "log_sigmoid": lambda x: onp.log(_sigmoid(x)),
+    "mish": lambda x: x * onp.tanh(onp.log1p(onp.exp(x))),
+    "quick_gelu": lambda x: x * _sigmoid(1.702 * x),
+    "relu": lambda x: onp.maximum(x, 0),
+    "relu6": lambda x: onp.clip(x, 0, 6),
+    "selu": lambda x: 1.0507009873554805 * onp.where(x > 0, x, 1.6732632423543772 * onp.expm1(x)),
+    "sigmoid": _sigmoid,
+    "silu": lambda x: x * _sigmoid(x),
+    "soft_shrink": lambda x: onp.sign(x) * onp.maximum(abs(x) - 0.5, 0),
+    "softplus": lambda x: onp.log1p(onp.exp(x)),
+    "softrelu": lambda x: onp.log1p(onp.exp(x)),
+    "softsign": lambda x: x / (1 + abs(x)),
+    "swish": lambda x: x * _sigmoid(x),
+    "tanh": onp.tanh,
+    "thresholded_relu": lambda x: onp.where(x > 1, x, 0),
+}
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_an_activation_is_the_same_wherever_it_is_named(name):
+    x = np.array([[-4.0, -0.7, -0.3, 0.0, 0.4, 0.6, 2.0, 7.0]])
+    wanted = FORMULAS[name](x.asnumpy().astype("float64"))
+    units = x.shape[1]
+    dense = nn.Dense(units, activation=name, use_bias=False, in_units=units)
+    conv = nn.Conv1D(units, 1, activation=name, use_bias=False, in_channels=units)
+    cell = rnn.RNNCell(units, activation=name, input_size=units)
+    for layer, weight in ((dense, "weight"), (conv, "weight"), (cell, "i2h_weight")):
+        layer.initialize("zeros")
+        parameter = getattr(layer, weight)
+        parameter.set_data(np.eye(units).reshape(parameter.shape))
+    for found in (
+        npx.activation(x, name),
+        nn.Activation(name)(x),
+        dense(x),
+        conv(x.reshape((1, units, 1))).reshape(x.shape),
+        cell(x, cell.begin_state(1))[0],
+    ):
+        onp.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_every_activation_layer_of_fixed_form_has_its_name():
+    for layer in (nn.ELU(), nn.GELU(), nn.SELU(), nn.SiLU(), nn.Swish(), nn.LeakyReLU(0.25)):
+        x, name = np.array([-2.0, 0.5]), type(layer).__name__.lower().replace("leakyrelu", "leaky_relu")
+        onp.testing.assert_allclose(npx.activation(x, name).asnumpy(), layer(x).asnumpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [nn.Dense, lambda units, activation: nn.Conv2D(units, 1, activation=activation)])
+def test_an_activation_may_be_a_layer_with_weights(make):
+    layer = make(3, activation=nn.PReLU("ones"))
+    layer.initialize()
+    x = np.random.normal(size=(8, 4, 1, 1))
+    with autograd.record():
+        out = layer(x)
+    out.backward()
+    assert list(layer.collect_params()) == ["weight", "bias", "act.alpha"]
+    assert float(layer.act.alpha.grad().sum()) != 0
+    assert (out.asnumpy() < 0).any()
+
+
+def test_a_number_is_no_initializer():
+    with pytest.raises(ArgumentError, match=r"this is 0\.5\. A number is init\.Constant\(0\.5\)"):
+        nn.PReLU(0.5).initialize()
 
 
 def test_gelu_by_name():

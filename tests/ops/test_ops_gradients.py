@@ -29,6 +29,7 @@ SMOOTH = [
     *[("pooling", {**POOL, "pool_type": kind}, [(1, 2, 5, 4)]) for kind in ("max", "avg", "sum", "lp")],
     ("pooling", {"global_pool": True}, [(1, 2, 5, 4)]),
     ("adaptive_avg_pooling", {"output_size": (2, 3)}, [(1, 2, 5, 6)]),
+    ("adaptive_max_pooling", {"output_size": (2, 3)}, [(1, 2, 5, 6)]),
     ("layer_norm", {"eps": 1e-2}, [(2, 3, 4), (4,), (4,)]),
     ("group_norm", {"num_groups": 2, "eps": 1e-2}, [(2, 4, 3), (4,), (4,)]),
     ("instance_norm", {"eps": 1e-2}, [(2, 3, 4), (3,), (3,)]),
@@ -94,6 +95,9 @@ KINKS = [
     ("softrelu", [[-200.0, 200.0]], {}, [0, 1]),
     ("log_sigmoid", [[-200.0, 200.0]], {}, [1, 0]),
     ("round_ste", [[1.4, -1.6]], {}, [1, 1]),
+    ("hard_tanh", [[-2.0, -1.0, 0.0, 1.0, 2.0]], {}, [0, 0, 1, 0, 0]),
+    ("activation", [[-200.0, -2.0, 0.0, 2.0]], {"act_type": "celu"}, [0, np.exp(-2), 1, 1]),
+    ("activation", [[-2.0, 0.5, 2.0]], {"act_type": "soft_shrink"}, [1, 0, 1]),
     ("hard_swish", [[-4.0, -3.0, -1.0, 0.0, 3.0, 4.0]], {}, [0, 0, 1 / 6, 0.5, 1, 1]),  # MXNet's x * hard_sigmoid(x)
 ]
 
@@ -119,6 +123,10 @@ def test_lp_pooling_of_zeros():
 def test_first_of_tied_maxima_takes_the_gradient():
     found = gradient("pooling", jnp.ones((1, 1, 3, 3)), kernel=(2, 2))
     np.testing.assert_array_equal(found[0, 0], [[1, 1, 0], [1, 1, 0], [0, 0, 0]])
+    found = gradient("adaptive_max_pooling", jnp.ones((1, 1, 4, 5)), output_size=(2, 3))
+    np.testing.assert_array_equal(found[0, 0], [[1, 1, 0, 1, 0], [0] * 5, [1, 1, 0, 1, 0], [0] * 5])
+    found = gradient("adaptive_max_pooling", jnp.ones((1, 1, 200)), output_size=2)
+    assert found[0, 0].nonzero()[0].tolist() == [0, 100]
 
 
 def test_dropout_gradient_is_its_mask():

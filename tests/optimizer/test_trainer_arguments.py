@@ -465,3 +465,10 @@ def test_a_trainer_pickled_before_there_were_these_arguments_goes_on():
     before = values(net)
     old.step(8)
     assert any((a != b).any() for a, b in zip(values(net), before, strict=True))
+
+
+def test_a_loss_scale_is_a_number():
+    net = nn.Dense(2, in_units=2)
+    net.initialize()
+    with pytest.raises(ArgumentError, match=r"what the scale begins with, .* Got 'dynamic'"):
+        Trainer(net.collect_params(), "sgd", loss_scale="dynamic")

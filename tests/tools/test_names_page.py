@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import gluonx
 from lib import ROOT
 
 PAGE = ROOT / "docs" / "names.md"
@@ -85,3 +86,61 @@ def test_names_of_other_libraries_are_theirs(column):
             except ImportError:  # of a package beside it
                 continue
     assert not wrong
+
+
+LAYERS = ROOT / "docs" / "layer_names.md"
+VERSIONS = {
+    **dict.fromkeys(("torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torch.nn.init"), "PyTorch 2.14"),
+    "keras.layers": "Keras 3.15",
+    "flax.nnx": "Flax 0.12",
+}
+LISTS = ROOT / "tests" / "data" / "layers_elsewhere"
+
+
+def listed(library):
+    return set((LISTS / f"{library}.txt").read_text(encoding="utf-8").split())
+
+
+def rows_of(library):
+    section = LAYERS.read_text(encoding="utf-8").partition(f"## {library}\n")[2].partition("\n## ")[0]
+    rows = [line.strip()[1:-1].split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    assert all(len(row) == 2 for row in rows)
+    return rows
+
+
+@pytest.mark.parametrize("library", VERSIONS)
+def test_no_layer_of_another_library_is_left_out(library):
+    said = [name for row in rows_of(library) for name in names_in(row[0])]
+    machinery = listed("flax.nnx.machinery") if library == "flax.nnx" else set()
+    assert sorted(said) == sorted(set(said))
+    assert listed(library) - machinery == set(said)
+
+
+@pytest.mark.parametrize("library", VERSIONS)
+def test_what_a_layer_is_here_is_here(library):
+    """In code of the right column, what begins like a room of gluonx is a name of it, with these keywords."""
+    checked = 0
+    for _, here in rows_of(library):
+        found_here = False
+        for text in names_in(here):
+            name, keywords = re.fullmatch(r"([\w.]*)(?:\((.*)\))?.*", text).groups()
+            if name.partition(".")[0] not in dir(gluonx) or name in ("np", "npx", "nn"):
+                continue
+            found, _ = resolved(f"gluonx.{name}")
+            known = inspect.signature(found).parameters if keywords else {}
+            assert all(keyword in known for keyword in re.findall(r"(\w+)=", keywords or "")), text
+            checked, found_here = checked + 1, True
+        assert found_here or "not here" in here or here.strip().startswith(("`+`", "[")), here
+    assert checked > 5
+
+
+@pytest.mark.parametrize("library", VERSIONS)
+def test_the_lists_of_other_libraries_are_theirs(library):
+    """A release that adds a name adds a row; only the versions of the page are compared."""
+    assert VERSIONS[library] in LAYERS.read_text(encoding="utf-8")
+    module = pytest.importorskip(library)
+    version = importlib.import_module(library.partition(".")[0]).__version__
+    if not version.startswith(VERSIONS[library].split()[1] + "."):
+        pytest.skip(f"this is {version}")
+    names = getattr(module, "modules", module)
+    assert set(getattr(names, "__all__", dir(names))) >= listed(library)

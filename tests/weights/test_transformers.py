@@ -60,7 +60,7 @@ REFUSED = {
     ),
     "no head": ("bert", {"architectures": None}, "architectures are None"),
     "positions": ("bert", {"position_embedding_type": "relative_key"}, "what gluonx computes is that of 'absolute'"),
-    "an activation": ("vit", {"hidden_act": "quick_gelu"}, "no activation 'quick_gelu'"),
+    "an activation": ("vit", {"hidden_act": "leaky_relu"}, "'leaky_relu' of transformers is not known"),
     "a window": ("llama", {"sliding_window": 4}, "sliding_window=4"),
     "a rotation": ("llama", {"rope_parameters": {"rope_type": "llama3"}}, "rope_type='llama3'"),
     "a width of heads": ("llama", {"head_dim": 16}, "head_dim=16"),

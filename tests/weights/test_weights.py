@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 import gluonx as mx
-from gluonx import files, nn, weights
+from gluonx import files, nn, np, npx, weights
 from gluonx.errors import FormatError
 from gluonx.gluon.model_zoo import vision
 
@@ -366,3 +366,59 @@ def test_tensors_of_torch_go_in_where_arrays_do():
     halves = {name: tensor.detach().bfloat16() for name, tensor in tensors.items()}
     weights.load(net, halves, RULES, cast_dtype=True)
     numpy.testing.assert_array_equal(net[1].beta.data().asnumpy(), halves["norm.bias"].float().numpy())
+
+
+def test_counters_of_pytorch_go_nowhere_under_a_new_name():
+    net = nn.HybridSequential()
+    net.add(nn.BatchNorm(in_channels=2))
+    source = {f"bn.{name}": numpy.ones(2, "float32") for name in ("weight", "bias", "running_mean", "running_var")}
+    source["bn.num_batches_tracked"] = numpy.array(3)
+    report = weights.load(net, source, [(r"bn\.(.*)", r"0.\1")])
+    assert report.complete
+    assert len(report.by_name) == 4
+
+
+def test_a_file_of_which_nothing_fits_tells_of_suggest():
+    net = nn.Dense(2, in_units=2)
+    with pytest.raises(FormatError, match=r"gluonx\.weights\.suggest\(net, file\) proposes a map"):
+        net.load_dict({"fc.weight": numpy.ones((2, 2), "float32")})
+    with pytest.raises(FormatError, match=r"it lacks 'bias' \(allow_missing=True leaves them as they are\)\.$"):
+        net.load_dict({"weight": numpy.ones((2, 2), "float32")})
+
+
+def test_a_name_of_the_hub_is_no_folder():
+    with pytest.raises(FormatError, match="Nothing is downloaded: fetch the model's config"):
+        weights.from_pretrained("bert-base-uncased")
+
+
+def test_a_whole_model_of_pytorch_is_refused_with_what_to_save(tmp_path):
+    path = tmp_path / "whole.pth"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("whole/data.pkl", b"\x80\x02cmodels\nNet\n.")
+        archive.writestr("whole/version", b"3\n")
+    with pytest.raises(FormatError, match=r"asks for models\.Net, .* save its weights: torch\.save\(model\.state_dict"):
+        weights.read(path)
+
+
+class _Tensor:
+    """A tensor that requires gradients, as far as arrays see it."""
+
+    __module__ = "torch"
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def __dlpack__(self):
+        raise AssertionError("nobody asks for it")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: np.ones(2) + t, lambda t: t - np.ones(2), lambda t: np.exp(t), lambda t: npx.relu(t),
+        lambda t: np.add(np.ones(2), t), lambda t: np.array(t),
+    ],
+)  # fmt: skip
+def test_where_a_tensor_of_pytorch_is_not_taken_the_error_names_from_dlpack(call):
+    with pytest.raises(TypeError, match=r"np\.from_dlpack\(x\)"):
+        call(_Tensor())
