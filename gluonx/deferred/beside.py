@@ -1,5 +1,7 @@
 """Compilations beside the work: XLA compiles a program in a thread of its own while NumPy goes on running it.
 
+A :class:`Candidate` is such a program: a recorded one, as a training step is, or a block's forward that runs alone.
+
 The thread that makes a step traces and lowers it, because its own JAX settings (default device, mesh, precision) apply.
 Only the compilation, which releases Python's lock and changes nothing in the process, runs in the other thread.
 Programs are compiled one at a time, because XLA uses all cores for each.
@@ -20,14 +22,18 @@ compilation, without this thread. Programs in a folder are mostly read, so NumPy
 from __future__ import annotations
 
 import threading
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import jax
 
 from gluonx.common.process import cores
 from gluonx.dtype import keeping_64_bits
 
-__all__ = ["Compilation", "Switch", "When", "is_possible"]
+if TYPE_CHECKING:
+    from gluonx.deferred.policy import Account
+
+__all__ = ["Candidate", "Compilation", "Switch", "When", "is_possible"]
 
 When: TypeAlias = Literal["planned", "ready"]
 _turn = threading.Lock()
@@ -103,3 +109,57 @@ class Compilation:
                     self._compile()
                 except BaseException as error:
                     self._error = error
+
+
+class Candidate:
+    """A program that NumPy runs until it is compiled.
+
+    Attributes
+    ----------
+    compilation : Compilation or None
+        While it is compiled beside NumPy's runs; an instance gets its own by `claim`, which one thread of several wins.
+    is_compiled : bool
+    wide : bool
+        Whether it has 64-bit types.
+    """
+
+    compilation: Compilation | None = None
+    is_compiled = False
+    wide = False
+
+    def claim(self) -> Compilation | None:
+        """Return a compilation that the caller has to lower; None where another thread, or what it interrupts, does."""
+        made = Compilation(self.wide)
+        if vars(self).setdefault("compilation", made) is not made:
+            return None
+        if self.is_compiled:  # since the caller looked
+            self.forgo()
+            return None
+        return made
+
+    def forgo(self) -> None:
+        """Let go of the compilation: it is over, or failed."""
+        vars(self).pop("compilation", None)
+
+    def begin(self, made: Compilation, lower: Callable[[], Any]) -> Compilation:
+        """Lower the program for a compilation that was claimed, and return that.
+
+        Another thread or a handler that runs the program meanwhile has NumPy do it.
+        """
+        try:
+            lowered = lower()
+        except BaseException:
+            self.forgo()
+            raise
+        made.lowered, self.compilation = lowered, made
+        return made
+
+    def may_run(self, account: Account, lower: Callable[[], Any]) -> bool:
+        """Return whether NumPy runs it once more, and count that; have it compiled beside that when it is time."""
+        can = account.runs >= account.waits and is_possible() and not self.is_compiled
+        if can and account.begins <= account.runs < account.takes_over and (made := self.claim()) is not None:
+            self.begin(made, lower).begin()
+        compilation = self.compilation
+        if compilation is not None and (compilation.lowered is None or Switch.when == "ready"):
+            return compilation.is_under_way()
+        return account.may_run(can)

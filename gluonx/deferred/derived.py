@@ -53,6 +53,7 @@ __all__ = [
     "cuts_tape",
     "has_any_length",
     "jaxpr_of",
+    "lowered_alone",
     "WIDENING",
     "needs_64_bits",
     "out_avals",
@@ -361,6 +362,16 @@ def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> 
         return compiled(*inputs)
     finally:
         tracing.depth -= 1
+
+
+def lowered_alone(op: Operator, inputs: Sequence[Any], wide: bool) -> Any:
+    """Return what JAX lowers the program of :func:`run_alone` to, for inputs of such shapes and dtypes.
+
+    Once that is compiled, `run_alone` finds it.
+    """
+    narrow = not wide and kept_by_us()
+    with tracing, without_64_bits() if narrow else keeping_64_bits(wide):
+        return program_of(op).lower(*[None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in inputs])
 
 
 def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:

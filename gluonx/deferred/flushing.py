@@ -16,6 +16,7 @@ else holds as well is copied first. So what users hold never decides which progr
 
 from __future__ import annotations
 
+import functools
 import signal
 import threading
 from collections.abc import Generator
@@ -340,7 +341,7 @@ def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | No
         _compile(graph, program, args)
     else:
         try:
-            if _may_run(graph, program, whole.account, args):
+            if program.may_run(whole.account, functools.partial(_lowered, graph, program, args)):
                 return whole
             _compile(graph, program, args)
         except Exception as error:
@@ -354,29 +355,13 @@ def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | No
     return None
 
 
-def _may_run(graph: Graph, program: Program, account: policy.Account, args: list[Any]) -> bool:
-    """Return whether NumPy runs a program once more; have it compiled beside that when it is time."""
-    can = account.runs >= account.waits and beside.is_possible() and not program.is_compiled
-    if can and account.begins <= account.runs < account.takes_over and (made := program.claim()) is not None:
-        _lower(graph, program, args, made).begin()
-    compilation = program.compilation
-    if compilation is not None and (compilation.lowered is None or beside.Switch.when == "ready"):
-        return compilation.is_under_way()
-    return account.may_run(can)
-
-
-def _lower(graph: Graph, program: Program, args: list[Any], made: beside.Compilation) -> beside.Compilation:
-    """Have JAX trace and lower a program; another thread or a handler that runs it meanwhile has NumPy do it."""
-    try:
-        with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
-            lowered = program.lower([*args, *_structs(program.recycled)])
-        for agree in agreements:
-            agree(lowered, args)
-    except BaseException:
-        program.forgo()
-        raise
-    made.lowered, program.compilation = lowered, made
-    return made
+def _lowered(graph: Graph, program: Program, args: list[Any]) -> Any:
+    """Return what JAX traces and lowers a program to."""
+    with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
+        lowered = program.lower([*args, *_structs(program.recycled)])
+    for agree in agreements:
+        agree(lowered, args)
+    return lowered
 
 
 @notice.told
@@ -386,7 +371,8 @@ def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
         return
     compilation = program.compilation
     if compilation is None or compilation.lowered is None:
-        compilation = _lower(graph, program, args, program.claim() or beside.Compilation(program.wide))
+        made = program.claim() or beside.Compilation(program.wide)
+        compilation = program.begin(made, functools.partial(_lowered, graph, program, args))
     try:
         with uncollected(), telling_of_devices(graph):
             compilation.finish()

@@ -7,7 +7,8 @@ a CPU, NumPy runs an operator that is not recorded
 - else until the time spent on these shapes is about what a compilation would have taken
   (:mod:`gluonx.deferred.policy`). From then on a compiled program runs it. A still larger operator is compiled at once.
   The time spent is estimated from the number of elements and not measured, so that the same program runs the same way
-  each time. For random draws only the size decides.
+  each time. For random draws only the size decides. The forward of a block, such as the prediction of a hybridized net,
+  is compiled beside NumPy's runs where that is possible (:mod:`gluonx.deferred.beside`).
 
 NumPy computes an operator by a NumPy kernel (:mod:`gluonx.ops.host.kernels`), or else by interpreting the operator's
 jaxpr (:mod:`gluonx.ops.host.jaxprs`), which is the same function with every dtype explicit. What neither can do is
@@ -41,7 +42,7 @@ import numpy as np
 from gluonx.common import forked
 from gluonx.common.process import one_blas_thread
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import growth, linalg_checks, linking, policy, vectors
+from gluonx.deferred import beside, growth, linalg_checks, linking, policy, vectors
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
     Aval,
@@ -57,7 +58,7 @@ from gluonx.deferred.core import (
     current_state,
     new_handle,
 )
-from gluonx.deferred.derived import PLAIN, jaxpr_of, needs_64_bits, numpy_is_first
+from gluonx.deferred.derived import PLAIN, DerivedOp, jaxpr_of, lowered_alone, needs_64_bits, numpy_is_first
 from gluonx.device import Replicas
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.ops.host import kernels, layers
@@ -464,12 +465,18 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     if entry is None:
         entry = _interpreted(op, values) if _may_be_interpreted(op) else _COMPILE
         _remember(known, key, entry)
-    program, single = entry
+    program, single, forward = entry
     if program is None:
         return REFUSED
     cheap = program.steps <= _FEW and program.cost <= limits["small"]
     # A draw always runs the same way for its size, so that a seed repeats it to the last bit.
-    if not (cheap or known.draws) and not _spend(known, key[1:], program.cost, program.steps):
+    if cheap or known.draws:
+        may_run = True
+    elif forward is not None and beside.is_possible() and not forked.in_child():
+        may_run = forward.goes_on(op, values)
+    else:
+        may_run = _spend(known, key[1:], program.cost, program.steps)
+    if not may_run:
         _remember(known, key, _COMPILE)  # the program is not needed any more
         return REFUSED
     try:
@@ -480,7 +487,26 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     return outs[0] if single else tuple(outs)
 
 
-_COMPILE: Any = (None, False)
+class _Forward(beside.Candidate):
+    """The forward of a block, which NumPy runs until XLA has compiled it for these inputs."""
+
+    def __init__(self, program: HostProgram, wide: bool) -> None:
+        self.wide = wide
+        self.account = policy.Account(program.cost, program.steps, program.nbytes)
+
+    def goes_on(self, op: Operator, values: list[Any]) -> bool:
+        """Return whether NumPy runs `op` once more; wait for the compilation where XLA takes over."""
+        try:
+            if self.may_run(self.account, lambda: lowered_alone(op, values, self.wide)):
+                return True
+            if (compilation := self.compilation) is not None:
+                compilation.finish()
+        except Exception:  # the usual way compiles again, and raises the proper error
+            return False
+        return False
+
+
+_COMPILE: Any = (None, False, None)
 _as_it_is = contextlib.nullcontext()
 
 
@@ -493,15 +519,19 @@ def _may_be_interpreted(op: Operator) -> bool:
 
 
 def _interpreted(op: Operator, values: list[Any]) -> Any:
-    """Return what interprets `op` on such values (None: compile it), and whether it returns a single array."""
+    """Return what interprets `op` on such values (None: compile it), whether it returns a single array, and `_Forward`.
+
+    The last is None for an operator that is no forward of a block.
+    """
     from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only if an operator has no NumPy kernel
 
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
+    wide = needs_64_bits(op, values)
     made = linking.linked_operator(op, structs)
     if made is not None:
-        return made, False
+        return made, False, _forward_of(op, made, wide)
     try:
-        with keeping_64_bits() if needs_64_bits(op, values) else without_64_bits():
+        with keeping_64_bits() if wide else without_64_bits():
             traced = jaxpr_of(op, structs)
             program = HostProgram(traced.jaxpr)
     except (Unsupported, *growth.BAD_CALLS):  # for a bad call the usual way raises the proper error
@@ -510,5 +540,10 @@ def _interpreted(op: Operator, values: list[Any]) -> Any:
     if op.random:
         outs = [traced.out_info] if single else traced.out_info
         work = _TRIES * sum([math.prod(out.shape) for out in outs]) if program.cost == math.inf else program.cost
-        return (program, single) if work <= policy.limits["allowed"] else _COMPILE
-    return program, single
+        return (program, single, None) if work <= policy.limits["allowed"] else _COMPILE
+    return program, single, _forward_of(op, program, wide)
+
+
+def _forward_of(op: Operator, program: HostProgram, wide: bool) -> _Forward | None:
+    """Return what compiles a block's forward beside NumPy's runs; None for another operator."""
+    return _Forward(program, wide) if type(op) is DerivedOp and op.composed else None

@@ -410,14 +410,11 @@ class Pullbacks(NamedTuple):
     inner: DerivedOp
 
 
-class Program:
+class Program(beside.Candidate):
     """A compiled path. ``outputs`` are slots in the order of the results.
 
     ``tape_slots`` are those that a segment keeps.
     """
-
-    # While it is compiled beside NumPy's runs; an instance gets its own by `claim`, which one thread of several wins.
-    compilation: beside.Compilation | None = None
 
     def __init__(
         self,
@@ -512,20 +509,6 @@ class Program:
         self.on_cpu = not spread and self.for_cpu  # and on one device
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
-
-    def claim(self) -> beside.Compilation | None:
-        """Return a compilation that the caller has to lower; None where another thread, or what it interrupts, does."""
-        made = beside.Compilation(self.wide)
-        if vars(self).setdefault("compilation", made) is not made:
-            return None
-        if self.is_compiled:  # since the caller looked
-            self.forgo()
-            return None
-        return made
-
-    def forgo(self) -> None:
-        """Let go of the compilation: it is over, or failed."""
-        vars(self).pop("compilation", None)
 
     def trace(self, args: Sequence[Any], compiled: bool = True) -> Any:
         """Let JAX trace the program for these arguments or their avals.

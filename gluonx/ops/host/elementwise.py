@@ -252,7 +252,7 @@ def _select_n(call: Call) -> Fn:
     if call.ins[0].dtype == np.bool_:
         if keyed:
             return lambda which, no, yes: np.where(which[..., None], yes, no)
-        return lambda which, no, yes: np.where(which, yes, no)
+        return _chooser(call)
     last = len(call.ins) - 2
 
     def run(which: Any, *cases: Any) -> Any:
@@ -263,6 +263,33 @@ def _select_n(call: Call) -> Fn:
         return out
 
     return run
+
+
+_MANY = 1 << 12  # so many elements are chosen by arithmetic
+_WHOLE = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
+
+
+def _chooser(call: Call) -> Fn:
+    """Return ``fn(which, no, yes)``.
+
+    ``np.where`` takes some 5 ns for an element where the condition is irregular, as a relu's is. If one operand is
+    zero, a product of the other's bits with the condition, as an integer, is the same in a tenth of that time.
+    """
+    whole = _WHOLE.get(call.dtype.itemsize)
+    zero = [value is not None and not np.ndim(value) and not np.asarray(value).tobytes().strip(b"\0")
+            for value in call.known[1:]]  # fmt: skip
+    if whole is None or not any(zero):
+        return lambda which, no, yes: np.where(which, yes, no)
+    zero_first, dtype = zero[0], call.dtype
+
+    def choose(which: Any, no: Any, yes: Any) -> Any:
+        kept = yes if zero_first else no
+        if np.size(kept) < _MANY or np.size(which) < _MANY:
+            return np.where(which, yes, no)
+        which = which if zero_first else ~which
+        return np.multiply(kept.view(whole), which.view(np.int8), dtype=whole).view(dtype)
+
+    return choose
 
 
 @rule("round")

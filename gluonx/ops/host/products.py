@@ -1,12 +1,16 @@
 """Matrix products and convolutions, both by NumPy's ``matmul``: BLAS for floats.
 
-A convolution is one product of its unrolled windows ("im2col": Chellapilla et al., 2006) with the kernel. Products of
-float32 are added in float32, as in XLA; those of 16-bit floats in float32, those of 8-bit integers in float64, exactly.
+A convolution is one product of its unrolled windows ("im2col": Chellapilla et al., 2006) with the kernel. Two kinds are
+computed otherwise, because unrolling takes longer than the product (`_other_way`). Products of float32 are added in
+float32, as in XLA; those of 16-bit floats in float32, those of 8-bit integers in float64, exactly.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,6 +18,7 @@ from gluonx.ops.host.moves import padded, strided
 from gluonx.ops.host.rules import LOW, Call, Fn, rule
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+_BAND = 1 << 20  # so many elements of products are held before they are added
 
 
 def _worker(call: Call, terms: int) -> np.dtype:
@@ -103,7 +108,7 @@ def _conv_general_dilated(call: Call) -> Fn:
     casts = [spec.dtype != worker for spec in call.ins]
     plain = full == spatial and not any(low for low, _ in padding)
     config = [(0, 0, 0), (0, 0, 0), *[(lo, hi, d - 1) for (lo, hi), d in zip(padding, left_dilation, strict=True)]]
-    pad = padded((batch, channels, *full), worker, config, (batch, channels, *spatial))
+    pad = padded((channels, batch, *full), worker, config, (channels, batch, *spatial))
     # Groups of features or of batches: (group, batch, channels, ...) by (group, filters, channels, ...).
     total = groups * batch_groups
     per_batch, per_group = batch // batch_groups, filters // total
@@ -116,6 +121,7 @@ def _conv_general_dilated(call: Call) -> Fn:
     back_order = tuple(back)
     rounded = _rounded(call.dtype, worker)
     columns = (total, terms, per_batch * positions)
+    other = None if total > 1 else _other_way(per_group, depth, per_batch, kernel, outs, strides)
     call.cost = call.outs[0].size * max(terms, 1) / 16 + per_batch * positions * terms * total + call.ins[0].size
 
     def run(x: np.ndarray, kernel_array: np.ndarray) -> np.ndarray:
@@ -125,7 +131,12 @@ def _conv_general_dilated(call: Call) -> Fn:
         if casts[1]:
             w = w.astype(worker)
         if not plain:
-            x = pad(x, zero)
+            x = pad(x.swapaxes(0, 1), zero).swapaxes(0, 1)
+        if other is not None:
+            out = other(x.swapaxes(0, 1), w, outs, strides, right_dilation)
+            if rounded is not None:
+                out = rounded(out)
+            return out.swapaxes(0, 1).transpose(back_order)
         steps = x.strides
         if batch_groups == 1:
             outer = (steps[1] * depth, steps[1])
@@ -152,3 +163,74 @@ def _conv_general_dilated(call: Call) -> Fn:
         shape, dtype = call.shape, call.dtype
         return lambda x, w: np.zeros(shape, dtype)
     return run
+
+
+def _other_way(
+    filters: int, channels: int, images: int, kernel: Sequence[int], outs: Sequence[int], strides: Sequence[int]
+) -> Fn | None:
+    """Return `_by_position`, `_by_sums`, or None where unrolled windows are as fast."""
+    taps, positions = math.prod(kernel), math.prod(outs)
+    if taps >= 16 * positions and images >= positions:
+        return _by_position
+    if 1 < taps <= positions and 2 * filters <= channels and set(strides) <= {1}:
+        return _by_sums
+    return None
+
+
+def _by_position(
+    x: np.ndarray, w: np.ndarray, outs: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
+) -> np.ndarray:
+    """Return the sums over windows by one product for each position of the result.
+
+    A gradient of weights has few positions, and a kernel as large as the image, so that what a position sees is copied
+    in long rows (unrolled windows have rows as short as the weights).
+
+    Parameters
+    ----------
+    x : array, shape (channels, images, *space)
+    w : array, shape (filters, channels, *kernel)
+
+    Returns
+    -------
+    array, shape (filters, images, *outs)
+    """
+    images, filters, kernel = x.shape[1], w.shape[0], w.shape[2:]
+    flat = w.reshape(filters, w[0].size)
+    turned = images > filters  # BLAS is faster with the larger one in front
+    found = np.empty((math.prod(outs), *((images, filters) if turned else (filters, images))), x.dtype)
+    for at, product in zip(itertools.product(*map(range, outs)), found, strict=True):
+        steps = zip(at, strides, kernel, dilation, strict=True)
+        seen = x[(..., *[slice(i * s, i * s + (k - 1) * d + 1, d) for i, s, k, d in steps])].swapaxes(0, 1)
+        seen = np.ascontiguousarray(seen).reshape(images, flat.shape[1])
+        np.matmul(*((seen, flat.T) if turned else (flat, seen.T)), out=product)
+    order = (2, 1, 0) if turned else (1, 2, 0)
+    return np.ascontiguousarray(found.transpose(order)).reshape(filters, images, *outs)
+
+
+def _by_sums(
+    x: np.ndarray, w: np.ndarray, outs: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
+) -> np.ndarray:
+    """Return the sums over windows `strides` of 1 apart: one product with all images, whose rows are shifted and added.
+
+    As Vasudevan et al. ("Parallel Multi Channel Convolution using General Matrix Multiplication", 2017) do it: where
+    the filters are fewer than the channels, there is less to add than windows would have to be unrolled. Parameters and
+    result are those of `_by_position`.
+    """
+    channels, images, *space = x.shape
+    filters, kernel = w.shape[0], w.shape[2:]
+    taps, length = math.prod(kernel), images * math.prod(space)
+    flat = w.reshape(filters, channels, taps).transpose(2, 0, 1).reshape(taps * filters, channels)
+    x = x.reshape(channels, length)
+    apart = [d * math.prod(space[axis + 1 :]) for axis, d in enumerate(dilation)]
+    shifts = [sum(map(operator.mul, at, apart)) for at in itertools.product(*map(range, kernel))]
+    sums = np.empty((filters, length), x.dtype)
+    last, band = length - shifts[-1], max(_BAND // len(flat), 4 * shifts[-1], 1)
+    for start in range(0, last, band):
+        end = min(start + band, last)
+        products = np.matmul(flat, x[:, start : end + shifts[-1]]).reshape(taps, filters, -1)
+        parts = [part[:, shift : shift + end - start] for part, shift in zip(products, shifts, strict=True)]
+        total = np.add(parts[0], parts[1], out=sums[:, start:end])
+        for part in parts[2:]:
+            total += part
+    inside = sums.reshape(filters, images, *space)[(..., *map(slice, outs))]
+    return np.ascontiguousarray(inside)

@@ -423,6 +423,15 @@ CONVOLUTIONS = {
     "channels last": ((2, 8, 7, 3), (3, 2, 3, 4), {"dimension_numbers": ("NHWC", "HWIO", "NHWC")}),
     "one axis": ((2, 3, 9), (4, 3, 3), {"window_strides": (2,), "padding": ((1, 1),),
                                          "dimension_numbers": ("NCW", "OIW", "NCW")}),
+    "few filters": ((2, 18, 13, 14), (4, 18, 3, 3), {"padding": ((1, 1), (1, 1))}),
+    "few filters, dilated": ((3, 16, 15, 12), (8, 16, 2, 3), {"rhs_dilation": (3, 2), "padding": ((0, 2), (1, 0))}),
+    "many filters": ((2, 12, 13, 14), (40, 12, 3, 3), {"padding": ((1, 1), (1, 1))}),
+    "many positions, strided": ((2, 12, 27, 29), (7, 12, 3, 3), {"window_strides": (2, 2), "padding": ((1, 1),) * 2}),
+    "many positions, one tap": ((2, 5, 12, 9), (3, 5, 1, 1), {}),
+    "many positions, one axis": ((2, 17, 90), (6, 17, 3), {"window_strides": (1,), "padding": ((1, 1),),
+                                 "dimension_numbers": ("NCW", "OIW", "NCW")}),
+    "few filters, channels last": ((2, 14, 13, 18), (3, 3, 18, 4), {"dimension_numbers": ("NHWC", "HWIO", "NHWC")}),
+    "few filters, one image of all": ((1, 16, 3, 3), (2, 16, 3, 3), {"padding": ((1, 1), (1, 1))}),
     "no place": ((2, 3, 2, 2), (4, 3, 3, 3), {}),
     "no axis": ((2, 3), (4, 3), {"window_strides": (), "padding": (), "dimension_numbers": ("NC", "OI", "NC")}),
 }  # fmt: skip
@@ -434,11 +443,41 @@ def test_convolutions(name):
     options = {"window_strides": (1, 1), "padding": ((0, 0), (0, 0)), **options}
     f = functools.partial(lax.conv_general_dilated, **options)
     x, w = real(*left), real(*right, seed=1)
-    both_ways(f, [x, w], scale=32.0)
+    most = float(max(x.size, w.size) // 8)  # long sums: XLA and BLAS add them in different orders
+    both_ways(f, [x, w], scale=max(32.0, most))
     if name not in ("no place", "no axis"):
-        both_ways(lambda x, w: jax.vjp(f, x, w)[1](pulled(f(x, w))), [x, w], scale=64.0)
-    if name in ("plain", "groups"):
+        both_ways(lambda x, w: jax.vjp(f, x, w)[1](pulled(f(x, w))), [x, w], scale=max(64.0, most))
+    if name in ("plain", "groups", "few filters"):
         both_ways(lambda x, w: f(x.astype("bfloat16"), w.astype("bfloat16")), [x, w], scale=8.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "int32", "complex64"])
+def test_a_choice_against_zero_has_the_bits_of_the_other_operand(dtype):
+    """Large arrays are chosen by arithmetic: NaN, infinities and -0 stay what they are, and 0 is +0."""
+    x = np.tile(real(64), (2, 64, 1)).astype(dtype)
+    if x.dtype.kind not in "iu":
+        x[0, 0, :4] = x[0, 5, :4] = [np.nan, np.inf, -np.inf, -0.0]
+    which = np.random.RandomState(0).rand(*x.shape) > 0.5
+    which[0, 0], which[0, 5] = True, False
+    zero = jnp.zeros((), dtype)
+
+    def f(x, which):
+        turned = [a.transpose(2, 0, 1) for a in (which, x)]
+        of_one = jnp.where(which[:, :1], x, zero), jnp.where(which, x[:, :1], zero)
+        low = jnp.where(which, x, -zero)  # for floats this is -0, which is no zero for arithmetic
+        return [
+            jnp.where(which, x, zero),
+            jnp.where(which, zero, x),
+            jnp.where(turned[0], turned[1], zero),
+            *of_one,
+            low,
+        ]
+
+    for mine, theirs in zip(hosted(f, [x, which]), compiled(f, [x, which]), strict=True):
+        mine, theirs = np.ascontiguousarray(mine), np.ascontiguousarray(theirs)
+        assert mine.dtype == theirs.dtype == x.dtype
+        same = mine.view(f"V{x.dtype.itemsize}") == theirs.view(f"V{x.dtype.itemsize}")
+        assert (same | ((mine != mine) & (theirs != theirs))).all()
 
 
 def _steep(n, seed=0):

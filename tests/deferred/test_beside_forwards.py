@@ -1,0 +1,208 @@
+"""The prediction of a hybridized net is compiled beside NumPy's runs; XLA takes over at a run known beforehand."""
+
+import threading
+
+import jax
+import numpy as onp
+import pytest
+
+from gluonx import autograd, engine, nn, np
+from gluonx.deferred import beside, host, policy
+
+pytestmark = [pytest.mark.first_runs, pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")]
+BEGINS, TAKES_OVER = 3, 6
+
+
+class Gate:
+    """Holds compilations until `open` is set; they may fail then."""
+
+    def __init__(self):
+        self.open, self.error, self.threads = threading.Event(), None, []
+        self.open.set()
+
+    def held(self, lowered):
+        gate = self
+
+        class Held:
+            def compile(self):
+                gate.threads.append(threading.current_thread().name)
+                assert gate.open.wait(60)
+                if gate.error is not None:
+                    raise gate.error
+                return lowered.compile()
+
+        return Held()
+
+
+@pytest.fixture(autouse=True)
+def gate(monkeypatch):
+    """Have forwards compiled beside the work after a few runs, as without a folder for programs."""
+    found, lower, made = Gate(), host.lowered_alone, policy.Account.__init__
+
+    def small(self, elements, operations, nbytes):
+        made(self, elements, operations, nbytes)
+        self.waits = self.begins = BEGINS
+        self.takes_over = TAKES_OVER
+
+    monkeypatch.setattr(beside, "is_possible", lambda: True)
+    monkeypatch.setattr(policy.Account, "__init__", small)
+    monkeypatch.setattr(host, "lowered_alone", lambda *args: found.held(lower(*args)))
+    engine.clear()
+    engine.reset_stats()
+    yield found
+    found.open.set()
+    engine.set_takeover("planned")
+    for thread in threading.enumerate():
+        if thread.name == "gluonx-compile":
+            thread.join()
+
+
+def _net(units):
+    net = nn.HybridSequential()
+    net.add(*[nn.Dense(units, in_units=units, activation="tanh") for _ in range(6)])
+    net.initialize()
+    net.hybridize()
+    return net
+
+
+def ways(net, x, runs):
+    """By run: whether NumPy did it. Each result is compared with the naive mode's."""
+    with engine.mode("naive"):
+        wanted = net(x).asnumpy()
+    found = []
+    for _ in range(runs):
+        before = engine.stats()["dispatches"]
+        onp.testing.assert_allclose(net(x).asnumpy(), wanted, rtol=1e-4, atol=1e-6)
+        found.append(engine.stats()["dispatches"] == before)
+    return found
+
+
+def test_it_takes_over_at_the_planned_run_and_is_compiled_once(gate):
+    compiled = []
+
+    def heard(event, seconds, **_):
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiled.append(threading.current_thread().name)
+
+    net, x = _net(33), np.ones((40, 33))
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        found = [net(x) for _ in range(TAKES_OVER + 3)]
+        assert compiled == ["gluonx-compile"]
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+    for y in found:
+        onp.testing.assert_allclose(y.asnumpy(), found[0].asnumpy(), rtol=1e-5)
+    assert gate.threads == ["gluonx-compile"]
+
+
+def test_each_kind_of_input_is_counted_by_itself(gate):
+    net = _net(34)
+    assert ways(net, np.ones((40, 34)), TAKES_OVER + 2) == [True] * TAKES_OVER + [False] * 2
+    assert ways(net, np.ones((50, 34)), TAKES_OVER + 1) == [True] * TAKES_OVER + [False]
+    assert gate.threads == ["gluonx-compile"] * 2
+
+
+def test_runs_go_on_while_a_thread_compiles(gate):
+    net, x = _net(35), np.ones((40, 35))
+    gate.open.clear()
+    assert ways(net, x, TAKES_OVER) == [True] * TAKES_OVER
+    assert gate.threads == ["gluonx-compile"]
+    threading.Timer(0.2, gate.open.set).start()
+    assert ways(net, x, 1) == [False]  # it waited
+    assert gate.open.is_set() and len(gate.threads) == 1
+
+
+def test_it_takes_over_when_it_is_ready(gate):
+    engine.set_takeover("ready")
+    net, x = _net(36), np.ones((40, 36))
+    gate.open.clear()
+    assert ways(net, x, TAKES_OVER + 4) == [True] * (TAKES_OVER + 4)
+    gate.open.set()
+    for thread in threading.enumerate():
+        if thread.name == "gluonx-compile":
+            thread.join()
+    assert ways(net, x, 2) == [False] * 2
+
+
+def test_an_error_of_the_compiler_is_raised_by_the_usual_way(gate):
+    net, x = _net(37), np.ones((40, 37))
+    gate.error = RuntimeError("RESOURCE_EXHAUSTED: out of memory")
+    assert ways(net, x, TAKES_OVER) == [True] * TAKES_OVER
+    assert ways(net, x, 2) == [False] * 2  # compiled again without the thread, where it is no error
+    assert len(gate.threads) == 1
+
+
+def test_an_interrupted_wait_waits_again(gate, monkeypatch):
+    net, x = _net(38), np.ones((40, 38))
+    gate.open.clear()
+    ways(net, x, TAKES_OVER)
+    join = threading.Thread.join
+
+    def interrupted(self, timeout=None):
+        if self.name == "gluonx-compile":
+            raise KeyboardInterrupt
+        return join(self, timeout)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "join", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            net(x)
+    gate.open.set()
+    assert ways(net, x, 1) == [False]
+    assert len(gate.threads) == 1
+
+
+def test_weights_that_change_meanwhile_are_read(gate):
+    net, x = _net(39), np.ones((40, 39))
+    gate.open.clear()
+    ways(net, x, BEGINS + 1)
+    for p in net.collect_params().values():
+        p.set_data(p.data() * 0.5)
+    gate.open.set()
+    assert ways(net, x, 3)[-1] is False
+
+
+def test_two_threads_predict_with_one_compilation(gate):
+    net, x, found = _net(40), np.ones((40, 40)), [None, None]
+    net(x)
+    barrier = threading.Barrier(2)
+
+    def predict(k):
+        barrier.wait()
+        found[k] = [net(x).asnumpy() for _ in range(2 * TAKES_OVER)]
+
+    threads = [threading.Thread(target=predict, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert gate.threads == ["gluonx-compile"]
+    for each in found:
+        onp.testing.assert_allclose(each, [found[0][0]] * len(each), rtol=1e-5)
+
+
+def test_training_after_predictions_is_counted_by_itself(gate):
+    net, x = _net(41), np.ones((40, 41))
+    assert ways(net, x, TAKES_OVER + 1) == [True] * TAKES_OVER + [False]
+    with autograd.record():
+        loss = (net(x) ** 2).mean()
+    loss.backward()
+    assert onp.isfinite(float(loss))
+    assert "by NumPy" in engine.explain()
+
+
+def test_types_of_64_bits_are_compiled_as_such(gate):
+    net = _net(42)
+    net.cast("float64")
+    x = np.ones((40, 42), dtype="float64")
+    assert ways(net, x, TAKES_OVER + 2) == [True] * TAKES_OVER + [False] * 2
+    assert net(x).dtype == onp.dtype("float64")
+    assert gate.threads == ["gluonx-compile"]
+
+
+def test_one_core_compiles_in_the_foreground(gate, monkeypatch):
+    monkeypatch.setattr(beside, "is_possible", lambda: False)
+    net, x = _net(43), np.ones((40, 43))
+    assert ways(net, x, TAKES_OVER + 1) == [True] * (TAKES_OVER + 1)  # as before: NumPy's work decides
+    assert gate.threads == []
