@@ -12,7 +12,8 @@ import sys
 
 import pytest
 
-from lib import ROOT
+from lib import ROOT, TESTS
+from lib.sample import SAMPLED, TURNS, WHOLE
 from lib.sources import SOURCES, every_source
 
 ROOT = ROOT
@@ -651,3 +652,10 @@ def test_import_touches_no_device():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert "not started before" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_takes_turns_in_the_gate_is_there():
+    """A test file that is renamed would run whole, and nobody would see why `make test` takes longer."""
+    files = {path.name: path for path in TESTS.rglob("test_*.py")}
+    assert not (SAMPLED.keys() | TURNS.keys()) - files.keys()
+    assert not [(name, test) for name, test in WHOLE if f"def {test}(" not in files[name].read_text()]
