@@ -6,12 +6,17 @@ import importlib.metadata
 import os
 import pathlib
 import random
+import signal
 import sys
 
 _ROOT = pathlib.Path(__file__).parent
 
 if "jax" in sys.modules:
     raise RuntimeError("jax was imported before conftest.py: the fake devices below would have no effect")
+
+# A job in the background of a script begins with Ctrl-C ignored, and some tests are about it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The tests are about behaviour, so they run on the CPU unless told otherwise, with eight devices for what is sharded.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
