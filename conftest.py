@@ -6,12 +6,17 @@ import importlib.metadata
 import os
 import pathlib
 import random
+import signal
 import sys
 
 _ROOT = pathlib.Path(__file__).parent
 
 if "jax" in sys.modules:
     raise RuntimeError("jax was imported before conftest.py: the fake devices below would have no effect")
+
+# A job in the background of a script begins with Ctrl-C ignored, and some tests are about it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The tests are about behaviour, so they run on the CPU unless told otherwise, with eight devices for what is sharded.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -82,24 +87,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(autouse=True)
-def _one_device():
-    """No test works on several devices because another one before it did."""
-    yield
-    if "gluonx.device" in sys.modules:
-        sys.modules["gluonx.device"].Replicas.on = False
-
-
-@pytest.fixture(autouse=True)
-def _no_line_churns():
-    """No line of a helper has compiled too many programs because other tests came by."""
-    yield
-    if "gluonx.deferred.flushing" in sys.modules:
-        sys.modules["gluonx.deferred.flushing"]._sites.clear()
-
-
-@pytest.fixture(autouse=True)
-def _seeded():
-    """Every test starts from the run's seed, alone or among others."""
+def _alone(request):
+    """Start every test from the seed of the run, and let it leave nothing to the next. One fixture: all pay for it."""
     import numpy
 
     from gluonx import random as gluonx_random
@@ -107,19 +96,22 @@ def _seeded():
     random.seed(SEED)
     numpy.random.seed(SEED)
     gluonx_random.seed(SEED)
-
-
-@pytest.fixture(autouse=True)
-def _examples_register_nothing(request):
-    """What an example in a docstring registers, it alone has."""
-    tables = [("gluonx.ops.registry", "OPS"), ("gluonx.probability.kl", "_FORMULAS")]
-    of_example = isinstance(request.node, pytest.DoctestItem)
-    found = [vars(sys.modules[m])[name] for m, name in tables if of_example and m in sys.modules]
-    before = [dict(table) for table in found]
+    registered = _registered() if isinstance(request.node, pytest.DoctestItem) else []
     yield
-    for table, was in zip(found, before, strict=True):
-        for key in set(table) - set(was):
+    for table, was in registered:  # what an example in a docstring registers, it alone has
+        for key in set(table) - was:
             del table[key]
+    if "gluonx.device" in sys.modules:  # no test works on several devices because another one before it did
+        sys.modules["gluonx.device"].Replicas.on = False
+    if "gluonx.deferred.flushing" in sys.modules:  # no line of a helper has compiled too many programs for others
+        sys.modules["gluonx.deferred.flushing"]._sites.clear()
+
+
+def _registered():
+    """The tables that examples in docstrings add to, each with the keys that it has."""
+    tables = [("gluonx.ops.registry", "OPS"), ("gluonx.probability.kl", "_FORMULAS")]
+    found = [vars(sys.modules[module])[name] for module, name in tables if module in sys.modules]
+    return [(table, set(table)) for table in found]
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -94,7 +94,7 @@ def main(argv: list[str] | None = None) -> int:
         if names and not any(path.stem.startswith(name) for name in names):
             continue
         start = time.perf_counter()
-        notebook = executed(path, timeout=300)
+        notebook = executed(path, timeout=1800)  # a guard against a kernel that hangs: a busy machine is slow
         if not args.check:
             nbformat.write(notebook, path)
         told = trouble(notebook)

@@ -94,7 +94,7 @@ def load(folder=pathlib.Path(__file__).parent):
 
 
 if __name__ == "__main__":
-    *files, target = sys.argv[1:]
+    *files, target = [a for a in sys.argv[1:] if a not in ("-h", "--help")] or sys.exit(__doc__)
     outputs = map(np.asarray, jax.tree.leaves(load()(*map(np.load, files))))
     model = json.loads((pathlib.Path(__file__).parent / "model.json").read_text("utf-8"))
     np.savez(target, **dict(zip([p["name"] for p in model["outputs"]], outputs)))  # pyright: ignore[reportArgumentType]

@@ -271,9 +271,10 @@ unique = _hosted(
 
 def _bincount(x: onp.ndarray, weights: ArrayLike | None = None, minlength: int = 0) -> onp.ndarray:
     numbers = onp.asarray(x)
-    counts = onp.bincount(numbers.astype(onp.int64), weights, minlength)
-    if weights is not None:
-        return counts.astype(onp.asarray(weights).dtype)
+    weighed = None if weights is None else onp.asarray(weights)
+    counts = onp.bincount(numbers.astype(onp.int64), weighed, minlength)
+    if weighed is not None:
+        return counts.astype(weighed.dtype)
     # The type of the numbers, as in MXNet, unless it is too narrow for counts.
     return counts.astype(onp.promote_types(numbers.dtype, onp.int32)) if numbers.dtype.kind in "iu" else counts
 

@@ -351,7 +351,7 @@ def test_new_shapes_of_a_small_net_train_without_a_compiler(hybridized):
         return out.mean().item()
 
     compiled = []
-    for n in (*range(2, 10), 5, 5):
+    for n in (2, 3, 4, 5, 5, 5):
         x, y = random.normal(size=(n, 4)).astype("float32"), random.randint(0, 3, n)
         before = engine.stats()["programs_compiled"]
         ours = step(nets[0], trainers[0], x, y)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 
@@ -155,6 +156,13 @@ def test_serve_as_a_command(tmp_path, digits, params, images):
     run_alone([str(digits / "serve.py"), str(tmp_path / "in.npy"), str(tmp_path / "out.npz")], tmp_path)
     with np.load(tmp_path / "out.npz") as out:
         close(out["output0"], convnet(params, images))
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]], ids=str)
+def test_serve_as_a_command_says_how(words, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["serve.py", *words])
+    with pytest.raises(SystemExit, match=r"python serve.py IN.npy OUT.npz"):
+        runpy.run_path(serve.__file__, run_name="__main__")
 
 
 def test_serve_refuses_what_does_not_fit(digits, images):
