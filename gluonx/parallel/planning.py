@@ -212,6 +212,7 @@ def plan(
     axes: Mapping[str, int] | None = None,
     rules: Sequence[Any] = (),
     keep_grads: bool = False,
+    loss_scale: float | None = None,
 ) -> Plan:
     """Compile a training step for TPUs or GPUs that are not there, and say what it needs.
 
@@ -237,6 +238,9 @@ def plan(
         As for ``net.shard(*rules)``.
     keep_grads : bool
         As of the Trainer, but False by default: gradients that nobody reads are not kept.
+    loss_scale : float, optional
+        As of the Trainer, for a loop with ``amp.scale_loss``. What :func:`gluonx.amp.init` has switched on is in the
+        plan in any case.
 
     Raises
     ------
@@ -255,7 +259,8 @@ def plan(
     The compilers read environment variables when they are loaded. Those that they need on a machine without TPUs and
     GPUs are set around the call, and taken away after it.
     """
-    return _answer(_recorded(net, inputs, loss, optimizer, optimizer_params, labels, mesh, axes, rules, keep_grads))
+    given = (net, inputs, loss, optimizer, optimizer_params, labels, mesh, axes, rules, keep_grads, loss_scale)
+    return _answer(_recorded(*given))
 
 
 @dataclass
@@ -296,6 +301,7 @@ def _recorded(
     axes: Mapping[str, int] | None,
     rules: Sequence[Any],
     keep_grads: bool,
+    loss_scale: float | None = None,
 ) -> _Recorded:
     made, chip, near = abstract_mesh(mesh, axes)
     given, asked = _tuple(inputs), _tuple(labels)
@@ -311,10 +317,13 @@ def _recorded(
             _empty(param)
         given = tuple(_input(x) for x in given)
         asked = tuple(_input(x) for x in asked)
-        trainer = _PlannedTrainer(mine.collect_params(), optimizer, optimizer_params, keep_grads=keep_grads)
+        how: dict[str, Any] = {"keep_grads": keep_grads, "loss_scale": loss_scale}
+        trainer = _PlannedTrainer(mine.collect_params(), optimizer, optimizer_params, **how)
+        scale = _scale(trainer._scaler, made)
         try:
             with autograd.record():
                 value = loss(mine(*given), *asked).mean()
+                value = value if scale is None else value * scale
             value.backward()
             stepping[0] = True
             trainer.step(1)
@@ -338,6 +347,18 @@ def _recorded(
         "batch": sum(_bytes(h.value) for h in (*given, *asked)),
     }
     return _Recorded(found, base, made, chip, near, any(report.shardings[n].spec for n in report.shardings))
+
+
+def _scale(scaler: Any, mesh: Any) -> Any:
+    """Return the scale of the loss, as ``amp.scale_loss`` has it; its numbers and counts are not there."""
+    if scaler is None:
+        return None
+    for handle in scaler.arrays:
+        value = handle.value
+        handle.value = _absent(value.shape, value.dtype, sharding.replicated(mesh))
+        handle.aval = aval_of(handle.value)
+    scaler.scaled = True
+    return scaler.arrays[0]
 
 
 def _tuple(values: Any) -> tuple[Any, ...]:

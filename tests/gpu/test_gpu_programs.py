@@ -15,7 +15,7 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import init, loss, nn, optimizer, parallel, rnn
+from gluonx import amp, init, loss, nn, optimizer, parallel, rnn
 from gluonx.errors import DeviceError
 from gluonx.model_zoo.vision import get_model
 from gluonx.ops import get, recurrence
@@ -124,6 +124,35 @@ def test_recurrent_layers(kind, chip):
     layer.initialize()
     found = hlo.read(gradient(layer, [onp.zeros((4, 7, 8), "float32")], chip), on(1, data=1))
     assert found.loops == 2 and found.unknown == 0
+
+
+@pytest.mark.parametrize(
+    ("mesh", "dropout", "batch"),
+    [("h100:1", 0.0, 4), ("h100:1", 0.5, 4), ("h100:2", 0.0, 4), ("h100:2", 0.5, 6)],
+)
+def test_a_step_with_an_lstm_of_cudnn(mesh, dropout, batch, chip, monkeypatch):
+    """One call a direction where nothing is dropped between layers, else one for each layer; a device has its part.
+
+    JAX asks a device how much memory cuDNN needs. There is none, so the sizes are made up.
+    """
+    monkeypatch.setattr("gluonx.ops.cudnn._devices", lambda: 1)
+    monkeypatch.setattr("jaxlib.gpu_rnn.compute_rnn_workspace_reserve_space_sizes", lambda *_: (4096, 8192))
+    net = nn.HybridSequential()
+    net.add(rnn.LSTM(24, 2, layout="NTC", input_size=12, dropout=dropout), nn.Dense(8, in_units=5 * 24))
+    net.hybridize()
+    struct = jax.ShapeDtypeStruct
+    given = (net, struct((batch, 5, 12), "float32"), loss.SoftmaxCrossEntropyLoss(), "sgd", None)
+    recorded = planning._recorded(*given, struct((batch,), "int32"), mesh, None, (), False)
+    text = recorded.compile().as_text()
+    found = hlo.read(text, recorded.mesh)
+    count = 2 if dropout else 1
+    assert {name: n for name, n in found.calls.items() if "rnn" in name} == {
+        "cudnn_rnn_ffi": count, "cudnn_rnn_bwd_ffi": count
+    }  # fmt: skip
+    assert found.loops == 0 and not HOST.search(text)
+    assert {c["kind"] for c in found.collectives} == ({"all-reduce"} if mesh == "h100:2" else set())
+    outputs = re.findall(r"= \((f32\[[\d,]+\])[^=]*custom_call_target=\"cudnn_rnn_ffi\"", text)
+    assert outputs == [f"f32[{batch // recorded.mesh.size},5,24]"] * count
 
 
 def test_a_planned_recurrent_layer_has_no_form_of_cpus(chip, monkeypatch):
@@ -354,6 +383,27 @@ def test_a_step_is_one_program(mesh, chip):
     assert any(c["kind"] == "all-reduce" for c in made.collectives) == (mesh == "h100:2")
 
 
+@pytest.mark.parametrize("mesh", ["h100:1", "h100:2"])
+def test_a_step_of_amp_is_one_program(mesh, chip):
+    """Products in float16 of weights in float32; check of gradients, scale and counts are in the program."""
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(8, 3, in_channels=8), nn.BatchNorm(in_channels=8), nn.Activation("relu"), nn.Dense(16))
+    net.hybridize()
+    struct = jax.ShapeDtypeStruct
+    given = (net, struct((4, 8, 16, 16), "float32"), loss.SoftmaxCrossEntropyLoss(), "adam", None)
+    amp.init("float16")
+    try:
+        recorded = planning._recorded(*given, struct((4,), "int32"), mesh, None, (), False, 65536.0)
+        compiled = recorded.compile()
+    finally:
+        amp.reset()
+    text = compiled.as_text()
+    assert not HOST.search(text) and "is-finite" in text and "f64[" not in text
+    assert {tuple(kinds) for _, *kinds in dtypes_of_products(text)} == {("f16", "f16")}
+    kept = recorded.base["weights"] + recorded.base["states"]
+    assert kept * 0.9 < compiled.memory_analysis().alias_size_in_bytes <= kept * 1.1
+
+
 @pytest.mark.parametrize("uneven", [False, True])
 def test_each_large_weight_is_updated_by_itself(uneven, chip):
     """XLA would make one kernel of updates that read the numbers of the step from one vector: see `rules._apart`."""
@@ -387,18 +437,40 @@ def test_optimizer_rules_are_in_the_step(rule, dtype, chip):
     assert compiled.memory_analysis().alias_size_in_bytes >= (16 * 8 + 8) * jnp.dtype(dtype).itemsize
 
 
+def dtypes_of_products(text):
+    """Give dtypes of the operands of each convolution and product that a program computes, by what computes it."""
+    bodies = hlo._computations(text)[0]
+    kinds = {line.name: line.shape for lines in bodies.values() for line in lines}
+    found = set()
+    for line in (line for lines in bodies.values() for line in lines):
+        target = re.search(r'custom_call_target="__(cudnn\$conv|cublas\$)', line.rest)
+        if target or line.op in ("dot", "convolution"):
+            operands = [kinds[name] for name in hlo._operands(line)[:2]]
+            found.add((target[1] if target else line.op, *(shape.partition("[")[0] for shape in operands)))
+    return found
+
+
 @pytest.mark.parametrize(
     ("name", "size"),
     [pytest.param(*row, marks=() if row[0] in SAMPLE else beyond, id=row[0]) for row in MODELS.items()],
 )
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=beyond)])
 def test_models(name, size, dtype, chip):
+    """Each convolution is cuDNN's, forward and both gradients; no loops; products in the type of the net."""
     net = get_model(name, classes=10)
     net.initialize(init.Zero())  # no number is looked at
     net.infer_shape(gluonx.np.zeros((1, 3, size, size)))
     net.cast(dtype)
     text = gradient(net, [onp.zeros((2, 3, size, size), "float32")], chip, dtype)
-    assert "__cudnn$conv" in text
+    found = hlo.read(text, on(1, data=1))
+    layers = []
+    net.apply(lambda block: layers.append(block) if isinstance(block, nn.Conv2D) else None)
+    assert sum(n for target, n in found.calls.items() if "cudnn$conv" in target) == 3 * len(layers)
+    assert found.loops == 0
+    short = {"float32": "f32", "bfloat16": "bf16"}[dtype]
+    products = dtypes_of_products(text)
+    assert {tuple(operands) for _, *operands in products} == {(short, short)}
+    assert "convolution" not in {by for by, *_ in products}
 
 
 def planned(batch=32, mesh="h100:1", how=None, **rest):
