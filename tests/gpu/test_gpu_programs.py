@@ -183,6 +183,22 @@ def test_convolutions_are_those_of_cudnn(dtype, layout, chip):
     assert found.flops == 3 * 2 * 8 * 64 * 64 * (3 * 28 - 2) ** 2  # what meets padding is not computed
 
 
+def test_pooling_keeps_two_masks_for_its_gradient(chip):
+    """As many bytes as half of the elements that it takes; XLA would keep four masks, twice as much."""
+    conv, pool = get("convolution").bind(kernel=(3, 3), pad=(1, 1), num_filter=32).fn, get("pooling")
+    pool = pool.bind(kernel=(2, 2), stride=(2, 2)).fn
+
+    def value(x, first, second):
+        seen = jax.nn.relu(conv(x, first))
+        back = jax.image.resize(pool(seen), seen.shape, "nearest")
+        return (conv(jnp.concatenate([seen, back], 1), second).astype(jnp.float32) ** 2).sum()
+
+    arrays = [onp.zeros(shape, jnp.bfloat16) for shape in ((8, 32, 64, 64), (32, 32, 3, 3), (32, 64, 3, 3))]
+    text = compile_for(chip, jax.grad(value, (1, 2)), *arrays)
+    lines = [line for lines in hlo._computations(text)[0].values() for line in lines if line.op == "fusion"]
+    assert max(line.shape.count("pred[") for line in lines) == 2
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_products_of_16_bits_are_computed_in_16_bits(dtype, chip):
     """Their operands stay as narrow as they came; only the sums are wide."""
