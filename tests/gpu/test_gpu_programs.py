@@ -280,6 +280,26 @@ def test_attention_is_xlas_where_it_is_asked_for(chip, monkeypatch):
     assert not cudnn_calls(compile_for(chip, attention_of(), *arrays))
 
 
+def test_attention_written_out_is_not_cudnns(chip):
+    """As d2l has it: weights are an output, and a query that sees nothing gets the mean of the values, not zeros."""
+    dot, softmax = get("batch_dot"), get("softmax")
+
+    def written(query, keys, values, seen):
+        scores = dot.bind(transpose_b=True)(query, keys) / onp.sqrt(query.shape[-1]).astype(query.dtype)
+        weights = softmax.bind(axis=-1)(jnp.where(seen, scores, jnp.asarray(-1e6, scores.dtype)))
+        return dot.bind()(weights, values), weights
+
+    arrays = [onp.random.RandomState(k).standard_normal((2, 8, 16)).astype(jnp.bfloat16) for k in range(3)]
+    seen = onp.ones((2, 8, 8), "bool")
+    seen[0, 3] = False
+    text = compile_for(chip, jax.grad(lambda *a: (written(*a)[0].astype(jnp.float32) ** 2).sum()), *arrays, seen)
+    assert not cudnn_calls(text)
+    mean = arrays[2][0].astype("float32").mean(0)
+    onp.testing.assert_allclose(written(*arrays, seen)[0][0, 3].astype("float32"), mean, atol=0.01)
+    fused = attention_of()(*[a[:, :, None] for a in arrays], seen[:, None])
+    assert not onp.asarray(fused)[0, 3].any() and abs(mean).max() > 0.1
+
+
 @pytest.mark.parametrize("hidden", [pytest.param((), marks=beyond), ("mask", "length")], ids=["plain", "hidden"])
 def test_derivatives_of_fused_attention(hidden, chip, monkeypatch):
     """Second derivatives are XLA's, ``vmap`` is a larger batch, and hidden rows are zeros; on a CPU as without it."""
