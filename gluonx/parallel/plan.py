@@ -30,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module, _, name = options.function.partition(":")
     sys.path.insert(0, os.getcwd())
     try:
-        given = dict(getattr(importlib.import_module(module), name)())
         axes = _axes(options.axes)
+        given = dict(getattr(importlib.import_module(module), name)())
         made = plan(**{**given, "mesh": options.mesh, **({"axes": axes} if axes else {})})
     except (GluonxError, ImportError, AttributeError, TypeError, ValueError) as error:
         print(f"gluonx.parallel.plan: {type(error).__name__}: {error}", file=sys.stderr)

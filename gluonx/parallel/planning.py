@@ -22,7 +22,7 @@ import numpy as np
 from gluonx import autograd, sharding
 from gluonx.block.abstract import abstract
 from gluonx.block.block import Block
-from gluonx.deferred import flushing, growth
+from gluonx.deferred import flushing, growth, host, repeats
 from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
 from gluonx.device import current_device, device_of, planned
 from gluonx.dtype import canonical, keeping_64_bits
@@ -115,13 +115,18 @@ def _ending_before_the_compiler() -> Generator[list[bool]]:
             raise _Lowered(lowered, args, False, stepping[0])
 
     stepping = [False]  # set once the step is to be computed: what is computed before is not all of it
-    bound = growth.limits["bytes"]
+    # Nothing is there, so nothing is too large to be pending, and nothing can be run operator by operator.
+    bounds = (growth.limits, "bytes"), (repeats.limits, "nodes"), (flushing.limits_of_churn, "programs")
+    before = [limits[name] for limits, name in bounds]
     flushing.agreements.insert(0, end)
-    growth.limits["bytes"] = sys.maxsize  # nothing is there, so nothing is too large to be pending
+    for limits, name in bounds:
+        limits[name] = sys.maxsize
     try:
-        yield stepping
+        with host.switched(False):
+            yield stepping
     finally:
-        growth.limits["bytes"] = bound
+        for (limits, name), bound in zip(bounds, before, strict=True):
+            limits[name] = bound
         flushing.agreements.remove(end)
 
 
