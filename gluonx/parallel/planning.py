@@ -470,7 +470,9 @@ def _advice(made: Plan, is_split: bool) -> list[str]:
     found = []
     own = made.weights + made.states + made.gradients
     if not is_split and own > made.memory // 4:
-        found.append("every device has all weights and states: rules=[parallel.fsdp()] splits them over the devices")
+        more = "take more, and " if made.devices == 1 else ""
+        told = f"{more}rules=[parallel.fsdp()] splits them over the devices"
+        found.append(f"every device has all weights and states: {told}")
     elif is_split and own > made.memory // 2:
         found.append(
             "weights, gradients and states alone fill a device: take more devices, or rules that split more of them"
