@@ -176,8 +176,8 @@ def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) ->
     # The elements are compared with each other, and not with the maximum: XLA may compute `x` once more for this, with
     # another rounding than in the forward, and then no element is equal to what that found.
     above, left_above, left_below = jnp.maximum(a, b) >= jnp.maximum(c, d), a >= b, c >= d
-    forms = (partial(form, rows, columns) for form in (_chosen, _chosen_of_two))
-    chosen = on_cpu(*forms, above, left_above, left_below)
+    ours, usual = (partial(form, rows, columns) for form in (_chosen, _chosen_of_two))
+    chosen = on_cpu(ours, usual, above, left_above, left_below)
     windows = (*largest.shape[:rows], largest.shape[rows], 2, largest.shape[columns], 2, *largest.shape[columns + 1 :])
     tangent = jnp.where(chosen, tangents[0].reshape(windows), 0).sum((rows + 1, columns + 2))
     return largest, tangent
