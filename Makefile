@@ -27,6 +27,7 @@
 
 PYTHON ?=
 VENV ?= .venv
+VENV_GPU ?= .venv-gpu
 JOBS ?= 2
 ARGS ?=
 
@@ -71,12 +72,14 @@ test-room: $(VENV)/.test $(VENV)/.generated
 test-all: $(VENV)/.test $(VENV)/.generated
 	-$(MAKE) $(VENV)/.tpu-plan  # the compiler of TPUs is there for Linux only; elsewhere its tests are skipped
 	GLUONX_TEST_XLA=optimized GLUONX_TEST_SEED=$${GLUONX_TEST_SEED:-draw} $(PY) -m pytest $(SHARED) $(ARGS)
+	-$(MAKE) $(VENV_GPU)/.done  # the same of GPUs: several GB, which a machine may not have
+	! test -e $(VENV_GPU)/.done || $(VENV_GPU)/bin/python -m pytest $(SHARED) tests/gpu
 
 test-tpu: $(VENV)/.test $(VENV)/.tpu-plan
 	GLUONX_TEST_TPU=all $(PY) -m pytest $(SHARED) tests/tpu $(ARGS)
 
-test-gpu: .venv-gpu/.done
-	GLUONX_TEST_GPU=all .venv-gpu/bin/python -m pytest $(SHARED) tests/gpu $(ARGS)
+test-gpu: $(VENV_GPU)/.done
+	GLUONX_TEST_GPU=all $(VENV_GPU)/bin/python -m pytest $(SHARED) tests/gpu $(ARGS)
 
 soak: $(VENV)/.serve
 	$(PY) -m benchmarks.soak $(ARGS)
@@ -93,8 +96,8 @@ bench-models: $(VENV)/.flax
 bench-parallel: $(VENV)/.core
 	$(PY) -m benchmarks.parallel $(ARGS)
 
-bench-gpu-plan: .venv-gpu/.done
-	.venv-gpu/bin/python -m benchmarks.gpu_plan
+bench-gpu-plan: $(VENV_GPU)/.done
+	$(VENV_GPU)/bin/python -m benchmarks.gpu_plan
 
 bench-venvs: .venv-torch/.done .venv-mxnet/.done
 
@@ -138,7 +141,7 @@ format: $(VENV)/.lint
 	$(VENV)/bin/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .venv-torch .venv-mxnet .venv-gpu .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-torch .venv-mxnet $(VENV_GPU) .pytest_cache .ruff_cache .hypothesis build dist
 
 # One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone.
 $(VENV)/.core: pyproject.toml | $(PY)
@@ -180,10 +183,10 @@ TORCH ?= torch
 	@touch $@
 
 # JAX's plugin for CUDA says on a machine without a GPU that there is none, wherever it is installed.
-.venv-gpu/.done: pyproject.toml | $(PY)
-	$(PY) -m venv .venv-gpu
-	.venv-gpu/bin/python -m pip --disable-pip-version-check --quiet $(BUILDS)
-	.venv-gpu/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[test,gpu-plan]' $(WITHIN)
+$(VENV_GPU)/.done: pyproject.toml | $(PY)
+	$(PY) -m venv $(VENV_GPU)
+	$(VENV_GPU)/bin/python -m pip --disable-pip-version-check --quiet $(BUILDS)
+	$(VENV_GPU)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[test,gpu-plan]' $(WITHIN)
 	@touch $@
 
 # pyright judges with the optional packages installed, or it could not see their types.

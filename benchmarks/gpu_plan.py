@@ -13,31 +13,73 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks.gpu_plan_cases import CASES, Case
+from gluonx import amp
 from gluonx.block.abstract import abstract
 from gluonx.parallel import hlo, planning, topologies
 
-__all__ = ["by_gluon", "by_hand", "main", "row"]
+__all__ = ["by_gluon", "by_gluon_scaled", "by_hand", "by_hand_scaled", "main", "row"]
 
 KIND = "h100"
 RATE, MOMENTUM = 0.1, 0.9
+SCALED = {"bert-2-amp": "bert-2", "resnet50-amp": "resnet50"}  # in float16, with a loss scale
 
 
 def by_hand(case: Case) -> Any:
     """Compile one step with momentum, written in JAX, that writes weights and momenta in place."""
-    place = topologies.single(KIND)
     params, state = shapes_of(case)
-
-    def there(tree: Any) -> Any:
-        return jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=place), tree)
 
     def step(params: Any, momenta: Any, state: Any, inputs: Any, labels: Any) -> Any:
         (found, moved), slopes = jax.value_and_grad(case.by_hand, has_aux=True)(params, state, inputs, labels)
-        momenta = jax.tree.map(lambda m, g: MOMENTUM * m - RATE * g.astype(m.dtype), momenta, slopes)
-        return jax.tree.map(jnp.add, params, momenta), momenta, moved, found
+        return *updated(params, momenta, slopes), moved, found
 
-    given = there((params, params, state, case.inputs_by_hand(), case.labels))
+    return _compiled(step, (0, 1, 2), (params, params, state, case.inputs_by_hand(), case.labels))
+
+
+def updated(params: Any, momenta: Any, slopes: Any) -> tuple[Any, Any]:
+    """Return parameters and momenta after a step."""
+    momenta = jax.tree.map(lambda m, g: MOMENTUM * m - RATE * g.astype(m.dtype), momenta, slopes)
+    return jax.tree.map(jnp.add, params, momenta), momenta
+
+
+def by_hand_scaled(case: Case) -> Any:
+    """Compile the same with weights in float32, all else in float16, and a loss scale that follows the gradients."""
+    params, state = shapes_of(case)
+    scaler = (jax.ShapeDtypeStruct((), "float32"), jax.ShapeDtypeStruct((), "int32"))
+
+    def step(params: Any, momenta: Any, state: Any, scaler: Any, inputs: Any, labels: Any) -> Any:
+        scale, good = scaler
+
+        def value(params: Any) -> Any:
+            found, moved = case.by_hand(narrow(params), state, narrow(inputs), labels)
+            return found * scale, (found, moved)
+
+        (_, (found, moved)), slopes = jax.value_and_grad(value, has_aux=True)(params)
+        finite = jnp.stack([jnp.isfinite(g).all() for g in jax.tree.leaves(slopes)]).all()
+        new = updated(params, momenta, jax.tree.map(lambda g: g / scale, slopes))
+        new = jax.tree.map(lambda a, b: jnp.where(finite, a, b), new, (params, momenta))
+        good = jnp.where(finite, good + 1, 0)
+        scale = jnp.where(finite, jnp.where(good == 2000, scale * 2, scale), scale / 2)
+        return *new, moved, (scale, jnp.where(good == 2000, 0, good)), found
+
+    return _compiled(step, (0, 1, 2, 3), (params, params, state, scaler, case.inputs_by_hand(), case.labels))
+
+
+def narrow(tree: Any) -> Any:
+    """Return floating-point arrays in float16."""
+    return jax.tree.map(lambda a: a.astype("float16") if jnp.issubdtype(a.dtype, jnp.floating) else a, tree)
+
+
+def in_float32(case: Case) -> Case:
+    """Return a case whose weights and inputs are in float32."""
+    inputs = [a if a.dtype == "int32" else jax.ShapeDtypeStruct(a.shape, "float32") for a in case.inputs]
+    return case._replace(dtype="float32", inputs=tuple(inputs))
+
+
+def _compiled(step: Any, donated: tuple[int, ...], given: Any) -> Any:
+    place = topologies.single(KIND)
+    there = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=place), given)
     with topologies.quietly():
-        return jax.jit(step, donate_argnums=(0, 1, 2)).lower(*given).compile()
+        return jax.jit(step, donate_argnums=donated).lower(*there).compile()
 
 
 def shapes_of(case: Case) -> tuple[Any, Any]:
@@ -72,6 +114,20 @@ def by_gluon(case: Case, hybridize: bool = True) -> Any:
     return planning._recorded(*given).compile()
 
 
+def by_gluon_scaled(case: Case, hybridize: bool = True) -> Any:
+    """Compile the step of a net in float32 with `amp` and its loss scale."""
+    net = case.net()
+    if hybridize:
+        net.hybridize()
+    how = {"learning_rate": RATE, "momentum": MOMENTUM}
+    given = (net, case.inputs, case.loss(), "sgd", how, case.labels, f"{KIND}:1", None, (), False, 65536.0)
+    amp.init("float16")
+    try:
+        return planning._recorded(*given).compile()
+    finally:
+        amp.reset()
+
+
 def row(name: str, compiled: Any) -> str:
     """Give a line of the table."""
     mesh = planning.abstract_mesh(f"{KIND}:1", None)[0]
@@ -86,7 +142,13 @@ def main(names: list[str]) -> None:
     """Print the table."""
     print("| program | kernels | products, MFLOP | operands and results, MB | temporaries, MB | calls of libraries |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for name in names or CASES:
+    for name in names or (*CASES, *SCALED):
+        if name in SCALED:
+            case = in_float32(CASES[SCALED[name]])
+            print(row(f"{case.title}, float16 by amp, by hand", by_hand_scaled(case)), flush=True)
+            print(row(f"{case.title}, float16 by amp, Gluon", by_gluon_scaled(case)), flush=True)
+            print(row(f"{case.title}, float16 by amp, Gluon, not hybridized", by_gluon_scaled(case, False)), flush=True)
+            continue
         case = CASES[name]
         print(row(f"{case.title}, by hand", by_hand(case)), flush=True)
         print(row(f"{case.title}, Gluon", by_gluon(case)), flush=True)

@@ -260,7 +260,7 @@ MODULE_STATE = {
     "deferred/host.py limits": FACT,
     "deferred/flushing.py LAST": "what explain() tells; engine.clear() empties it",
     "common/forked.py _hooks": REGISTERED,
-    "ops/cudnn.py _choices": "what explain() tells of attention; sixteen at most",
+    "ops/cudnn.py _choices": "what explain() tells of attention and recurrent layers; sixteen at most",
     "deferred/index_checks.py _ends": "an entry lives as long as its array",
     "deferred/index_checks.py _on_cpu": FACT,
     "deferred/source_location.py _told": "so a warning comes once in a process, also after engine.clear()",

@@ -5,9 +5,9 @@ uses XLA, whatever else the machine has. Tracing calls cuDNN, so a machine witho
 ``GLUONX_CUDNN=0`` leaves both operators to XLA.
 
 An LSTM's flat vector of parameters has cuDNN's layout, with gates in cuDNN's order, so it is passed unchanged. JAX asks
-a device for the size of cuDNN's workspace, so on a machine without one a plan uses the scan. The call cannot be split
-over devices, because XLA would give the whole batch to each: on a machine with several GPUs, or if a mesh is in use,
-cuDNN is used only with ``GLUONX_CUDNN=1``. JAX has no interface to cuDNN's GRU.
+a device for the size of cuDNN's workspace, so on a machine without one a plan uses the scan. XLA cannot split the call
+over devices by itself and would give the whole batch to each, so it is told how: each device takes its part of the
+batch and all weights, and their gradients are summed. JAX has no interface to cuDNN's GRU.
 
 cuDNN computes attention if `attends` returns True. For both operators, XLA computes the gradient of the gradient.
 ``vmap`` makes one larger batch of an attention, and the scan of an LSTM. Forward-mode differentiation is not possible,
@@ -18,6 +18,7 @@ only once. Scores are never kept.
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,7 +29,6 @@ from jax import Array, lax
 from jax.custom_batching import custom_vmap
 
 from gluonx.ops.cpu.convolution import native_only
-from gluonx.sharding import current_mesh
 
 
 @functools.cache
@@ -44,27 +44,38 @@ def _devices() -> int:
 _PRECISIONS = (None, "high", "highest", "bfloat16_3x", "tensorfloat32", "float32")
 
 
-def fits(data: Array, flat: Array, states: list[Array], drops: bool, attrs: Mapping[str, Any]) -> bool:
+def fits(data: Array, flat: Array, states: list[Array], attrs: Mapping[str, Any]) -> bool:
     """Return whether cuDNN is available, allowed, and can compute `attrs` (those of `rnn`, and ``clip``).
 
     Artifacts use the scan, because cuDNN's call is bound to the version of the library that it was made with.
     """
-    asked = os.environ.get("GLUONX_CUDNN", "")
-    if asked == "0" or native_only():
+    if native_only():
         return False
-    low, high, _ = attrs["clip"]
-    plain = attrs["mode"] == "lstm" and not attrs["projection_size"] and low is None and high is None and not drops
+    why = _why_scan(data, flat, states, attrs)
+    layers = f"{attrs['num_layers']} layer(s) of {attrs['state_size']}"
+    return _told(f"{attrs['mode']} of {data.dtype} {data.shape}, {layers},", "a scan", why)
+
+
+def _why_scan(data: Array, flat: Array, states: list[Array], attrs: Mapping[str, Any]) -> str | None:
+    """Return why cuDNN cannot compute a recurrent layer; None if it can."""
+    options: Any = jax.config
     arrays = (data, flat, *states)
     sizes = [n for a in arrays for n in a.shape]
-    if not plain or not all(isinstance(n, int) and n > 0 for n in sizes):
-        return False
+    if attrs["mode"] != "lstm":
+        return "JAX has a way to cuDNN for LSTMs only"
+    if attrs["projection_size"]:
+        return "its state is projected"
+    if any(bound is not None for bound in attrs["clip"][:2]):
+        return "its cell has bounds"
+    if not all(isinstance(n, int) and n > 0 for n in sizes):
+        return "its sizes are not known, or it is empty"
     if any(a.dtype not in (jnp.float32, jnp.bfloat16, jnp.float16) for a in arrays):
-        return False
-    options: Any = jax.config
+        return "cuDNN takes float32, bfloat16 and float16"
     if options.jax_default_matmul_precision not in _PRECISIONS:
-        return False
-    count = _devices()
-    return count > 0 and (asked == "1" or (count == 1 and current_mesh() is None))
+        return f"cuDNN has no products of the precision {options.jax_default_matmul_precision}"
+    if os.environ.get("GLUONX_CUDNN", "") == "0":
+        return "GLUONX_CUDNN is 0"
+    return None if _devices() else "there is no GPU here that runs cuDNN"
 
 
 def lstm(
@@ -101,10 +112,10 @@ def lstm(
     """
     from jax.experimental import rnn
 
-    time, batch, features = data.shape
+    time, _, features = data.shape
 
     def forward(data: Array, flat: Array, h: Array, c: Array, *beside: Array) -> Any:
-        steps = jnp.clip(beside[0].astype(jnp.int32), 1, time) if beside else jnp.full((batch,), time, jnp.int32)
+        steps = jnp.clip(beside[0].astype(jnp.int32), 1, time) if beside else jnp.full(data.shape[1], time, jnp.int32)
         found: Any = rnn.lstm(data.swapaxes(0, 1), h, c, flat, steps, features, size, layers, 0.0, both)
         y, last_h, last_c = found[0].swapaxes(0, 1), found[1], found[2]
         if not beside:
@@ -118,7 +129,73 @@ def lstm(
 
     beside = () if lengths is None else (lengths,)
     arrays = [a.astype(jnp.float32) for a in (data, flat, h, c)]
-    return _differentiable(forward, plain, _mapping, arrays, beside)
+    given, found = (1, None, 1, 1, *[0] * len(beside)), (1, 1, 1)
+    return _differentiable(forward, plain, _mapping, arrays, beside, (given, found))
+
+
+_Axes = tuple[int | None, ...]
+
+
+def _splitting(fn: Callable[..., tuple[Array, ...]], given: _Axes, found: _Axes) -> Callable[..., Any]:
+    """Return `fn` for which XLA splits the batch over devices as that of its first array is split.
+
+    Parameters
+    ----------
+    fn : callable
+        Each of its results that has no batch is a sum over the batch.
+    given, found : tuple of (int or None)
+        The axis of the batch in each array and in each result; None where there is no batch. Arrays without one are
+        whole on every device.
+    """
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    part = custom_partitioning(fn)
+
+    def names(mesh: Any, arrays: Sequence[Any]) -> Any:
+        """Return the axes of the mesh over which the batch is split; None if it is whole."""
+        first, axis = arrays[0], given[0]
+        spec = getattr(first.sharding, "spec", ())
+        held = spec[axis] if axis is not None and axis < len(spec) else None
+        count = math.prod(mesh.shape[name] for name in ((held,) if isinstance(held, str) else held or ()))
+        return None if held is None or axis is None or first.shape[axis] % count else held
+
+    def places(mesh: Any, axes: _Axes, held: Any) -> tuple[Any, ...]:
+        return tuple(
+            jax.sharding.NamedSharding(mesh, jax.P() if axis is None else jax.P(*[None] * axis, held)) for axis in axes
+        )
+
+    def partition(mesh: Any, arrays: Sequence[Any], results: Any) -> Any:
+        held = names(mesh, arrays)
+
+        def local(*arrays: Array) -> tuple[Array, ...]:
+            outs = fn(*arrays)
+            return tuple(
+                lax.psum(out, held) if axis is None and held is not None else out
+                for out, axis in zip(outs, found, strict=True)
+            )
+
+        return mesh, local, places(mesh, found, held), places(mesh, given, held)
+
+    def infer(mesh: Any, arrays: Sequence[Any], results: Any) -> Any:
+        return places(mesh, found, names(mesh, arrays))
+
+    def rule(mesh: Any, arrays: Sequence[Any], results: Sequence[Any]) -> Any:
+        """Return the same for Shardy: one name for the batch wherever it is, and one for each other axis."""
+        others: list[str] = []
+
+        def told(axis: int | None, rank: int) -> str:
+            mine = ["batch" if k == axis else f"n{len(others) + k}" for k in range(rank)]
+            others.extend(mine)
+            return " ".join(mine)
+
+        sides = [
+            ", ".join(told(axis, len(a.shape)) for axis, a in zip(axes, side, strict=True))
+            for axes, side in ((given, arrays), (found, results))
+        ]
+        return " -> ".join(sides), {"need_replication_factors": tuple(n for n in others if n != "batch")}
+
+    part.def_partition(partition, infer_sharding_from_operands=infer, sharding_rule=rule)
+    return part
 
 
 _WIDEST_HEAD = 128
@@ -140,13 +217,22 @@ def _has_attention() -> bool:
     return all(float(device.compute_capability) >= _LEAST_GPU for device in found)
 
 
-_choices: dict[str, str] = {}  # by shapes: what computes attention, for `engine.explain`
+_choices: dict[str, str] = {}  # by shapes: what computes attention and recurrent layers, for `engine.explain`
 _MOST_CHOICES = 16
 
 
 def choices() -> list[str]:
-    """Return sentences that say what computes the attention that was traced last, and why it is not cuDNN."""
-    return [f"attention of {what} is {how}" for what, how in list(_choices.items())]
+    """Return sentences: what computes the attention and recurrent layers traced last, and why it is not cuDNN."""
+    return [f"{what} is {how}" for what, how in list(_choices.items())]
+
+
+def _told(what: str, otherwise: str, why: str | None) -> bool:
+    """Note what computes something for `choices`; return whether cuDNN does, which is if `why` (not) is None."""
+    _choices.pop(what, None)
+    _choices[what] = "cuDNN's in programs for CUDA" if why is None else f"{otherwise}: {why}"
+    while len(_choices) > _MOST_CHOICES:
+        _choices.pop(next(iter(_choices), what), None)
+    return why is None
 
 
 def attends(query: Array, key: Array, mask: Array | None, causal: bool, drops: bool) -> bool:
@@ -166,12 +252,8 @@ def attends(query: Array, key: Array, mask: Array | None, causal: bool, drops: b
     if native_only():
         return False
     why = _why_not(query, key, mask, causal, drops)
-    what = f"{query.dtype} {query.shape} to {key.shape}{', causal' * causal}{', masked' * (mask is not None)}"
-    _choices.pop(what, None)
-    _choices[what] = "cuDNN's in programs for CUDA" if why is None else f"XLA's: {why}"
-    while len(_choices) > _MOST_CHOICES:
-        _choices.pop(next(iter(_choices), what), None)
-    return why is None
+    how = f"{', causal' * causal}{', masked' * (mask is not None)}"
+    return _told(f"attention of {query.dtype} {query.shape} to {key.shape}{how}", "XLA's", why)
 
 
 def _why_not(query: Array, key: Array, mask: Array | None, causal: bool, drops: bool) -> str | None:
@@ -263,6 +345,7 @@ def _differentiable(
     batching: _Batching,
     arrays: Sequence[Array],
     beside: Sequence[Array],
+    axes: tuple[_Axes, _Axes] | None = None,
 ) -> Any:
     """Return ``forward(*arrays, *beside)`` on CUDA, else `usual`; gradients likewise, second derivatives by `usual`.
 
@@ -273,6 +356,8 @@ def _differentiable(
         ``batching(fn, usual)`` returns `fn` with a rule for ``vmap``.
     arrays, beside : sequence of array
         The arrays that are differentiated, and those that are not.
+    axes : tuple, optional
+        The axes of the batch of all arrays and of all results, if `forward` is to be split along them by `_splitting`.
     """
     count, end = len(arrays), len(arrays) + len(beside)
 
@@ -283,8 +368,12 @@ def _differentiable(
 
         return slopes
 
-    found = _either(forward, usual, batching)
-    slopes = _either(backward(forward), backward(usual), batching)
+    ahead, behind = forward, backward(forward)
+    if axes is not None:
+        given, results = axes
+        ahead, behind = _splitting(ahead, given, results), _splitting(behind, given + results, given[:count])
+    found = _either(ahead, usual, batching)
+    slopes = _either(behind, backward(usual), batching)
 
     @jax.custom_vjp
     def differentiated(*given: Array) -> Any:

@@ -20,6 +20,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, narrow, per_axis, wide
 from gluonx.ops.conv import layout_of
+from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.elementwise import absolute, maximum
 from gluonx.ops.geometry import spatial_axes
 from gluonx.ops.reduce import max_
@@ -149,6 +150,26 @@ def _quarters(x: Array, rows: int, columns: int) -> list[Array]:
     return [lax.slice_in_dim(half, i, None, 2, columns) for half in halves for i in (0, 1)]
 
 
+def _chosen(rows: int, columns: int, above: Array, left_above: Array, left_below: Array) -> Array:
+    """Return which element of each window is its maximum, where it is known which halves are larger."""
+    upper = jnp.stack((above & left_above, above & ~left_above), columns + 1)
+    lower = jnp.stack((~above & left_below, ~above & ~left_below), columns + 1)
+    return jnp.stack((upper, lower), columns)
+
+
+def _chosen_of_two(rows: int, columns: int, above: Array, left_above: Array, left_below: Array) -> Array:
+    """Return the same, told by two masks.
+
+    XLA for GPUs compares in the forward, and keeps for the backward the four masks of `_chosen` if it is not held up
+    at these two.
+    """
+    above, left = lax.optimization_barrier((above, jnp.where(above, left_above, left_below)))
+    above, left = (jnp.expand_dims(x, (rows + 1, columns + 2)) for x in (above, left))
+    two = [2 if axis in (rows + 1, columns + 2) else 1 for axis in range(above.ndim)]
+    first = [lax.broadcasted_iota(jnp.int32, two, axis) == 0 for axis in (rows + 1, columns + 2)]
+    return (above == first[0]) & (left == first[1])
+
+
 @_largest_of_four.defjvp
 def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     largest = _largest_of_four(*primals, rows, columns)
@@ -156,9 +177,8 @@ def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) ->
     # The elements are compared with each other, and not with the maximum: XLA may compute `x` once more for this, with
     # another rounding than in the forward, and then no element is equal to what that found.
     above, left_above, left_below = jnp.maximum(a, b) >= jnp.maximum(c, d), a >= b, c >= d
-    upper = jnp.stack((above & left_above, above & ~left_above), columns + 1)
-    lower = jnp.stack((~above & left_below, ~above & ~left_below), columns + 1)
-    chosen = jnp.stack((upper, lower), columns)
+    ours, usual = (partial(form, rows, columns) for form in (_chosen, _chosen_of_two))
+    chosen = on_cpu(ours, usual, above, left_above, left_below)
     windows = (*largest.shape[:rows], largest.shape[rows], 2, largest.shape[columns], 2, *largest.shape[columns + 1 :])
     tangent = jnp.where(chosen, tangents[0].reshape(windows), 0).sum((rows + 1, columns + 2))
     return largest, tangent

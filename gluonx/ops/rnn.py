@@ -189,14 +189,20 @@ def _unpacked(flat: Array, pieces: Pieces) -> dict[str, Array]:
     return {name: part.reshape(shape) for (name, shape), part in zip(pieces, parts, strict=True)}
 
 
+def _dropped(key: Any, layer: int, x: Array, attrs: Any) -> Array:
+    """Return what a layer takes of the output of the layer before it."""
+    if not layer or key is None:
+        return x
+    keep = jax.random.bernoulli(jax.random.fold_in(key, layer), 1 - attrs["p"], x.shape)
+    return jnp.where(keep, x / (1 - attrs["p"]) if attrs["p"] < 1 else 0, 0)
+
+
 def _stacked(key: Any, x: Array, piece: dict[str, Array], states: list[Array], mask: Any, attrs: Any) -> list[Array]:
     """Run all layers; return the output, and the last states."""
     sides = "lr" if attrs["bidirectional"] else "l"
     last: list[list[Array]] = [[] for _ in states]
     for layer in range(attrs["num_layers"]):
-        if layer and key is not None:
-            keep = jax.random.bernoulli(jax.random.fold_in(key, layer), 1 - attrs["p"], x.shape)
-            x = jnp.where(keep, x / (1 - attrs["p"]) if attrs["p"] < 1 else 0, 0)
+        x = _dropped(key, layer, x, attrs)
         outs = []
         for side, letter in enumerate(sides):
             at = layer * len(sides) + side
@@ -206,6 +212,39 @@ def _stacked(key: Any, x: Array, piece: dict[str, Array], states: list[Array], m
             outs.append(y if mask is None else jnp.where(mask, y, 0))
         x = outs[0] if len(outs) == 1 else jnp.concatenate(outs, 2)
     return [x, *(jnp.stack(values) for values in last)]
+
+
+def _scanned(key: Any, data: Array, flat: Array, begin: Any, lengths: Any, pieces: Pieces, attrs: Any) -> Any:
+    """Run all layers by `gluonx.ops.recurrence`."""
+    piece, mask = _unpacked(wide(flat), pieces), _mask(data, lengths)
+    return tuple(_stacked(key, wide(data), piece, list(begin), mask, attrs))
+
+
+def _by_cudnn(key: Any, x: Array, flat: Array, begin: Any, lengths: Any, pieces: Pieces, attrs: Any) -> Any:
+    """Run an LSTM by cuDNN: all layers at once, or one by one if something is dropped between them.
+
+    cuDNN's own dropout draws the same numbers in every step, because JAX gives it a fixed seed.
+    """
+    count, sides = attrs["num_layers"], 2 if attrs["bidirectional"] else 1
+    each = count if key is None else 1
+    mine = {**attrs, "num_layers": each}
+    sizes = {"size": attrs["state_size"], "layers": each, "both": attrs["bidirectional"]}
+    parts = _unpacked(flat, pieces)
+    last = []
+    for first in range(0, count, each):
+        x = _dropped(key, first, x, attrs)
+        own = _layout(mine, x.shape[2])
+        if each < count:  # the same order, of one layer
+            of_it = [parts[name] for name, _ in pieces if int(name[1 : name.index("_")]) == first]
+            flat = jnp.concatenate([part.ravel() for part in of_it])
+
+        def usual(x: Array, flat: Array, h: Array, c: Array, lengths: Any, own: Pieces = own) -> Any:
+            return _scanned(None, x, flat, (h, c), lengths, own, mine)
+
+        h, c = (state[first * sides : (first + each) * sides] for state in begin)
+        x, *states = cudnn.lstm(x, flat, h, c, lengths, **sizes, usual=usual)
+        last.append(states)
+    return x, *[jnp.concatenate(states) for states in zip(*last, strict=True)]
 
 
 _NAMES = ("mode", "state_size", "num_layers", "bidirectional", "p", "projection_size")
@@ -220,19 +259,8 @@ def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: An
     inner = wide(flat).dtype
     begin = [jnp.zeros(shape, inner) if s is None else wide(s) for s, shape in zip(given, shapes)]
     attrs = {**attrs, "clip": clip}
-
-    def scanned(data: Array, flat: Array, *rest: Any) -> Any:
-        *begin, lengths = rest
-        piece, mask = _unpacked(wide(flat), pieces), _mask(data, lengths)
-        return tuple(_stacked(key, wide(data), piece, list(begin), mask, attrs))
-
-    if cudnn.fits(data, flat, begin, key is not None and attrs["num_layers"] > 1, attrs):
-        sizes = {"size": attrs["state_size"], "layers": attrs["num_layers"], "both": attrs["bidirectional"]}
-        h, c = begin
-        found = cudnn.lstm(data, flat, h, c, lengths, **sizes, usual=scanned)
-    else:
-        found = scanned(data, flat, *begin, lengths)
-    return tuple(narrow(a, float_dtype(data)) for a in found)
+    run = _by_cudnn if cudnn.fits(data, flat, begin, attrs) else _scanned
+    return tuple(narrow(a, float_dtype(data)) for a in run(key, data, flat, begin, lengths, pieces, attrs))
 
 
 @register(

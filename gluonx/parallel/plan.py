@@ -30,14 +30,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module, _, name = options.function.partition(":")
     sys.path.insert(0, os.getcwd())
     try:
+        axes = _axes(options.axes)
         given = dict(getattr(importlib.import_module(module), name)())
-        axes = {part.partition("=")[0]: int(part.partition("=")[2]) for part in options.axes.split(",") if part}
         made = plan(**{**given, "mesh": options.mesh, **({"axes": axes} if axes else {})})
     except (GluonxError, ImportError, AttributeError, TypeError, ValueError) as error:
         print(f"gluonx.parallel.plan: {type(error).__name__}: {error}", file=sys.stderr)
         return 2
     print(made.json() if options.json else made)
     return 0 if made.fits else 1
+
+
+def _axes(text: str) -> dict[str, int]:
+    """Read ``data=-1,model=4``."""
+    found = {}
+    for part in filter(None, text.split(",")):
+        name, _, size = part.partition("=")
+        try:
+            found[name.strip()] = int(size)
+        except ValueError:
+            raise ValueError(f"--axes {text!r} has {part!r}; give names and sizes, as data=-1,model=4") from None
+    return found
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import numpy as np
 from gluonx import autograd, sharding
 from gluonx.block.abstract import abstract
 from gluonx.block.block import Block
-from gluonx.deferred import flushing, growth
+from gluonx.deferred import flushing, growth, host, repeats
 from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
 from gluonx.device import current_device, device_of, planned
 from gluonx.dtype import canonical, keeping_64_bits
@@ -115,13 +115,18 @@ def _ending_before_the_compiler() -> Generator[list[bool]]:
             raise _Lowered(lowered, args, False, stepping[0])
 
     stepping = [False]  # set once the step is to be computed: what is computed before is not all of it
-    bound = growth.limits["bytes"]
+    # Nothing is there, so nothing is too large to be pending, and nothing can be run operator by operator.
+    bounds = (growth.limits, "bytes"), (repeats.limits, "nodes"), (flushing.limits_of_churn, "programs")
+    before = [limits[name] for limits, name in bounds]
     flushing.agreements.insert(0, end)
-    growth.limits["bytes"] = sys.maxsize  # nothing is there, so nothing is too large to be pending
+    for limits, name in bounds:
+        limits[name] = sys.maxsize
     try:
-        yield stepping
+        with host.switched(False):
+            yield stepping
     finally:
-        growth.limits["bytes"] = bound
+        for (limits, name), bound in zip(bounds, before, strict=True):
+            limits[name] = bound
         flushing.agreements.remove(end)
 
 
@@ -212,6 +217,7 @@ def plan(
     axes: Mapping[str, int] | None = None,
     rules: Sequence[Any] = (),
     keep_grads: bool = False,
+    loss_scale: float | None = None,
 ) -> Plan:
     """Compile a training step for TPUs or GPUs that are not there, and say what it needs.
 
@@ -237,6 +243,9 @@ def plan(
         As for ``net.shard(*rules)``.
     keep_grads : bool
         As of the Trainer, but False by default: gradients that nobody reads are not kept.
+    loss_scale : float, optional
+        As of the Trainer, for a loop with ``amp.scale_loss``. What :func:`gluonx.amp.init` has switched on is in the
+        plan in any case.
 
     Raises
     ------
@@ -255,7 +264,8 @@ def plan(
     The compilers read environment variables when they are loaded. Those that they need on a machine without TPUs and
     GPUs are set around the call, and taken away after it.
     """
-    return _answer(_recorded(net, inputs, loss, optimizer, optimizer_params, labels, mesh, axes, rules, keep_grads))
+    given = (net, inputs, loss, optimizer, optimizer_params, labels, mesh, axes, rules, keep_grads, loss_scale)
+    return _answer(_recorded(*given))
 
 
 @dataclass
@@ -296,6 +306,7 @@ def _recorded(
     axes: Mapping[str, int] | None,
     rules: Sequence[Any],
     keep_grads: bool,
+    loss_scale: float | None = None,
 ) -> _Recorded:
     made, chip, near = abstract_mesh(mesh, axes)
     given, asked = _tuple(inputs), _tuple(labels)
@@ -311,10 +322,13 @@ def _recorded(
             _empty(param)
         given = tuple(_input(x) for x in given)
         asked = tuple(_input(x) for x in asked)
-        trainer = _PlannedTrainer(mine.collect_params(), optimizer, optimizer_params, keep_grads=keep_grads)
+        how: dict[str, Any] = {"keep_grads": keep_grads, "loss_scale": loss_scale}
+        trainer = _PlannedTrainer(mine.collect_params(), optimizer, optimizer_params, **how)
+        scale = _scale(trainer._scaler, made)
         try:
             with autograd.record():
                 value = loss(mine(*given), *asked).mean()
+                value = value if scale is None else value * scale
             value.backward()
             stepping[0] = True
             trainer.step(1)
@@ -338,6 +352,18 @@ def _recorded(
         "batch": sum(_bytes(h.value) for h in (*given, *asked)),
     }
     return _Recorded(found, base, made, chip, near, any(report.shardings[n].spec for n in report.shardings))
+
+
+def _scale(scaler: Any, mesh: Any) -> Any:
+    """Return the scale of the loss, as ``amp.scale_loss`` has it; its numbers and counts are not there."""
+    if scaler is None:
+        return None
+    for handle in scaler.arrays:
+        value = handle.value
+        handle.value = _absent(value.shape, value.dtype, sharding.replicated(mesh))
+        handle.aval = aval_of(handle.value)
+    scaler.scaled = True
+    return scaler.arrays[0]
 
 
 def _tuple(values: Any) -> tuple[Any, ...]:
@@ -444,7 +470,9 @@ def _advice(made: Plan, is_split: bool) -> list[str]:
     found = []
     own = made.weights + made.states + made.gradients
     if not is_split and own > made.memory // 4:
-        found.append("every device has all weights and states: rules=[parallel.fsdp()] splits them over the devices")
+        more = "take more, and " if made.devices == 1 else ""
+        told = f"{more}rules=[parallel.fsdp()] splits them over the devices"
+        found.append(f"every device has all weights and states: {told}")
     elif is_split and own > made.memory // 2:
         found.append(
             "weights, gradients and states alone fill a device: take more devices, or rules that split more of them"

@@ -105,7 +105,7 @@ def _gpus(name: str, kind: str, parts: list[int]) -> tuple[list[Any], Chip, int]
                 found = topologies.get_topology_desc(**asked)
             except NotImplementedError as error:  # the plugin was begun without the variable, and gave up
                 if not _begin_plugin():
-                    raise _missing(name, "CUDA", "a machine", "gpu-plan", str(error)) from error
+                    raise _missing(name, "GPU", "a machine", "gpu-plan", str(error)) from error
                 found = topologies.get_topology_desc(**asked)
     except DeviceError:
         raise

@@ -15,7 +15,7 @@ import numpy as onp
 import pytest
 
 import gluonx
-from gluonx import init, loss, nn, optimizer, parallel, rnn
+from gluonx import amp, init, loss, nn, optimizer, parallel, rnn
 from gluonx.errors import DeviceError
 from gluonx.model_zoo.vision import get_model
 from gluonx.ops import get, recurrence
@@ -126,6 +126,35 @@ def test_recurrent_layers(kind, chip):
     assert found.loops == 2 and found.unknown == 0
 
 
+@pytest.mark.parametrize(
+    ("mesh", "dropout", "batch"),
+    [("h100:1", 0.0, 4), ("h100:1", 0.5, 4), ("h100:2", 0.0, 4), ("h100:2", 0.5, 6)],
+)
+def test_a_step_with_an_lstm_of_cudnn(mesh, dropout, batch, chip, monkeypatch):
+    """One call a direction where nothing is dropped between layers, else one for each layer; a device has its part.
+
+    JAX asks a device how much memory cuDNN needs. There is none, so the sizes are made up.
+    """
+    monkeypatch.setattr("gluonx.ops.cudnn._devices", lambda: 1)
+    monkeypatch.setattr("jaxlib.gpu_rnn.compute_rnn_workspace_reserve_space_sizes", lambda *_: (4096, 8192))
+    net = nn.HybridSequential()
+    net.add(rnn.LSTM(24, 2, layout="NTC", input_size=12, dropout=dropout), nn.Dense(8, in_units=5 * 24))
+    net.hybridize()
+    struct = jax.ShapeDtypeStruct
+    given = (net, struct((batch, 5, 12), "float32"), loss.SoftmaxCrossEntropyLoss(), "sgd", None)
+    recorded = planning._recorded(*given, struct((batch,), "int32"), mesh, None, (), False)
+    text = recorded.compile().as_text()
+    found = hlo.read(text, recorded.mesh)
+    count = 2 if dropout else 1
+    assert {name: n for name, n in found.calls.items() if "rnn" in name} == {
+        "cudnn_rnn_ffi": count, "cudnn_rnn_bwd_ffi": count
+    }  # fmt: skip
+    assert found.loops == 0 and not HOST.search(text)
+    assert {c["kind"] for c in found.collectives} == ({"all-reduce"} if mesh == "h100:2" else set())
+    outputs = re.findall(r"= \((f32\[[\d,]+\])[^=]*custom_call_target=\"cudnn_rnn_ffi\"", text)
+    assert outputs == [f"f32[{batch // recorded.mesh.size},5,24]"] * count
+
+
 def test_a_planned_recurrent_layer_has_no_form_of_cpus(chip, monkeypatch):
     """On a CPU states of such a batch lie as columns; a plan for a GPU leaves their layout to XLA."""
     asked = []
@@ -152,6 +181,22 @@ def test_convolutions_are_those_of_cudnn(dtype, layout, chip):
     assert sum(n for name, n in found.calls.items() if "cudnn$conv" in name) == 3
     assert found.loops == 0
     assert found.flops == 3 * 2 * 8 * 64 * 64 * (3 * 28 - 2) ** 2  # what meets padding is not computed
+
+
+def test_pooling_keeps_two_masks_for_its_gradient(chip):
+    """As many bytes as half of the elements that it takes; XLA would keep four masks, twice as much."""
+    conv, pool = get("convolution").bind(kernel=(3, 3), pad=(1, 1), num_filter=32).fn, get("pooling")
+    pool = pool.bind(kernel=(2, 2), stride=(2, 2)).fn
+
+    def value(x, first, second):
+        seen = jax.nn.relu(conv(x, first))
+        back = jax.image.resize(pool(seen), seen.shape, "nearest")
+        return (conv(jnp.concatenate([seen, back], 1), second).astype(jnp.float32) ** 2).sum()
+
+    arrays = [onp.zeros(shape, jnp.bfloat16) for shape in ((8, 32, 64, 64), (32, 32, 3, 3), (32, 64, 3, 3))]
+    text = compile_for(chip, jax.grad(value, (1, 2)), *arrays)
+    lines = [line for lines in hlo._computations(text)[0].values() for line in lines if line.op == "fusion"]
+    assert max(line.shape.count("pred[") for line in lines) == 2
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -233,6 +278,26 @@ def test_attention_is_xlas_where_it_is_asked_for(chip, monkeypatch):
     monkeypatch.setenv("GLUONX_CUDNN", "0")
     arrays = [onp.zeros((2, 8, 2, 16), jnp.bfloat16)] * 3
     assert not cudnn_calls(compile_for(chip, attention_of(), *arrays))
+
+
+def test_attention_written_out_is_not_cudnns(chip):
+    """As d2l has it: weights are an output, and a query that sees nothing gets the mean of the values, not zeros."""
+    dot, softmax = get("batch_dot"), get("softmax")
+
+    def written(query, keys, values, seen):
+        scores = dot.bind(transpose_b=True)(query, keys) / onp.sqrt(query.shape[-1]).astype(query.dtype)
+        weights = softmax.bind(axis=-1)(jnp.where(seen, scores, jnp.asarray(-1e6, scores.dtype)))
+        return dot.bind()(weights, values), weights
+
+    arrays = [onp.random.RandomState(k).standard_normal((2, 8, 16)).astype(jnp.bfloat16) for k in range(3)]
+    seen = onp.ones((2, 8, 8), "bool")
+    seen[0, 3] = False
+    text = compile_for(chip, jax.grad(lambda *a: (written(*a)[0].astype(jnp.float32) ** 2).sum()), *arrays, seen)
+    assert not cudnn_calls(text)
+    mean = arrays[2][0].astype("float32").mean(0)
+    onp.testing.assert_allclose(written(*arrays, seen)[0][0, 3].astype("float32"), mean, atol=0.01)
+    fused = attention_of()(*[a[:, :, None] for a in arrays], seen[:, None])
+    assert not onp.asarray(fused)[0, 3].any() and abs(mean).max() > 0.1
 
 
 @pytest.mark.parametrize("hidden", [pytest.param((), marks=beyond), ("mask", "length")], ids=["plain", "hidden"])
@@ -354,6 +419,27 @@ def test_a_step_is_one_program(mesh, chip):
     assert any(c["kind"] == "all-reduce" for c in made.collectives) == (mesh == "h100:2")
 
 
+@pytest.mark.parametrize("mesh", ["h100:1", "h100:2"])
+def test_a_step_of_amp_is_one_program(mesh, chip):
+    """Products in float16 of weights in float32; check of gradients, scale and counts are in the program."""
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(8, 3, in_channels=8), nn.BatchNorm(in_channels=8), nn.Activation("relu"), nn.Dense(16))
+    net.hybridize()
+    struct = jax.ShapeDtypeStruct
+    given = (net, struct((4, 8, 16, 16), "float32"), loss.SoftmaxCrossEntropyLoss(), "adam", None)
+    amp.init("float16")
+    try:
+        recorded = planning._recorded(*given, struct((4,), "int32"), mesh, None, (), False, 65536.0)
+        compiled = recorded.compile()
+    finally:
+        amp.reset()
+    text = compiled.as_text()
+    assert not HOST.search(text) and "is-finite" in text and "f64[" not in text
+    assert {tuple(kinds) for _, *kinds in dtypes_of_products(text)} == {("f16", "f16")}
+    kept = recorded.base["weights"] + recorded.base["states"]
+    assert kept * 0.9 < compiled.memory_analysis().alias_size_in_bytes <= kept * 1.1
+
+
 @pytest.mark.parametrize("uneven", [False, True])
 def test_each_large_weight_is_updated_by_itself(uneven, chip):
     """XLA would make one kernel of updates that read the numbers of the step from one vector: see `rules._apart`."""
@@ -387,18 +473,40 @@ def test_optimizer_rules_are_in_the_step(rule, dtype, chip):
     assert compiled.memory_analysis().alias_size_in_bytes >= (16 * 8 + 8) * jnp.dtype(dtype).itemsize
 
 
+def dtypes_of_products(text):
+    """Give dtypes of the operands of each convolution and product that a program computes, by what computes it."""
+    bodies = hlo._computations(text)[0]
+    kinds = {line.name: line.shape for lines in bodies.values() for line in lines}
+    found = set()
+    for line in (line for lines in bodies.values() for line in lines):
+        target = re.search(r'custom_call_target="__(cudnn\$conv|cublas\$)', line.rest)
+        if target or line.op in ("dot", "convolution"):
+            operands = [kinds[name] for name in hlo._operands(line)[:2]]
+            found.add((target[1] if target else line.op, *(shape.partition("[")[0] for shape in operands)))
+    return found
+
+
 @pytest.mark.parametrize(
     ("name", "size"),
     [pytest.param(*row, marks=() if row[0] in SAMPLE else beyond, id=row[0]) for row in MODELS.items()],
 )
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=beyond)])
 def test_models(name, size, dtype, chip):
+    """Each convolution is cuDNN's, forward and both gradients; no loops; products in the type of the net."""
     net = get_model(name, classes=10)
     net.initialize(init.Zero())  # no number is looked at
     net.infer_shape(gluonx.np.zeros((1, 3, size, size)))
     net.cast(dtype)
     text = gradient(net, [onp.zeros((2, 3, size, size), "float32")], chip, dtype)
-    assert "__cudnn$conv" in text
+    found = hlo.read(text, on(1, data=1))
+    layers = []
+    net.apply(lambda block: layers.append(block) if isinstance(block, nn.Conv2D) else None)
+    assert sum(n for target, n in found.calls.items() if "cudnn$conv" in target) == 3 * len(layers)
+    assert found.loops == 0
+    short = {"float32": "f32", "bfloat16": "bf16"}[dtype]
+    products = dtypes_of_products(text)
+    assert {tuple(operands) for _, *operands in products} == {(short, short)}
+    assert "convolution" not in {by for by, *_ in products}
 
 
 def planned(batch=32, mesh="h100:1", how=None, **rest):

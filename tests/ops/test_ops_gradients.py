@@ -7,6 +7,7 @@ import pytest
 from jax.test_util import check_grads
 
 from gluonx import ops
+from gluonx.ops.cpu.convolution import native_operations
 
 BN = {"fix_gamma": False, "training": True}
 POOL = {"kernel": (3, 2), "stride": (2, 2), "pad": (1, 0)}
@@ -113,6 +114,24 @@ def test_masked_log_softmax_ignores_masked_scores():
     bound = ops.get("masked_log_softmax").bind()
     found = jax.grad(lambda x: bound(x, mask)[0, 0])(scores)
     np.testing.assert_allclose(found, [[0.731059, -0.731059, 0]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_pooling_by_two_masks(layout):
+    """The form that is not for CPUs gives the gradient to the same element, the first of equal ones; at NaN as well."""
+    fn = ops.get("pooling").bind(kernel=(2, 2), stride=(2, 2), layout=layout).fn
+    x = jnp.asarray(np.random.RandomState(0).randint(0, 3, (2, 4, 6, 4)), "float32").at[0, 1, 2, 2].set(jnp.nan)
+
+    def slopes(x):
+        out, pull = jax.vjp(fn, x)
+        return pull(jnp.arange(1.0, out.size + 1).reshape(out.shape))[0]
+
+    theirs = jax.jit(slopes)(x)
+    with native_operations():
+        mine = jax.jit(lambda x: slopes(x))(x)
+        assert "optimization_barrier" in str(jax.make_jaxpr(lambda x: slopes(x))(x))
+    np.testing.assert_array_equal(mine, theirs)
+    assert (np.asarray(mine) != 0).sum() == 2 * 4 * 6
 
 
 def test_lp_pooling_of_zeros():

@@ -12,12 +12,13 @@ import numpy as onp
 import pytest
 from jax.test_util import check_grads
 
-from gluonx import autograd, np, npx, sharding
+from gluonx import autograd, engine, np, npx
 from gluonx.errors import ShapeError
 from gluonx.ops import cudnn, get
 from gluonx.ops.cpu.convolution import native_operations
 from gluonx.ops.recurrence import StepLayout, step_layout
 from gluonx.ops.rnn import GATES, input_size_of, packing
+from lib.meshes import on
 
 TIME, BATCH, INPUTS, SIZE = 4, 3, 2, 3
 LENGTHS = [4, 2, 1]
@@ -320,37 +321,91 @@ def test_cudnn_is_chosen_when_a_program_is_lowered():
 @pytest.mark.usefixtures("cudnn_stand_in")
 def test_where_cudnn_does_not_fit(monkeypatch):
     x, flat, h, c = lstm_arrays(1, False)
-    fine = {"mode": "lstm", "projection_size": None, "clip": (None, None, False)}
+    fine = {"mode": "lstm", "projection_size": None, "clip": (None, None, False), "num_layers": 1, "state_size": SIZE}
     (batch,) = jax.export.symbolic_shape("b")
     symbolic = jax.ShapeDtypeStruct((TIME, batch, INPUTS), jnp.float32)
-    assert cudnn.fits(x, flat, [h, c], False, fine)
-    assert cudnn.fits(x.astype("bfloat16"), flat, [h, c], False, fine)
-    assert not cudnn.fits(symbolic, flat, [h, c], False, fine)
-    assert not cudnn.fits(jax.ShapeDtypeStruct(x.shape, "float64"), flat, [h, c], False, fine)
-    assert not cudnn.fits(x, flat, [h, c], True, fine), "its dropout draws other numbers"
-    for other in ({"mode": "gru"}, {"projection_size": 2}, {"clip": (None, 1.0, False)}):
-        assert not cudnn.fits(x, flat, [h, c], False, {**fine, **other})
+    assert cudnn.fits(x, flat, [h, c], fine)
+    assert cudnn.fits(x.astype("bfloat16"), flat, [h, c], fine)
+    told = []
+
+    def why(data=x, **other):
+        assert not cudnn.fits(data, flat, [h, c], {**fine, **other})
+        told.append(cudnn.choices()[-1])
+        return told[-1].partition(": ")[2]
+
+    assert why(symbolic) == "its sizes are not known, or it is empty"
+    assert why(jax.ShapeDtypeStruct(x.shape, "float64")) == "cuDNN takes float32, bfloat16 and float16"
+    assert why(mode="gru") == "JAX has a way to cuDNN for LSTMs only"
+    assert why(projection_size=2) == "its state is projected"
+    assert why(clip=(None, 1.0, False)) == "its cell has bounds"
     with native_operations():
-        assert not cudnn.fits(x, flat, [h, c], False, fine)
+        assert not cudnn.fits(x, flat, [h, c], fine)
     with jax.default_matmul_precision("bfloat16"):
-        assert not cudnn.fits(x, flat, [h, c], False, fine)
+        assert why() == "cuDNN has no products of the precision bfloat16"
     monkeypatch.setenv("GLUONX_CUDNN", "0")
-    assert not cudnn.fits(x, flat, [h, c], False, fine), "it is forbidden"
+    assert why() == "GLUONX_CUDNN is 0"
+    monkeypatch.delenv("GLUONX_CUDNN")
+    monkeypatch.setattr("gluonx.ops.cudnn._devices", lambda: 0)
+    assert why() == "there is no GPU here that runs cuDNN"
+    assert told[2] == "gru of float32 (4, 3, 2), 1 layer(s) of 3, is a scan: JAX has a way to cuDNN for LSTMs only"
+    assert told[-1] in engine.explain().splitlines()
 
 
 @pytest.mark.usefixtures("cudnn_stand_in")
-def test_cudnn_is_not_split_over_devices(monkeypatch):
-    """XLA would give all of the batch to each, so it is asked for where there are several."""
-    x, flat, h, c = lstm_arrays(1, False)
-    fine = {"mode": "lstm", "projection_size": None, "clip": (None, None, False)}
-    with sharding.Use(sharding.make_mesh(jax.devices()[:1], data=1)):
-        assert not cudnn.fits(x, flat, [h, c], False, fine)
-    monkeypatch.setattr("gluonx.ops.cudnn._devices", lambda: 2)
-    assert not cudnn.fits(x, flat, [h, c], False, fine)
-    monkeypatch.setenv("GLUONX_CUDNN", "1")
-    assert cudnn.fits(x, flat, [h, c], False, fine)
-    monkeypatch.setattr("gluonx.ops.cudnn._devices", lambda: 0)
-    assert not cudnn.fits(x, flat, [h, c], False, fine)
+@pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lengths", [None, [4, 0, 2]])
+def test_cudnn_with_dropout_between_layers(both, lengths, monkeypatch):
+    """The masks are gluonx's, so numbers and gradients are the scan's, and cuDNN's own dropout is not asked for."""
+    layers, key = 3, jax.random.key(5)
+    arrays, lengths = lstm_arrays(layers, both), None if lengths is None else jnp.asarray(lengths)
+    attrs = {"mode": "lstm", "state_size": SIZE, "num_layers": layers, "bidirectional": both, "state_outputs": True}
+    op = get("rnn").bind(**attrs, p=0.4, training=True, use_sequence_length=lengths is not None)
+
+    def total(*arrays):
+        return sum((y * uniform(9 + k, *y.shape)).sum() for k, y in enumerate(op(key, *arrays, lengths)))
+
+    traced = jax.jit(jax.value_and_grad(total, (0, 1, 2, 3))).trace(*arrays)
+    with monkeypatch.context() as patch:
+        patch.setattr("jax.lax.platform_dependent", for_cuda)
+        traced = jax.jit(jax.value_and_grad(total, (0, 1, 2, 3))).trace(*arrays)
+    assert str(traced.jaxpr).count("= sinh ") >= layers
+    with native_operations():
+        theirs = jax.jit(jax.value_and_grad(total, (0, 1, 2, 3)))(*arrays)
+    for a, b in zip(jax.tree.leaves(traced.lower().compile()(*arrays)), jax.tree.leaves(theirs), strict=True):
+        onp.testing.assert_allclose(a, b, rtol=2e-5, atol=4e-6)
+
+
+@pytest.mark.usefixtures("cudnn_stand_in")
+@pytest.mark.parametrize("batch", [4, 3])
+@pytest.mark.parametrize("lengths", [False, True])
+def test_cudnn_takes_each_devices_part_of_a_batch(batch, lengths, monkeypatch):
+    """No device computes another one's samples; a batch that cannot be split is whole on each. Numbers are the same."""
+    arrays = lstm_arrays(2, True)
+    arrays = [uniform(0, TIME, batch, INPUTS), arrays[1], *(uniform(s, 4, batch, SIZE) for s in (2, 3))]
+    count = jnp.asarray([4, 0, 2, 1][:batch]) if lengths else None
+    attrs = {"mode": "lstm", "state_size": SIZE, "num_layers": 2, "bidirectional": True, "state_outputs": True}
+    op = get("rnn").bind(**attrs, use_sequence_length=lengths)
+    seen = []
+    monkeypatch.setattr("jax.experimental.rnn.lstm", lambda x, *rest: seen.append(x.shape[0]) or stand_in(x, *rest))
+
+    def total(*arrays):
+        return sum((y * uniform(9 + k, *y.shape)).sum() for k, y in enumerate(op(*arrays)))
+
+    mesh = on(2, data=2)
+    split = jax.P(None, "data") if batch % 2 == 0 else jax.P()
+    places = [jax.NamedSharding(mesh, spec) for spec in (split, jax.P(), split, split)]
+    if lengths:
+        arrays.append(count)
+        places.append(jax.NamedSharding(mesh, jax.P(*split[1:])))
+    slopes = jax.value_and_grad(total, (0, 1, 2, 3))
+    theirs = jax.jit(slopes)(*arrays)
+    monkeypatch.setattr("jax.lax.platform_dependent", for_cuda)
+    seen.clear()
+    program = jax.jit(slopes).lower(*map(jax.device_put, arrays, places)).compile()
+    assert set(seen[-2:]) == {batch // 2 if batch % 2 == 0 else batch}
+    assert "all-gather" not in program.as_text()
+    for a, b in zip(jax.tree.leaves(program(*arrays)), jax.tree.leaves(theirs), strict=True):
+        onp.testing.assert_allclose(a, b, rtol=2e-5, atol=4e-6)
 
 
 @pytest.mark.skipif(jax.default_backend() != "gpu", reason="needs a CUDA GPU")

@@ -4,6 +4,8 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -110,6 +112,29 @@ def test_products_with_holes_are_not_counted():
     assert hlo.read(image, on(1, data=1)).flops == 2 * 2 * 4 * 3 * 13 * 13  # 3 taps at each place, 2 at either end
 
 
+@pytest.mark.first_runs
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_plan_runs_nothing_operator_by_operator(hybridize, monkeypatch):
+    """NumPy would take the first runs of such a step; on arrays that are not there none can be run."""
+    monkeypatch.setattr(planning, "abstract_mesh", lambda *_: (on(2, data=2), Chip(1e12, 1e9, 1 << 30, 1e9), 2))
+    net = nn.HybridSequential()
+    net.add(nn.Dense(256, in_units=128, activation="relu"), nn.Dense(16))
+    if hybridize:
+        net.hybridize()
+    given = (net, struct((64, 128), "float32"), loss.SoftmaxCrossEntropyLoss(), "adam", None, struct((64,), "int32"))
+    for _ in range(2):
+        assert planning._recorded(*given, "two CPUs", None, (), False).step.is_step
+
+
+def test_the_command_says_which_axis_it_cannot_read():
+    given = [sys.executable, "-m", "gluonx.parallel.plan", "os:getcwd", "--mesh", "h100:8", "--axes", "data=two"]
+    found = subprocess.run(given, capture_output=True, text=True, check=False)
+    assert found.returncode == 2
+    assert found.stderr == (
+        "gluonx.parallel.plan: ValueError: --axes 'data=two' has 'data=two'; give names and sizes, as data=-1,model=4\n"
+    )
+
+
 def test_groups_of_devices():
     mesh = on(4, data=2, model=2)
     assert hlo._axes(hlo._groups("replica_groups={{0,1},{2,3}}, x"), mesh) == "model"
@@ -136,7 +161,9 @@ def test_no_topology(name, told):
 @pytest.mark.skipif(importlib.util.find_spec("jax_plugins") is not None, reason="the compiler is here")
 def test_a_missing_compiler_is_told():
     before = dict(os.environ)
-    with pytest.raises(DeviceError, match=r"^h100:8: XLA's CUDA compiler is not here.*gluonx\[gpu-plan\]"):
+    with pytest.raises(
+        DeviceError, match=r"^h100:8: XLA's GPU compiler is not here; it needs no GPU.*gluonx\[gpu-plan\]"
+    ):
         topologies.abstract_mesh("h100:8")
     assert dict(os.environ) == before
 
