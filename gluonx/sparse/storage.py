@@ -97,19 +97,31 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, Handle) else new_handle(on_device(np.array(value)))
 
 
+def _part(slot: str) -> Any:
+    """Return a property for one of the parts that are stored; an array that shows another takes its."""
+
+    def get(self: Any) -> Any:
+        return getattr(self if self._home is None else self._stored(), slot)
+
+    return property(get, lambda self, part: setattr(self, slot, part))
+
+
 class BaseSparseNDArray(ndarray):
     """The base of `CSRNDArray` and `RowSparseNDArray`; see the module."""
 
-    __slots__ = ("_seen", "_seen_in", "_shown", "_values", "_whole", "_whole_of")
+    __slots__ = ("_home", "_own_values", "_seen", "_seen_in", "_shown", "_whole", "_whole_of")
 
     derived = True
     stype_name = ""
-    _values: Any
+    _own_values: Any
+    _values = _part("_own_values")
+    _home: Any  # of the gradient of a leaf: the dense array that it shows
     _whole: Any  # the same array as a dense one, where gradients flow through it: a leaf, or what was recorded
     _whole_of: Any  # the stored values that it was made of
     _shown: Any  # the gradient of a leaf, in its storage
 
     def __init__(self, values: Any, shape: tuple[int, ...], dtype: DTypeLike = None) -> None:
+        self._home = None
         self._values = values
         self.tape = self.variable = None
         self._seen = self._seen_in = self._whole = self._whole_of = self._shown = None
@@ -163,7 +175,7 @@ class BaseSparseNDArray(ndarray):
 
     def tracked(self) -> Any:
         """Return the dense array through which gradients flow, up to date with the stored values; None without one."""
-        whole = self._whole
+        whole = None if self._home is not None else self._whole
         if whole is None or _is_still(self._whole_of, self._handle.value):
             return whole
         if whole.variable is None:  # recorded values, which were written over
@@ -311,7 +323,7 @@ class BaseSparseNDArray(ndarray):
         """Do `attach_grad`, and let `grad`, an array of this storage, show the gradient from now on."""
         self.attach_grad(grad_req)
         if self._whole is not None:
-            self._shown = _showing(grad, self._whole.grad)
+            grad._home, self._shown = self._whole.grad, grad
 
     @property
     def grad(self) -> Any:
@@ -319,9 +331,23 @@ class BaseSparseNDArray(ndarray):
         home = None if self._whole is None else self._whole.grad
         if home is None:
             return None
-        if self._shown is None or self._shown._whole is not home:
-            self._shown = _showing(self._with(self._values), home)
+        if self._shown is None or self._shown._home is not home:
+            self._shown = self._with(self._values)
+            self._shown._home = home
         return self._shown
+
+    def _stored(self) -> Any:
+        """Return what the array shows, a dense one, in this storage; it is kept until that has another value."""
+        now = settled(self._home)
+        if self._whole_of is not now:
+            before = current_state()
+            set_state(state_with(recording=False))
+            try:
+                self._whole = COMPUTED["cast_storage"](self._home, self.stype_name)
+            finally:
+                set_state(before)
+            self._whole_of = now
+        return self._whole
 
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Compute the gradients of this array; see ``autograd.backward``."""
@@ -426,8 +452,11 @@ class BaseSparseNDArray(ndarray):
         values = value._handle
         self._take(value, values if values.dtype == self.dtype else values.astype(self.dtype))
 
-    def _take(self, other: ndarray, values: ndarray) -> None:
+    def _take(self, other: Any, values: ndarray) -> None:
         """Become `other`, with these values."""
+        if self._home is not None:
+            self._home[...] = other._dense()
+            return
         self._values = values
         self._renew()
 
@@ -518,20 +547,23 @@ class CSRNDArray(BaseSparseNDArray):
     [0, 2]
     """
 
-    __slots__ = ("_columns", "_indptr", "_padded")
+    __slots__ = ("_own_columns", "_own_indptr", "_own_padded")
+    _columns, _indptr, _padded = map(_part, __slots__)
 
     stype_name = "csr"
 
     def __init__(self, values: Any, indices: Index, indptr: Index, shape: tuple[int, int]) -> None:
+        self._home = None
         self._columns, self._indptr = np.asarray(indices, np.int64), np.asarray(indptr, np.int64)
-        self._padded: Any = None
+        self._padded = None
         super().__init__(values, shape)
 
     def _with(self, values: Any) -> CSRNDArray:
         return CSRNDArray(values, self._columns, self._indptr, self.shape)  # type: ignore[arg-type]
 
     def _take(self, other: Any, values: Any) -> None:
-        self._columns, self._indptr, self._padded = other._columns, other._indptr, None
+        if self._home is None:
+            self._columns, self._indptr, self._padded = other._columns, other._indptr, None
         super()._take(other, values)
 
     @property
@@ -693,11 +725,13 @@ class RowSparseNDArray(BaseSparseNDArray):
     ([1, 3], [3.0, 4.0])
     """
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("_own_numbers",)
+    _numbers = _part("_own_numbers")
 
     stype_name = "row_sparse"
 
     def __init__(self, values: Any, indices: Any, shape: tuple[int, ...]) -> None:
+        self._home = None
         self._numbers = indices if isinstance(indices, Handle) else np.asarray(indices, np.int64)
         super().__init__(values, shape)
 
@@ -706,13 +740,14 @@ class RowSparseNDArray(BaseSparseNDArray):
         return RowSparseNDArray(values, numbers.copy() if isinstance(numbers, ndarray) else numbers, self.shape)
 
     def _take(self, other: Any, values: ndarray) -> None:
-        if isinstance(self._numbers, Handle):  # a gradient's own handles, which the engine writes to
+        if self._home is None and isinstance(self._numbers, Handle):  # a gradient's own, which the engine writes to
             rows = other._numbers if isinstance(other._numbers, Handle) else _index(other._numbers)
             for mine, new in ((self._numbers, rows), (self._values, values)):
                 mine.value, mine.aval, mine.tape = new.value, new.aval, None
             self._renew()
             return
-        self._numbers = other._numbers
+        if self._home is None:
+            self._numbers = other._numbers
         super()._take(other, values)
 
     def places(self) -> tuple[Any, Any]:
@@ -813,11 +848,11 @@ def settled(handle: Any) -> jax.Array:
 class RowGradient(RowSparseNDArray):
     """The gradient of an array that is kept by rows: it shows what the last backward left."""
 
-    __slots__ = ("_home",)
+    __slots__ = ("_variable",)
 
-    def __init__(self, home: Any, shape: tuple[int, ...]) -> None:
-        self._home = home
-        super().__init__(home.values, home.rows, shape)
+    def __init__(self, variable: Any, shape: tuple[int, ...]) -> None:
+        self._variable = variable
+        super().__init__(variable.values, variable.rows, shape)
 
 
 RowGradient.__name__ = RowGradient.__qualname__ = "RowSparseNDArray"
@@ -850,62 +885,7 @@ def attach_rows(handle: Any, grad_req: str = "write", owner: str = "", grad: Row
     set_variable(handle, home)
 
 
-class _OfWhole:
-    """The gradient of a sparse array that is a leaf: a dense array (``_whole``), shown in the storage of the leaf."""
-
-    __slots__ = ()
-    _whole: Any
-    _whole_of: Any
-
-    def _stored(self) -> Any:
-        """Return the gradient of now in its storage."""
-        now = settled(self._whole)
-        if self._whole_of is None or self._whole_of[0] is not now:
-            before = current_state()
-            set_state(state_with(recording=False))
-            try:
-                self._whole_of = now, COMPUTED["cast_storage"](self._whole, self.stype_name)  # type: ignore[attr-defined]
-            finally:
-                set_state(before)
-        return self._whole_of[1]
-
-    _values = property(lambda self: self._stored()._values)
-    _numbers = property(lambda self: self._stored()._numbers)
-    _columns = property(lambda self: self._stored()._columns)
-    _indptr = property(lambda self: self._stored()._indptr)
-    _padded = property(lambda self: self._stored()._padded)
-
-    def tracked(self) -> Any:
-        return None
-
-    def _take(self, other: Any, values: Any) -> None:
-        self._whole[...] = other._dense()
-
-
-class CSRGradient(_OfWhole, CSRNDArray):
-    """The gradient of a csr matrix that is a leaf."""
-
-    __slots__ = ()
-
-
-class WholeRowGradient(_OfWhole, RowSparseNDArray):
-    """The gradient of a row_sparse array that is a leaf."""
-
-    __slots__ = ()
-
-
-CSRGradient.__name__ = CSRGradient.__qualname__ = "CSRNDArray"
-WholeRowGradient.__name__ = WholeRowGradient.__qualname__ = "RowSparseNDArray"
-
-
-def _showing(grad: Any, home: Any) -> Any:
-    """Return `grad`, which shows the dense array `home` in its own storage from now on."""
-    grad.__class__ = CSRGradient if isinstance(grad, CSRNDArray) else WholeRowGradient
-    grad._whole, grad._whole_of = home, None
-    return grad
-
-
-for _kind in (CSRNDArray, RowSparseNDArray, RowGradient, CSRGradient, WholeRowGradient):
+for _kind in (CSRNDArray, RowSparseNDArray, RowGradient):
     jax.tree_util.register_pytree_node(
         _kind, lambda x: ((x._raw(),), None), lambda _, children: new_handle(children[0])
     )
