@@ -1089,7 +1089,8 @@ class _Origin(ref):
             return
         set_state(state_with(recording=False))
         try:
-            base._put(ndarray.reshape(stripped(array), base.shape))
+            written: Any = stripped(array)
+            base._put(ndarray.reshape(written, base.shape))
         finally:
             set_state(state)
         self.places = [(get, base.value) for get, _ in self.places if (base := get()) is not None]
