@@ -152,7 +152,9 @@ class BaseSparseNDArray(ndarray):
         if current_state().recording and (whole := self.tracked()) is not None:
             if type(whole.value) is Pending and whole.value.value is not None:
                 settle(whole)
-            self.tape, self.variable = whole.tape, whole.variable
+            self.tape = whole.tape
+            if self.variable is not whole.variable:
+                set_variable(self, whole.variable)
             return whole.value
         if self.is_current():
             return _get_value(self)
