@@ -312,7 +312,14 @@ def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, tra
     >>> x.grad.tolist()
     [6.0]
     """
-    tape.backward(heads, head_grads, retain_graph)
+    tape.backward(_dense(heads), head_grads, retain_graph)
+
+
+def _dense(heads: Any) -> Any:
+    """Return the heads of a backward, in place of sparse ones the dense arrays through which their gradients flow."""
+    if isinstance(heads, (list, tuple)):
+        return [_dense(head) for head in heads]
+    return heads.leaf if isinstance(heads, ndarray) and heads.stype != "default" else heads
 
 
 @door
@@ -354,7 +361,7 @@ def grad(
     >>> x.grad.item()
     12.0
     """
-    hs, given = tape.heads_of(heads, head_grads)
+    hs, given = tape.heads_of(_dense(heads), head_grads)
     asked: list[Any] = [variables] if isinstance(variables, Handle) else list(variables)
     # The gradient of a fused parameter's piece is a piece of the fused array's.
     wrt: list[Any] = [v.whole() if hasattr(type(v), "whole") else v.leaf for v in asked]
@@ -374,6 +381,9 @@ def grad(
             found[id(home)] = home, rows.dense_of(home, taps, whole)
         grads: list[Any] = [_found(found, v) for v in wrt]
         results = [v.part_of(g) if hasattr(type(v), "whole") else g for v, g in zip(asked, grads, strict=True)]
+        sparse = [(i, v.stype) for i, v in enumerate(asked) if v.stype != "default"]
+        for i, stype in sparse:
+            results[i] = NAMES["gluonx.sparse.cast_storage"](results[i], stype)
     finally:
         set_state(before)
     return results
@@ -413,6 +423,9 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
         variables, gradients = [variables], [gradients]
     reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     for variable, gradient, req in zip(variables, gradients, reqs, strict=True):
+        if variable.stype != "default" and gradient.stype == variable.stype:
+            variable.attach_to(gradient, req)
+            continue
         if gradient.stype == "row_sparse":
             NAMES["gluonx.sparse.attach_rows"](variable, req, grad=gradient)
             continue

@@ -8,7 +8,7 @@ see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators reb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import getweakrefcount, getweakrefs, ref
 
 import jax
@@ -1068,6 +1068,59 @@ class _Link(ref):
     __slots__ = ("twin",)
 
 
+class _Origin(ref):
+    """A weak reference to a reshaped array, which hands what is written to that on to the array that it was made of.
+
+    ``places`` lists that array and those that it was made of in turn, each as a function that gives it, or None when it
+    is gone, and the value that it had.
+    """
+
+    __slots__ = ("places",)
+    kept: ClassVar[dict[int, _Origin]] = {}
+
+    def pass_on(self) -> None:
+        """Write the value of the reshaped array into the first that is there, unless that has another value by now."""
+        array, state = self(), current_state()
+        found = [(base, seen) for get, seen in self.places if (base := get()) is not None]
+        if array is None or not found:
+            return
+        base, seen = found[0]
+        if not _is_still(seen, base.value) or (state.recording and base.variable is not None):
+            return
+        set_state(state_with(recording=False))
+        try:
+            written: Any = stripped(array)
+            base._put(ndarray.reshape(written, base.shape))
+        finally:
+            set_state(state)
+        self.places = [(get, base.value) for get, _ in self.places if (base := get()) is not None]
+
+
+def _is_still(seen: Any, now: Any) -> bool:
+    return now is seen or (type(seen) is Pending and seen.value is not None and seen.value is now)
+
+
+def write_through(array: ndarray, base: ndarray) -> None:
+    """Have what is written to `array` written to `base` too, whose elements it has in another shape.
+
+    It ends when `base` is written to itself. In a trace it does not happen.
+    """
+    if array is base or current_state().trace is not None:
+        return
+    link = _Origin(array, _forget_origin)
+    # A slice that nobody else may hold is held, but not while recording: what is held is computed.
+    held = isinstance(base, _View) and not current_state().recording
+    link.places = [((lambda: base) if held else ref(base), base.value)]
+    for known in getweakrefs(base) if getweakrefcount(base) else ():
+        if type(known) is _Origin:
+            link.places += known.places
+    _Origin.kept[id(link)] = link
+
+
+def _forget_origin(link: _Origin) -> None:
+    _Origin.kept.pop(id(link), None)
+
+
 def _place_of(handle: Any) -> Any:
     """Return the sharding of an array, if it is not on JAX's default device; computes nothing."""
     value = handle.value
@@ -1077,8 +1130,13 @@ def _place_of(handle: Any) -> Any:
 
 
 def _tell_detached(root: ndarray) -> None:
-    """Let arrays that refer to `root` weakly read its value now, since `root` may be gone later."""
+    """Let arrays that refer to `root` weakly read its value now, since `root` may be gone later.
+
+    An array that `root` was made of by `write_through` is written to.
+    """
     for link in getweakrefs(root):
+        if type(link) is _Origin:
+            link.pass_on()
         twin = link.twin() if type(link) is _Link else None
         if twin is not None:
             _ = twin.value

@@ -18,7 +18,7 @@ import numpy as np
 from gluonx.common.frames import door
 from gluonx.deferred import program_cache
 from gluonx.deferred import rows as by_row
-from gluonx.deferred.core import Handle, current_state, new_handle, twin_of
+from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with, twin_of
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.dtype import canonical, on_device
@@ -270,6 +270,47 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     raise ArgumentError(f"Please use mx.nd.array to create an NDArray with source_array of type {type(source_array)}")
 
 
+# -- gradients of sparse arrays ----------------------------------------------------------------------------------------
+
+
+def flowing(arrays: Sequence[Any]) -> bool:
+    """Return whether gradients are recorded that end in a sparse array among these, or pass one."""
+    if not current_state().recording:
+        return False
+    return any(isinstance(a, BaseSparseNDArray) and a.tracked() is not None for a in arrays)
+
+
+def through_whole(found: Callable[[], Any], dense: Callable[..., Any], *arrays: Any) -> Any:
+    """Return what `found` gives, with the gradient of the same function of whole arrays.
+
+    Parameters
+    ----------
+    found : callable
+        Gives the result in its storage; it is not recorded.
+    dense : callable
+        The function on dense arrays, which is.
+    *arrays : ndarray or any
+        Its arguments. Sparse ones through which no gradient flows are made dense.
+    """
+    before = current_state()
+    set_state(state_with(recording=False))
+    try:
+        result = found()
+    finally:
+        set_state(before)
+    if result is NotImplemented:
+        return result
+    whole = dense(*[_whole_of(a) for a in arrays])
+    return result.through(whole) if isinstance(result, BaseSparseNDArray) else whole
+
+
+def _whole_of(array: Any) -> Any:
+    if not isinstance(array, BaseSparseNDArray):
+        return array
+    whole = array.tracked()
+    return array.tostype("default") if whole is None else whole
+
+
 # -- from one storage to another ---------------------------------------------------------------------------------------
 
 
@@ -349,6 +390,10 @@ def retain(data: Any, indices: Any) -> RowSparseNDArray:
         raise TypeError(
             f"retain is for row_sparse arrays, got one of stype {getattr(data, 'stype', type(data).__name__)}"
         )
+    if flowing([data]):
+        kept = np.isin(np.arange(data.shape[0]), _host(indices).astype(np.int64))
+        mask = kept.reshape(-1, *(1,) * (len(data.shape) - 1)).astype(data.dtype)
+        return through_whole(lambda: retain(data, indices), lambda whole: invoke(_MULTIPLY, (whole, mask)), data)
     data = data.exact()
     wanted = np.unique(_host(indices).astype(np.int64).reshape(-1))
     if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < data.shape[0]:
@@ -385,6 +430,8 @@ def rows_of(table: Any, numbers: Any) -> RowSparseNDArray:
 
 def looked_up(table: RowSparseNDArray, index: Any) -> Any:
     """Return the rows of a row_sparse array with the numbers `index`; zeros for those that are not stored."""
+    if flowing([table]):
+        return table._kin(by_row.look_up(table.tracked(), index))
     own = table.exact()
     wanted = np.clip(_host(index).astype(np.int64), 0, table.shape[0] - 1)
     places = np.searchsorted(own.row_numbers, wanted)
@@ -417,6 +464,8 @@ def mapped(array: Any, function: Callable[[Any], Any]) -> ndarray:
 
     Values that were never on the device, such as those of LibSVMIter, are padded for it: a program serves many counts.
     """
+    if flowing([array]):
+        return through_whole(lambda: mapped(array, function), function, array)
     if isinstance(array._values, np.ndarray) and isinstance(array, CSRNDArray):
         whole, _, _ = array.padded()
         return array._with(_host_of(function(whole))[: len(array._columns)])
@@ -493,6 +542,8 @@ def _is_number(value: Any) -> bool:
 
 def operate(name: str, x: Any, other: Any) -> Any:
     """Python's operator `name` of a sparse array, in MXNet's storage; NotImplemented for a dense result."""
+    if flowing([x, other]):
+        return through_whole(lambda: operate(name, x, other), lambda a, b: getattr(a, name)(b), x, other)
     if _is_number(other):
         if name in ("__mul__", "__rmul__", "__truediv__"):
             return x._with(getattr(x._handle, name)(other))
@@ -550,14 +601,24 @@ def _reduce_op(axis: int | None, count: int) -> DerivedOp:
 
 def sum_axis(x: CSRNDArray, axis: int | None) -> Any:
     """Sum a csr matrix along an axis; a dense array of shape (columns,), (rows,) or ()."""
+    if flowing([x]):
+        return x._kin(invoke(_whole_sum_op(axis), (x.tracked(),)))
     values, rows, columns = x.padded()
     places = columns if axis == 0 else rows
     count = x.shape[1] if axis == 0 else x.shape[0]
     return x._kin(invoke(_reduce_op(axis, count), (values, places)))
 
 
+@program_cache.once
+def _whole_sum_op(axis: int | None) -> DerivedOp:
+    return DerivedOp("sum_whole", lambda x: x.sum(axis), extra=("sum_whole", axis))
+
+
 def stack_rows(arrays: Sequence[CSRNDArray]) -> CSRNDArray:
     """Concatenate csr matrices along the first axis."""
+    if flowing(arrays):
+        joined = lambda *whole: arrays[0]._kin(invoke(_CONCATENATE, whole))  # noqa: E731
+        return through_whole(lambda: stack_rows(arrays), joined, *arrays)
     widths = {a.shape[1] for a in arrays}
     if len(widths) != 1:
         raise ShapeError(f"csr matrices of one width can be concatenated along axis 0, got widths {sorted(widths)}")
@@ -574,6 +635,9 @@ _CONCATENATE = DerivedOp("concatenate_stored", lambda *v: jnp.concatenate(v))
 
 def slice_csr(x: CSRNDArray, begin: Sequence[Any], end: Sequence[Any]) -> CSRNDArray:
     """Return a rectangle of a csr matrix."""
+    if flowing([x]):
+        region = tuple([slice(b, e) for b, e in zip(begin, end, strict=False)])
+        return through_whole(lambda: slice_csr(x, begin, end), lambda whole: whole[region], x)
     (r0, r1, _), *rest = [slice(b, e).indices(n) for b, e, n in zip(begin, end, x.shape, strict=False)]
     part = x._rows(r0, max(r0, r1))
     if not rest:
@@ -645,6 +709,11 @@ def dot(
     >>> dot(csr_matrix(([1, 2], [0, 1], [0, 1, 2]), shape=(2, 3)), np.ones((3, 1))).tolist()
     [[1.0], [2.0]]
     """
+    if flowing([lhs, rhs]):
+        if isinstance(lhs, CSRNDArray) and not flowing([lhs]):  # which then stays sparse
+            return dot(lhs, rhs.tracked(), transpose_a, transpose_b, forward_stype)
+        plain_dot = functools.partial(dot, transpose_a=transpose_a, transpose_b=transpose_b)
+        return through_whole(lambda: plain_dot(lhs, rhs, forward_stype=forward_stype), plain_dot, lhs, rhs)
     if isinstance(lhs, CSRNDArray) and not transpose_b and not isinstance(rhs, CSRNDArray):
         return _dot_csr(lhs, rhs, transpose_a, forward_stype)
     if isinstance(rhs, CSRNDArray) and not isinstance(lhs, BaseSparseNDArray) and not transpose_a:
@@ -721,4 +790,4 @@ def _dot_to_csr(lhs: ndarray, rhs: CSRNDArray, transposed: bool, forward_stype: 
     return found if forward_stype == "default" else cast_storage(found, forward_stype or "csr")
 
 
-COMPUTED.update(cast_storage=cast_storage, operate=operate, retain=retain)
+COMPUTED.update(cast_storage=cast_storage, mapped=mapped, operate=operate, retain=retain, slice_csr=slice_csr)

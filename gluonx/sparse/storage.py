@@ -41,6 +41,7 @@ from gluonx.deferred.core import (
     record_scope,
     set_state,
     set_variable,
+    state_with,
     twin_of,
 )
 from gluonx.deferred.derived import DerivedOp
@@ -65,7 +66,8 @@ _get_value = Handle.value.__get__  # type: ignore[attr-defined]
 _set_value = Handle.value.__set__  # type: ignore[attr-defined]
 Index = np.ndarray
 COMPUTED: dict[str, Callable[..., Any]] = {}
-"""What methods call that is computed with arrays of this module: ``cast_storage``, ``operate``, ``retain``.
+"""What methods call that is computed with arrays of this module: ``cast_storage``, ``mapped``, ``operate``, ``retain``,
+``slice_csr``.
 
 `gluonx.sparse.functions`, which builds on this module, enters them.
 """
@@ -85,24 +87,44 @@ def bucket(count: int) -> int:
     return -(-count // step) * step
 
 
+def _is_still(seen: Any, now: Any) -> bool:
+    """Return whether a value is the one that was seen, which may have been computed since."""
+    return now is seen or (type(seen) is Pending and seen.value is not None and seen.value is now)
+
+
 def plain(value: Any) -> Any:
     """Return a handle for values on the host, in the kind of array of the program, as any result is."""
     return value if isinstance(value, Handle) else new_handle(on_device(np.array(value)))
 
 
+def _part(slot: str) -> Any:
+    """Return a property for one of the parts that are stored; an array that shows another takes its."""
+
+    def get(self: Any) -> Any:
+        return getattr(self if self._home is None else self._stored(), slot)
+
+    return property(get, lambda self, part: setattr(self, slot, part))
+
+
 class BaseSparseNDArray(ndarray):
     """The base of `CSRNDArray` and `RowSparseNDArray`; see the module."""
 
-    __slots__ = ("_seen", "_seen_in", "_values")
+    __slots__ = ("_home", "_own_values", "_seen", "_seen_in", "_shown", "_whole", "_whole_of")
 
     derived = True
     stype_name = ""
-    _values: Any
+    _own_values: Any
+    _values = _part("_own_values")
+    _home: Any  # of the gradient of a leaf: the dense array that it shows
+    _whole: Any  # the same array as a dense one, where gradients flow through it: a leaf, or what was recorded
+    _whole_of: Any  # the stored values that it was made of
+    _shown: Any  # the gradient of a leaf, in its storage
 
     def __init__(self, values: Any, shape: tuple[int, ...], dtype: DTypeLike = None) -> None:
+        self._home = None
         self._values = values
         self.tape = self.variable = None
-        self._seen = self._seen_in = None
+        self._seen = self._seen_in = self._whole = self._whole_of = self._shown = None
         self._renew(shape, dtype)
         _set_value(self, None)
 
@@ -116,16 +138,24 @@ class BaseSparseNDArray(ndarray):
     def is_current(self) -> bool:
         """Return whether the dense array made last still is of the values of now."""
         state = current_state()
+        if state.recording and self.tracked() is not None:
+            return True
         if self._seen is None or state.trace is not None:
             return False
         if state.recording and self._seen_in is not record_scope.get():
             return False
-        seen, now = self._seen, self._handle.value
-        return now is seen or (type(seen) is Pending and seen.value is not None and seen.value is now)
+        return _is_still(self._seen, self._handle.value)
 
     @property
     def value(self) -> Any:  # type: ignore[override]
         """The values as a dense array, with a warning."""
+        if current_state().recording and (whole := self.tracked()) is not None:
+            if type(whole.value) is Pending and whole.value.value is not None:
+                settle(whole)
+            self.tape = whole.tape
+            if self.variable is not whole.variable:
+                set_variable(self, whole.variable)
+            return whole.value
         if self.is_current():
             return _get_value(self)
         if os.environ.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE", "1") != "0":
@@ -145,6 +175,41 @@ class BaseSparseNDArray(ndarray):
     def _read(self) -> Any:
         return self._dense()._read()
 
+    def tracked(self) -> Any:
+        """Return the dense array through which gradients flow, up to date with the stored values; None without one."""
+        whole = None if self._home is not None else self._whole
+        if whole is None or _is_still(self._whole_of, self._handle.value):
+            return whole
+        if whole.variable is None:  # recorded values, which were written over
+            self._whole = self._whole_of = None
+            return None
+        before = current_state()
+        set_state(state_with(recording=False))
+        try:
+            whole[...] = self._dense()
+        finally:
+            set_state(before)
+        self._whole_of = self._handle.value
+        return whole
+
+    def through(self, whole: Any) -> Any:
+        """Let gradients flow through `whole`, a dense array of the same elements; return the array itself."""
+        self._whole, self._whole_of = whole, self._handle.value
+        return self
+
+    @property
+    def leaf(self) -> Any:
+        """The array at which gradients of this one begin and end: a dense one."""
+        whole = self.tracked()
+        if whole is not None:
+            return whole
+        before = current_state()
+        set_state(state_with(recording=True))
+        try:
+            return self._dense()
+        finally:
+            set_state(before)
+
     @property
     def _handle(self) -> Any:
         """The stored values as a handle."""
@@ -158,6 +223,10 @@ class BaseSparseNDArray(ndarray):
     def _with(self, values: Any) -> Any:
         """Return an array with the same places and other values."""
         raise NotImplementedError
+
+    def _by_values(self, function: Callable[[Any], Any]) -> Any:
+        """Return an array with the same places, whose values a function that keeps zeros gives."""
+        return COMPUTED["mapped"](self, function)
 
     def _kin(self, handle: ndarray) -> ndarray:
         """Return a result as an array of the kind of this one's values."""
@@ -228,27 +297,82 @@ class BaseSparseNDArray(ndarray):
         raise GluonxError("reshape is not for sparse arrays: call tostype('default') first")
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Make the stored values the end point of gradients; ``data.grad`` has them then."""
-        self._handle.attach_grad(grad_req)
+        """Make the array the end point of gradients.
+
+        Parameters
+        ----------
+        grad_req : {'write', 'add', 'null'}
+        stype : str, optional
+            Taken for MXNet's sake: the gradient has the storage of the array.
+
+        Notes
+        -----
+        The gradient is that of the whole array, with elements also where nothing is stored, as MXNet's is. While it is
+        computed, array and gradient are dense.
+        """
+        before = current_state()
+        set_state(state_with(recording=False))
+        try:
+            whole = self._kin(self._dense())
+        finally:
+            set_state(before)
+        whole.attach_grad(grad_req)
+        set_variable(self, whole.variable)
+        self._shown = None
+        self.through(whole if grad_req != "null" else None)
+
+    def attach_to(self, grad: BaseSparseNDArray, grad_req: str = "write") -> None:
+        """Do `attach_grad`, and let `grad`, an array of this storage, show the gradient from now on."""
+        self.attach_grad(grad_req)
+        if self._whole is not None:
+            grad._home, self._shown = self._whole.grad, grad
 
     @property
     def grad(self) -> Any:
-        """The gradient of the stored values, as an array with the same places; None without `attach_grad`."""
-        grad = self._values.grad if isinstance(self._values, ndarray) else None
-        return None if grad is None else self._with(grad)
+        """The gradient of the whole array in its storage; None without `attach_grad`."""
+        home = None if self._whole is None else self._whole.grad
+        if home is None:
+            return None
+        if self._shown is None or self._shown._home is not home:
+            self._shown = self._with(self._values)
+            self._shown._home = home
+        return self._shown
+
+    def _stored(self) -> Any:
+        """Return what the array shows, a dense one, in this storage; it is kept until that has another value."""
+        now = settled(self._home)
+        if self._whole_of is not now:
+            before = current_state()
+            set_state(state_with(recording=False))
+            try:
+                self._whole = COMPUTED["cast_storage"](self._home, self.stype_name)
+            finally:
+                set_state(before)
+            self._whole_of = now
+        return self._whole
+
+    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Compute the gradients of this array; see ``autograd.backward``."""
+        weight = out_grad.tostype("default") if isinstance(out_grad, BaseSparseNDArray) else out_grad
+        self.leaf.backward(weight, retain_graph, train_mode)
+
+    def zero_grad(self) -> None:
+        """Set the gradient to zeros."""
+        if self._whole is not None:
+            self._whole.zero_grad()
 
     # -- copies --------------------------------------------------------------------------------------------------------
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy of the same storage."""
-        return self._with(self._handle.copy())
+        return self._by_values(lambda values: values.copy())
 
     def astype(
         self, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """Return the array with another dtype, of the same storage."""
         target = canonical(dtype)
-        return self if not copy and target == self.dtype else self._with(self._handle.astype(target))
+        return self if not copy and target == self.dtype else self._by_values(lambda values: values.astype(target))
 
     def to_device(self, device: Any) -> Any:
         """Return the array on another device; itself where it is there already."""
@@ -295,7 +419,8 @@ class BaseSparseNDArray(ndarray):
             return self.copy()
         if stype != "default":
             raise ArgumentError(f"cast_storage from {self.stype} to {stype} is not supported")
-        return self._kin(self._dense())
+        whole = self.tracked() if current_state().recording else None
+        return self._kin(self._dense() if whole is None else whole.copy())
 
     def as_np_ndarray(self) -> Any:
         """Return the values as a dense ``gluonx.np.ndarray``; np arrays have one storage."""
@@ -329,8 +454,11 @@ class BaseSparseNDArray(ndarray):
         values = value._handle
         self._take(value, values if values.dtype == self.dtype else values.astype(self.dtype))
 
-    def _take(self, other: ndarray, values: ndarray) -> None:
+    def _take(self, other: Any, values: ndarray) -> None:
         """Become `other`, with these values."""
+        if self._home is not None:
+            self._home[...] = other._dense()
+            return
         self._values = values
         self._renew()
 
@@ -363,7 +491,7 @@ def _operator(name: str) -> Callable[..., Any]:
 
 def _of_values(name: str) -> Any:
     def method(self: Any) -> Any:
-        return self._with(getattr(self._handle, name)())
+        return self._by_values(lambda values: getattr(values, name)())
 
     method.__name__ = name
     return method
@@ -421,20 +549,23 @@ class CSRNDArray(BaseSparseNDArray):
     [0, 2]
     """
 
-    __slots__ = ("_columns", "_indptr", "_padded")
+    __slots__ = ("_own_columns", "_own_indptr", "_own_padded")
+    _columns, _indptr, _padded = map(_part, __slots__)
 
     stype_name = "csr"
 
     def __init__(self, values: Any, indices: Index, indptr: Index, shape: tuple[int, int]) -> None:
+        self._home = None
         self._columns, self._indptr = np.asarray(indices, np.int64), np.asarray(indptr, np.int64)
-        self._padded: Any = None
+        self._padded = None
         super().__init__(values, shape)
 
     def _with(self, values: Any) -> CSRNDArray:
         return CSRNDArray(values, self._columns, self._indptr, self.shape)  # type: ignore[arg-type]
 
     def _take(self, other: Any, values: Any) -> None:
-        self._columns, self._indptr, self._padded = other._columns, other._indptr, None
+        if self._home is None:
+            self._columns, self._indptr, self._padded = other._columns, other._indptr, None
         super()._take(other, values)
 
     @property
@@ -512,7 +643,7 @@ class CSRNDArray(BaseSparseNDArray):
             end = max(begin, end)
         else:
             raise ValueError("Multi-dimension indexing is not supported")
-        return self._rows(begin, end)
+        return COMPUTED["slice_csr"](self, (begin,), (end,))
 
     def _rows(self, begin: int, end: int) -> CSRNDArray:
         first, last = int(self._indptr[begin]), int(self._indptr[end])
@@ -596,11 +727,13 @@ class RowSparseNDArray(BaseSparseNDArray):
     ([1, 3], [3.0, 4.0])
     """
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("_own_numbers",)
+    _numbers = _part("_own_numbers")
 
     stype_name = "row_sparse"
 
     def __init__(self, values: Any, indices: Any, shape: tuple[int, ...]) -> None:
+        self._home = None
         self._numbers = indices if isinstance(indices, Handle) else np.asarray(indices, np.int64)
         super().__init__(values, shape)
 
@@ -609,13 +742,14 @@ class RowSparseNDArray(BaseSparseNDArray):
         return RowSparseNDArray(values, numbers.copy() if isinstance(numbers, ndarray) else numbers, self.shape)
 
     def _take(self, other: Any, values: ndarray) -> None:
-        if isinstance(self._numbers, Handle):  # a gradient's own handles, which the engine writes to
+        if self._home is None and isinstance(self._numbers, Handle):  # a gradient's own, which the engine writes to
             rows = other._numbers if isinstance(other._numbers, Handle) else _index(other._numbers)
             for mine, new in ((self._numbers, rows), (self._values, values)):
                 mine.value, mine.aval, mine.tape = new.value, new.aval, None
             self._renew()
             return
-        self._numbers = other._numbers
+        if self._home is None:
+            self._numbers = other._numbers
         super()._take(other, values)
 
     def places(self) -> tuple[Any, Any]:
@@ -716,11 +850,11 @@ def settled(handle: Any) -> jax.Array:
 class RowGradient(RowSparseNDArray):
     """The gradient of an array that is kept by rows: it shows what the last backward left."""
 
-    __slots__ = ("_home",)
+    __slots__ = ("_variable",)
 
-    def __init__(self, home: Any, shape: tuple[int, ...]) -> None:
-        self._home = home
-        super().__init__(home.values, home.rows, shape)
+    def __init__(self, variable: Any, shape: tuple[int, ...]) -> None:
+        self._variable = variable
+        super().__init__(variable.values, variable.rows, shape)
 
 
 RowGradient.__name__ = RowGradient.__qualname__ = "RowSparseNDArray"

@@ -311,7 +311,7 @@ class Module(BaseModule):
         self._label_shapes = [d for d in _described(label_shapes) if d.name in self._label_names]
         key = self._key()
         if key not in self._executors:
-            made, bound = self._executor.reshape(**dict(key)), self._executor.arg_dict
+            made, bound = self._executor.reshaped(dict(key), True, shared=False), self._executor.arg_dict
             for name in self._state_names:
                 if made.arg_dict[name] is not bound[name]:
                     was, needed = bound[name].shape, made.arg_dict[name].shape

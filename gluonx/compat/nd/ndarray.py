@@ -28,7 +28,7 @@ from gluonx.deferred import core as engine
 from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
 from gluonx.dtype import on_device
 from gluonx.errors import ShapeError
-from gluonx.np.handle import Detached, Kind, View, is_readable, make_kinds, ndarray
+from gluonx.np.handle import Detached, Kind, View, is_readable, make_kinds, ndarray, write_through
 from gluonx.sparse import BaseSparseNDArray
 
 if TYPE_CHECKING:
@@ -196,10 +196,15 @@ class NDArray(ndarray, metaclass=_Kind):
     # -- shapes --------------------------------------------------------------------------------------------------------
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
-        """Return the same elements in another shape, by MXNet 1's codes (0, -1 to -4)."""
+        """Return the same elements in another shape, by MXNet 1's codes (0, -1 to -4).
+
+        What is written to the result is written to this array too, as long as that has the value of now.
+        """
         codes = kwargs.pop("shape", None)
         codes = (shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape) if shape else codes
-        return _call("Reshape", self, shape=codes, reverse=kwargs.pop("reverse", False), **kwargs)
+        found = _call("Reshape", self, shape=codes, reverse=kwargs.pop("reverse", False), **kwargs)
+        write_through(found, self)
+        return found
 
     reshape_view = reshape
 

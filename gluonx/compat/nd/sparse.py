@@ -153,7 +153,7 @@ def _sum(op: Callable[..., Any], data: Any, axis: Any = None, keepdims: Any = Fa
 
 @_rule("norm")
 def _norm(op: Any, data: Any, ord: int = 2, axis: Any = None, **kwargs: Any) -> ndarray:
-    if axis is not None or kwargs or ord not in (1, 2):
+    if axis is not None or kwargs or ord not in (1, 2) or functions.flowing([data]):
         return NotImplemented
     return op(data._handle.reshape((-1,)), ord=ord)
 

@@ -354,6 +354,7 @@ def _averaged(klass: type) -> type:
             return klass.update(self, labels, preds)
         self._batches.append(klass())
         self._batches[-1].update(labels, preds)
+        self._num += 1
 
     def get(self: Any) -> tuple[str, float]:
         if not self._by_batch:

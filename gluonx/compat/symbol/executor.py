@@ -299,12 +299,33 @@ class Executor:
 
         Parameters
         ----------
-        partial_shaping, allow_up_sizing : bool
+        partial_shaping : bool
+            Whether arguments that are not named may get another shape, as new arrays of zeros.
+        allow_up_sizing : bool
             Accepted for ported code.
         **kwargs : tuple
             The new shapes by argument.
+
+        Notes
+        -----
+        With fewer rows an input that wants no gradient is the first rows of this executor's, and so are the outputs: a
+        write to one shows in the other. An input with a gradient begins with these values, and is an array of its own.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes do not tell those of all arguments, or change one that is not named.
         """
-        shapes, _, aux = self._symbol.infer_shape(**kwargs)
+        made = self.reshaped(kwargs, partial_shaping, shared=True)
+        own, new = self.outputs, made.outputs
+        if own and all(_rows_of(a, b.shape) for a, b in zip(own, new, strict=True)):
+            self._outputs = own
+            made._outputs = [a[: b.shape[0]] for a, b in zip(own, new, strict=True)]
+        return made
+
+    def reshaped(self, given: Mapping[str, Any], partial_shaping: bool, *, shared: bool) -> Executor:
+        """Return an executor for inputs of other shapes, which shares inputs (if it is `shared`) and no outputs."""
+        shapes, _, aux = self._symbol.infer_shape(**given)
         names = self._symbol.list_arguments()
         if shapes is None or aux is None:
             raise ShapeError("reshape: the given shapes do not tell those of all arguments")
@@ -313,6 +334,14 @@ class Executor:
             old = self.arg_dict[name]
             if old.shape == shape:
                 args[name] = old
+            elif name not in given and not partial_shaping:
+                raise ShapeError(
+                    f"reshape: '{name}' would have shape {shape} instead of {old.shape}; with partial_shaping=True it "
+                    "becomes a new array of zeros"
+                )
+            elif _rows_of(old, shape) and not isinstance(old, CSRNDArray):
+                rows = old[: shape[0]]
+                args[name] = rows if shared and name not in self.grad_dict else rows.copy()
             elif isinstance(old, CSRNDArray):
                 args[name] = zeros("csr", shape, dtype=old.dtype)
             else:
@@ -324,6 +353,11 @@ class Executor:
         made = Executor(self._symbol, args, grads, self._reqs, dict(self.aux_dict), self._block)
         made._monitor = self._monitor
         return made
+
+
+def _rows_of(array: ndarray, shape: tuple[int, ...]) -> bool:
+    """Return whether arrays of this shape are the first rows of `array`."""
+    return bool(shape) and array.shape[1:] == shape[1:] and shape[0] <= array.shape[0]
 
 
 class _Monitor:

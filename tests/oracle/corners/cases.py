@@ -494,6 +494,122 @@ def graph_of_what_was_recorded():
     return [len(graph.list_arguments()), len(graph.list_outputs()), _listed(bound.forward()[0])]
 
 
+def sparse_leaves():
+    """``attach_grad`` of sparse arrays: the gradient of the whole array, in their storage."""
+    dense = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 4]], "float32")
+    left = mx.nd.array([[0, 1, 2], [3, 0, 0]]).tostype("csr")
+    nd, found = mx.nd, []
+    functions = {
+        "both": [
+            lambda x: x * 2, nd.exp, nd.abs, lambda x: x + x, lambda x: x * x, nd.sum, lambda x: nd.square(x * 2) * 3,
+            lambda x: x * nd.ones((3, 3)), nd.norm, lambda x: x.tostype("default") * 2, lambda x: x - 1,
+        ],
+        "row_sparse": [lambda x: nd.dot(left, x), lambda x: nd.sparse.retain(x, nd.array([0, 1]))],
+        "csr": [lambda x: x[0:2], lambda x: nd.concat(x, x, dim=0), lambda x: nd.dot(x, nd.ones((3, 2)))],
+    }  # fmt: skip
+    for stype in ("row_sparse", "csr"):
+        for function in (*functions["both"], *functions[stype]):
+            x = nd.array(dense).tostype(stype)
+            x.attach_grad()
+            with autograd.record():
+                y = function(x)
+            y.backward(nd.ones(y.shape) * 2)
+            found.append([y.stype, x.grad.stype, _listed(y), _listed(x.grad)])
+        x = nd.array(dense).tostype(stype)
+        gradient = nd.zeros_like(x)
+        autograd.mark_variables([x], [gradient])
+        for _ in range(2):
+            with autograd.record():
+                y = nd.square(x)
+            autograd.backward([y])
+            found.append([gradient.stype, _listed(gradient)])
+            x[:] = x * 2
+        x.grad[:] = nd.zeros((3, 3)).tostype(stype)
+        found.append(_listed(x.grad))
+    return found
+
+
+def reshaped_arrays():
+    """What is written to a reshaped array shows in the array that it was made of."""
+
+    def all_of_it(x):
+        x.reshape((2, 3))[:] = 7
+
+    def parts(x):
+        y = x.reshape((2, 3))
+        y[0] = 5
+        y[1, 1] = 9
+
+    def in_place(x):
+        y = x.reshape((2, 3))
+        y += 1
+        y *= 2
+        mx.nd.exp(y * 0.1, out=y)
+
+    def numpy_values(x):
+        x.reshape((-1, 1))[:] = np.arange(6, 0, -1).reshape(6, 1)
+
+    def twice(x):
+        y = x.reshape((2, 3))
+        z = y.reshape((3, 2))
+        z[:] = 4
+        y[1] = z[0, 0] * 2
+        x.reshape((3, 2)).reshape((2, 3))[0] = 3
+
+    def slices(x):
+        x[2:].reshape((2, 2))[0] = 1
+
+    found = []
+    for write in (all_of_it, parts, in_place, numpy_values, twice, slices):
+        x = mx.nd.arange(6)
+        write(x)
+        found.append(_listed(x))
+    averages, weight = mx.nd.zeros(3), mx.nd.array([[1, 2, 3], [4, 5, 6]])
+    weight.attach_grad()
+    with autograd.record():
+        mean = weight.mean(axis=0, keepdims=True)
+        moving = averages.reshape((1, 3))
+        moving[:] = 0.9 * moving + 0.1 * mean
+        loss = ((weight - mean) ** 2 * mx.nd.array([[1], [2]])).sum()
+    loss.backward()
+    found += [_listed(averages), _listed(weight.grad)]
+    weight.reshape((-1,))[:] = mx.nd.arange(6)
+    with autograd.record():
+        loss = (weight * weight).sum()
+    loss.backward()
+    return [*found, _listed(weight), _listed(weight.grad)]
+
+
+def executors_reshaped():
+    """An executor for fewer rows shares the memory of inputs without gradients, and of outputs."""
+    graph = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="f")
+    whole = graph.simple_bind(mx.cpu(), x=(4, 3), grad_req="null")
+    whole.arg_dict["x"][:] = mx.nd.arange(12).reshape((4, 3))
+    whole.arg_dict["f_weight"][:] = 1
+    whole.arg_dict["f_bias"][:] = 0
+    whole.forward()
+    part = whole.reshape(x=(2, 3))
+    found = [_listed(part.arg_dict["x"])]
+    part.arg_dict["x"][:] = 100
+    part.forward()
+    found += [_listed(a) for a in (whole.arg_dict["x"], whole.outputs[0], part.outputs[0])]
+    whole.forward()
+    return [*found, _listed(whole.outputs[0])]
+
+
+def scores_by_batch():
+    """How much F1 and MCC count, which are means over calls of ``update``."""
+    found = []
+    for kind in (mx.metric.F1, mx.metric.MCC):
+        metric = kind()
+        for label, pred in (([1, 0, 1], [[0.3, 0.7], [0.2, 0.8], [0.6, 0.4]]), ([1, 0], [[0.3, 0.7], [0.2, 0.8]])):
+            metric.update([_array(label)], [_array(pred)])
+            found.append([float(metric.num_inst), float(metric.sum_metric), float(metric.get()[1])])
+        metric.reset()
+        found.append(float(metric.num_inst))
+    return found
+
+
 _BOTH = (
     structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed,
     counts, pools_of_caffe,
@@ -502,6 +618,6 @@ _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations, graphs_of_blocks, order_of_initialization,
     places_of_outputs, shapes_known_in_part, attributes_of_scopes,
-    graph_of_what_was_recorded,
+    graph_of_what_was_recorded, sparse_leaves, reshaped_arrays, executors_reshaped, scores_by_batch,
 )  # fmt: skip
 CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}
