@@ -67,6 +67,7 @@ from gluonx.ops import prng
 from gluonx.sharding import Layout, Layouts, Spec, current_mesh, layout_of, replicated
 
 if TYPE_CHECKING:
+    from gluonx.deferred.core import Handle
     from gluonx.initializer import InitLike
 
 
@@ -175,7 +176,7 @@ class Parameter:
 
         return parameter_html(self)
 
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> object:
         """Show the same where treescope renders it."""
         from gluonx.block.display import parameter_part
 
@@ -558,7 +559,7 @@ class Parameter:
         else:
             self._adopt(fresh, devices)
 
-    def _reduce(self) -> Any:
+    def _reduce(self) -> Handle:
         """Return the value on the host, the mean of replicas that differ."""
         return new_handle(on_device(self._reduced()))
 
@@ -919,7 +920,7 @@ class Parameter:
 
     # ---------------------------------------------------------------- rows, and symbols
 
-    def row_sparse_data(self, row_id: object) -> Any:
+    def row_sparse_data(self, row_id: object) -> ndarray:
         """Return some rows of the array as a row_sparse array; their gradient is the parameter's.
 
         Parameters
@@ -1027,7 +1028,7 @@ class Constant(Parameter):
         )
 
     @property
-    def value(self) -> Any:
+    def value(self) -> ndarray:
         """The initial value, as a new array."""
         return array(self._value, dtype=self._value.dtype)
 

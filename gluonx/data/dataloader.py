@@ -376,7 +376,9 @@ class _Place:
         self.ended = False
 
 
-def _shared(batches: Any, numbered: Iterator[tuple[int, Any]], seed: int) -> Iterator[tuple[Task, Share | None]]:
+def _shared(
+    batches: Iterable[Any], numbered: Iterator[tuple[int, Any]], seed: int
+) -> Iterator[tuple[Task, Share | None]]:
     first = True
     for number, whole in numbered:
         share = None if current_mesh() is None else share_of(len(whole))
@@ -398,7 +400,7 @@ class _Shapes:
     def __init__(self) -> None:
         self._last: Any = None
 
-    def checked(self, batch: Any, share: Share | None) -> Any:
+    def checked(self, batch: object, share: Share | None) -> Any:
         """Return the batch on the devices; where its shapes are new, after all processes have told theirs."""
         if share is not None and (found := [(s[1:], d) for s, d in shapes_of(batch)]) != self._last:
             same_shapes(found)
@@ -411,7 +413,7 @@ def _epoch_seed() -> int:
     return int(host_rng().spawn(1)[0].integers(1 << 62))
 
 
-def default_batchify_fn(data: Any) -> Any:
+def default_batchify_fn(data: Sequence[Any]) -> Any:
     """Make the batch that a DataLoader makes unless told otherwise: ``batchify.Stack()`` of the samples."""
     return Stack()(data)
 
