@@ -296,7 +296,7 @@ def _array(x: ndarray) -> jax.Array:
 class _Programs:
     """The programs of one net: each is compiled once for the prompts and once for all tokens after them."""
 
-    def __init__(self, net: Block, handles: dict[str, Any], key: jax.Array) -> None:
+    def __init__(self, net: Block, handles: dict[str, Any], key: Any) -> None:
         self.key, self._handles = key, handles
         self.traces = 0
         alive = weakref.ref(net)  # the net holds on to nothing here, and is not held

@@ -188,7 +188,7 @@ class Initializer(Checked):
         else:
             self._by_rule(desc, arr)
 
-    def _by_rule(self, name: str, arr: ndarray) -> None:
+    def _by_rule(self, name: str, arr: ndarray | np.ndarray) -> None:
         method = next((method for end, method in _RULES if name.endswith(end)), "_init_default")
         getattr(self, method)(name, arr)
         self._verbose_print(name, self, arr)

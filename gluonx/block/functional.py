@@ -254,7 +254,7 @@ def _started(key: object) -> Any:
     return None if key is None else (_words(key), np.int32(0))
 
 
-def _words(key: jax.Array) -> jax.Array:
+def _words(key: Any) -> jax.Array:
     """Return two 32-bit words of any JAX key."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return jax.random.bits(key, (2,), jnp.uint32)

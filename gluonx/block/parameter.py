@@ -67,7 +67,6 @@ from gluonx.ops import prng
 from gluonx.sharding import Layout, Layouts, Spec, current_mesh, layout_of, replicated
 
 if TYPE_CHECKING:
-    from gluonx.deferred.core import Handle
     from gluonx.initializer import InitLike
 
 
@@ -559,7 +558,7 @@ class Parameter:
         else:
             self._adopt(fresh, devices)
 
-    def _reduce(self) -> Handle:
+    def _reduce(self) -> Any:
         """Return the value on the host, the mean of replicas that differ."""
         return new_handle(on_device(self._reduced()))
 
@@ -920,7 +919,7 @@ class Parameter:
 
     # ---------------------------------------------------------------- rows, and symbols
 
-    def row_sparse_data(self, row_id: object) -> ndarray:
+    def row_sparse_data(self, row_id: ArrayLike) -> ndarray:
         """Return some rows of the array as a row_sparse array; their gradient is the parameter's.
 
         Parameters

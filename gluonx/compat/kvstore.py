@@ -107,13 +107,13 @@ class KVStoreBase:
         return klass
 
 
-def _together(values: Arrays) -> ndarray:
+def _together(values: Any) -> ndarray:
     """Return the sum of arrays, on the device of the first."""
     values = list(values) if isinstance(values, (list, tuple)) else [values]
     return functools.reduce(operator.add, [v.to_device(values[0].device) for v in values[1:]], values[0].copy())
 
 
-def _write(value: ndarray, outs: Arrays) -> None:
+def _write(value: Any, outs: Arrays) -> None:
     for out in outs if isinstance(outs, (list, tuple)) else [outs]:
         moved = value.to_device(out.device)
         out[:] = moved if out.stype == value.stype else moved.tostype("default")
@@ -230,7 +230,7 @@ class KVStore(KVStoreBase):
         self.init(key, value)
         self.pull(key, out, priority)
 
-    def row_sparse_pull(self, key: Keys, out: Arrays = None, priority: int = 0, row_ids: Any = None) -> None:
+    def row_sparse_pull(self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None) -> None:
         """Write some rows of the value of each key to row_sparse arrays.
 
         Parameters
@@ -354,7 +354,7 @@ class ProcessSum(KVStoreBase):
         _write(processes.summed(_together(value)), value if out is None else out)
 
 
-def _pairs(key: Keys, value: Arrays) -> list[tuple[Any, Any]]:
+def _pairs(key: Any, value: Any) -> list[tuple[Any, Any]]:
     """Each key with its value or values; ValueError if there are not as many."""
     if not isinstance(key, (list, tuple)):
         return [(key, value)]

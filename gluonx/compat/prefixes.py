@@ -316,7 +316,7 @@ Undecided.__name__ = Undecided.__qualname__ = "ParameterDict"  # which it is, as
 _OF_MXNET_1 = frozenset(["initialize", "zero_grad", "reset_ctx", "list_ctx", "setattr", "save", "load", "get_constant"])
 
 
-def _prefixes(block: Block) -> list[str]:
+def _prefixes(block: Any) -> list[str]:
     found = block.__dict__.get("_reserved")
     own = [found] if found else [block.__dict__["_scope"].prefix] if "_scope" in block.__dict__ else []
     return [*own, *[prefix for child in block._children.values() for prefix in _prefixes(child)]]

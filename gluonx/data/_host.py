@@ -125,7 +125,7 @@ def _on_host(fn: Block) -> Callable[..., Any] | None:
     return host_form(fn, "on_host", "__call__", "forward")
 
 
-def _is_chain(fn: object) -> bool:
+def _is_chain(fn: Any) -> bool:
     """Return whether `fn` is a plain Sequential in which a block has a host form."""
     containers: Any = sys.modules.get("gluonx.nn.containers")  # if it is not imported, nothing is one
     if containers is None or type(fn) not in (containers.Sequential, containers.HybridSequential):

@@ -376,9 +376,7 @@ class _Place:
         self.ended = False
 
 
-def _shared(
-    batches: Iterable[Any], numbered: Iterator[tuple[int, Any]], seed: int
-) -> Iterator[tuple[Task, Share | None]]:
+def _shared(batches: Any, numbered: Iterator[tuple[int, Any]], seed: int) -> Iterator[tuple[Task, Share | None]]:
     first = True
     for number, whole in numbered:
         share = None if current_mesh() is None else share_of(len(whole))

@@ -66,9 +66,7 @@ class DetAugmenter(Described):
         raise NotImplementedError(f"{type(self).__name__} must define __call__, which augments an image and its label")
 
 
-def augmented_with_label(
-    augmenter: Callable[..., Any], image: ndarray | np.ndarray, label: ndarray | np.ndarray
-) -> tuple[Any, Any]:
+def augmented_with_label(augmenter: Callable[..., Any], image: ndarray | np.ndarray, label: Any) -> tuple[Any, Any]:
     """Return what an augmenter makes of a sample, on the host unless it is a user's, which is given an ndarray."""
     if isinstance(augmenter, DetAugmenter) and type(augmenter).__call__ is DetAugmenter.__call__:
         return augmenter._changed(to_host(image), label)

@@ -391,7 +391,7 @@ def waitall() -> None:
     wait()
 
 
-def get_cuda_compute_capability(device: str | Device) -> int:
+def get_cuda_compute_capability(device: Any) -> int:
     """Return the compute capability of a GPU as a whole number: 90 for 9.0.
 
     Returns

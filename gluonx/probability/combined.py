@@ -120,12 +120,12 @@ class TransformedDistribution(Distribution):
             raise self._missing(f"{what}: an event has {self.event_dim} axes")
         return ComposeTransform(self._transforms).sign
 
-    def _cdf(self, value: float | ndarray) -> ndarray:
+    def _cdf(self, value: Any) -> ndarray:
         sign = self._monotone("cdf")
         below = self._base_dist.cdf(ComposeTransform(self._transforms).inv(value))
         return where(sign > 0, below, 1 - below)
 
-    def _icdf(self, value: float | ndarray) -> ndarray:
+    def _icdf(self, value: Any) -> ndarray:
         sign = self._monotone("icdf")
         return ComposeTransform(self._transforms)(self._base_dist.icdf(where(sign > 0, value, 1 - value)))
 

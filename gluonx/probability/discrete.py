@@ -78,16 +78,16 @@ class ProbOrLogit(Distribution):
         """The logit; of a given probability, kept finite as by :func:`prob2logit`."""
         return self._logit if self._prob is None else prob2logit(self._prob, self._binary)
 
-    def _log_success(self, times: float | ndarray) -> float | ndarray:
+    def _log_success(self, times: Any) -> float | ndarray:
         """Return `times` the logarithm of the probability of a one."""
         return xlogy(times, self._prob) if self._logit is None else -times * softplus(-self._logit)
 
-    def _log_failure(self, times: ndarray) -> ndarray:
+    def _log_failure(self, times: float | ndarray) -> ndarray:
         """Return `times` the logarithm of the probability of a zero."""
         return xlog1py(times, -self._prob) if self._logit is None else -times * softplus(self._logit)
 
     @property
-    def _failure(self) -> float | ndarray:
+    def _failure(self) -> Any:
         """The probability of a zero."""
         return 1 - self._prob if self._logit is None else sigmoid(-self._logit)
 
@@ -550,7 +550,7 @@ class OneHotCategorical(Classes):
     def _draw(self, size: tuple[int, ...]) -> ndarray:
         return npx.one_hot(self._drawn(size), self.num_events, dtype=self._dtype or "float32")
 
-    def _log_prob(self, value: float | ndarray) -> ndarray:
+    def _log_prob(self, value: ndarray) -> ndarray:
         return self._weighted(value)
 
     def enumerate_support(self) -> ndarray:
@@ -611,7 +611,7 @@ class Multinomial(Classes):
         trials = np.full(size, self.total_count)
         return npx.random.multinomial(trials, weights, dtype=self._dtype or "float32")
 
-    def _log_prob(self, value: float | ndarray) -> ndarray:
+    def _log_prob(self, value: ndarray) -> ndarray:
         possible = np.logical_and(np.all(value >= 0, axis=-1), value.sum(-1) == self.total_count)
         counts = where(np.expand_dims(possible, -1), value, 0.0)
         ways = math.lgamma(self.total_count + 1) - log_gamma(counts + 1).sum(-1)

@@ -41,7 +41,7 @@ def shape_of(value: ArrayLike) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
-def as_parameters(*values: ArrayLike | None) -> tuple[Any, ...]:
+def as_parameters(*values: Any) -> tuple[Any, ...]:
     """Parameters as numbers and ndarrays: lists and other libraries' arrays are copied into ndarrays.
 
     Numbers stay numbers: they take the dtype and the device of what they meet.
@@ -49,7 +49,7 @@ def as_parameters(*values: ArrayLike | None) -> tuple[Any, ...]:
     return tuple([v if v is None or isinstance(v, np.ndarray) else _as_parameter(v) for v in values])
 
 
-def _as_parameter(value: ArrayLike) -> float | ndarray:
+def _as_parameter(value: Any) -> Any:
     if isinstance(value, onp.generic):
         return value.item()
     return value if isinstance(value, NUMBERS) else np.asarray(value)
@@ -162,7 +162,7 @@ class Distribution:
     def _holds_arrays(self) -> bool:
         return any(isinstance(v, np.ndarray) for v in self._given().values())
 
-    def _full(self, value: float | ndarray) -> ndarray:
+    def _full(self, value: Any) -> ndarray:
         """Return a statistic in the batch shape; a number if all parameters are numbers."""
         shape = self.batch_shape
         if isinstance(value, np.ndarray):
@@ -225,7 +225,7 @@ class Distribution:
         """Compute `cdf` for values in the support."""
         raise self._missing("cdf")
 
-    def _icdf(self, value: float | ndarray) -> ndarray:
+    def _icdf(self, value: Any) -> ndarray:
         """Compute `icdf`."""
         raise self._missing("icdf")
 

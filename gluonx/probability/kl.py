@@ -226,7 +226,7 @@ def _check(held: ndarray | bool, message: str) -> None:
         raise ValueError(message)
 
 
-def _trial(p: ProbOrLogit, q: ProbOrLogit) -> float | ndarray:
+def _trial(p: ProbOrLogit, q: ProbOrLogit) -> Any:
     """Return the divergence of one trial."""
     one = p._log_success(p.prob) - q._log_success(p.prob)
     return one + p._log_failure(p._failure) - q._log_failure(p._failure)
@@ -243,7 +243,7 @@ def _geometric_geometric(p: Geometric, q: Geometric) -> float | ndarray:
 
 
 @register_kl(Binomial, Binomial)
-def _binomial_binomial(p: Binomial, q: Binomial) -> float | ndarray:
+def _binomial_binomial(p: Binomial, q: Binomial) -> Any:
     if p.n is q.n:
         return p.n * _trial(p, q)
     if isinstance(p.n, NUMBERS) and isinstance(q.n, NUMBERS) and int(p.n) < int(q.n):

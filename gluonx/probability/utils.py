@@ -327,7 +327,7 @@ def solve_lower(matrix: Array, right: Array) -> jax.Array:
     return jax.scipy.linalg.solve_triangular(matrix, right, lower=True)
 
 
-def where(condition: ndarray | bool, x: float | ndarray, y: float | ndarray) -> Any:
+def where(condition: Any, x: Any, y: Any) -> Any:
     """`x` where the condition holds, else `y`; the one or the other if the condition is a bool."""
     if isinstance(condition, (bool, onp.bool_)):
         return x if condition else y

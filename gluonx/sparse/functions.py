@@ -298,7 +298,7 @@ def _picked(array: ndarray, *index: np.ndarray) -> ndarray:
 
 
 @door
-def cast_storage(data: ndarray, stype: str) -> ndarray:
+def cast_storage(data: Any, stype: str) -> ndarray:
     """Return an array in another storage.
 
     From dense to sparse the values are looked at: what is not zero is stored.
@@ -443,7 +443,7 @@ def _keys(array: CSRNDArray | RowSparseNDArray) -> np.ndarray:
     return array.row_numbers * array.shape[1] + array._columns
 
 
-def _at(array: CSRNDArray | RowSparseNDArray, keys: np.ndarray, values: ndarray) -> CSRNDArray | RowSparseNDArray:
+def _at(array: Any, keys: np.ndarray, values: ndarray) -> CSRNDArray | RowSparseNDArray:
     if isinstance(array, RowSparseNDArray):
         return RowSparseNDArray(values, keys, array.shape)
     width = max(array.shape[1], 1)
@@ -460,9 +460,7 @@ def _joined_op(count: int, sign: int) -> DerivedOp:
     return DerivedOp("join_stored", joined, extra=("join_stored", count, sign))
 
 
-def _sum(
-    x: CSRNDArray | RowSparseNDArray, y: CSRNDArray | RowSparseNDArray, sign: int
-) -> CSRNDArray | RowSparseNDArray:
+def _sum(x: Any, y: Any, sign: int) -> CSRNDArray | RowSparseNDArray:
     x, y = (a.exact() if isinstance(a, RowSparseNDArray) else a for a in (x, y))
     kx, ky = _keys(x), _keys(y)
     keys = np.union1d(kx, ky)
@@ -476,7 +474,7 @@ def _sum(
     return _at(x, keys, x._kin(invoke(_joined_op(len(keys), sign), (x._handle, y._handle, *places))))
 
 
-def _product(x: CSRNDArray | RowSparseNDArray, y: CSRNDArray | RowSparseNDArray) -> CSRNDArray | RowSparseNDArray:
+def _product(x: Any, y: Any) -> CSRNDArray | RowSparseNDArray:
     x, y = (a.exact() if isinstance(a, RowSparseNDArray) else a for a in (x, y))
     kx, ky = _keys(x), _keys(y)
     keys = np.intersect1d(kx, ky, assume_unique=True)
@@ -484,7 +482,7 @@ def _product(x: CSRNDArray | RowSparseNDArray, y: CSRNDArray | RowSparseNDArray)
     return _at(x, keys, x._kin(a * b))
 
 
-def _of_dense(x: CSRNDArray | RowSparseNDArray, dense: ndarray) -> ndarray:
+def _of_dense(x: CSRNDArray | RowSparseNDArray, dense: Any) -> ndarray:
     """Return the elements of a dense array, which may broadcast, at the places of a sparse one."""
     shape = (1,) * (len(x.shape) - len(dense.shape)) + tuple(dense.shape)
     if len(shape) != len(x.shape) or any(n not in (1, m) for n, m in zip(shape, x.shape, strict=True)):

@@ -160,7 +160,7 @@ class BaseSparseNDArray(ndarray):
     def _dense(self) -> ndarray:
         raise NotImplementedError
 
-    def _with(self, values: ndarray | np.ndarray) -> Self:
+    def _with(self, values: Any) -> Self:
         """Return an array with the same places and other values."""
         raise NotImplementedError
 
@@ -316,7 +316,7 @@ class BaseSparseNDArray(ndarray):
     def __deepcopy__(self, memo: object) -> Self:
         return self.copy().detach()
 
-    def __setitem__(self, key: object, value: ArrayLike) -> None:
+    def __setitem__(self, key: object, value: Any) -> None:
         if key is not Ellipsis and not (isinstance(key, slice) and key == slice(None)):
             raise TypeError(f"{type(self).__name__} only supports [:] for assignment, as in x[:] = y")
         cast_storage = COMPUTED["cast_storage"]
@@ -708,7 +708,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         return RowSparseNDArray, (own._handle.asnumpy(), own._numbers, self.shape)
 
 
-def settled(handle: ndarray) -> jax.Array:
+def settled(handle: Any) -> jax.Array:
     """Return the device array of a handle, computed if it is pending, outside of whatever is recorded."""
     before = current_state()
     set_state(at_once()) if before.trace is None else None

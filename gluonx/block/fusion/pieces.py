@@ -354,7 +354,7 @@ class FusedParameter(Parameter):
         kinds = (own.how, own.axis, own.transposed) == (declared.how, declared.axis, declared.transposed)
         return self._waits and kinds and list(self.pieces) == list(pieces)
 
-    def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> UninitializedError:
+    def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> Exception:
         if not self._waits:
             return kind(_DISSOLVED.format(path=self._path))
         if any(p._handle is None for p in self.pieces):

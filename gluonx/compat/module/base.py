@@ -32,7 +32,7 @@ def shown(path: str, doc: str) -> property:
     return property(operator.attrgetter(path), doc=doc)
 
 
-def called(callbacks: Callable[..., Any] | Sequence[Callable[..., Any]] | None, *args: object) -> None:
+def called(callbacks: Any, *args: object) -> None:
     """Call one function, or each of a list of them."""
     for callback in callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]:
         if callback is not None:

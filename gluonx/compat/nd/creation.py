@@ -297,7 +297,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     serialize.save_ndarrays(fname, named)
 
 
-def load(fname: str | os.PathLike[str]) -> list[Any] | dict[str, Any]:
+def load(fname: str | os.PathLike[str]) -> Any:
     """Load what `save` or MXNet wrote: a list of arrays, or a dict where they have names.
 
     Raises
@@ -308,7 +308,7 @@ def load(fname: str | os.PathLike[str]) -> list[Any] | dict[str, Any]:
     return _wrapped(serialize.load_ndarrays(fname))
 
 
-def load_frombuffer(buf: bytes) -> list[Any] | dict[str, Any]:
+def load_frombuffer(buf: bytes) -> Any:
     """Load from bytes what `load` does from a file."""
     return _wrapped(serialize.load_ndarrays(buf))
 

@@ -19,7 +19,6 @@ from gluonx.compat.nd.sparse import csr_matrix
 from gluonx.sparse import CSRNDArray
 
 if TYPE_CHECKING:
-    from gluonx.compat.nd.ndarray import NDArray
     from gluonx.np.handle import ndarray
 
 
@@ -41,7 +40,7 @@ def _edges(name: str, graph: ndarray) -> _Parts:
     return values, columns, starts
 
 
-def _vertices(name: str, given: NDArray, count: int) -> onp.ndarray:
+def _vertices(name: str, given: Any, count: int) -> onp.ndarray:
     found = onp.asarray(given.asnumpy() if hasattr(given, "asnumpy") else given).astype(onp.int64).ravel()
     if found.size and not 0 <= found.min() <= found.max() < count:
         beyond = found.max() if found.max() >= count else found.min()

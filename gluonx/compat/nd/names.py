@@ -124,7 +124,7 @@ def _embedding(op: Callable[..., Any]) -> Callable[..., Any]:
     """``Embedding``, which takes a row_sparse weight too."""
 
     @functools.wraps(op)
-    def call(*args: ndarray, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         named = dict(zip(("data", "weight"), args, strict=False)) | kwargs
         weight, data = named.get("weight"), named.get("data")
         if isinstance(weight, RowSparseNDArray) and isinstance(data, Handle):

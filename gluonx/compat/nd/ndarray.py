@@ -200,7 +200,7 @@ class NDArray(ndarray, metaclass=_Kind):
 
     # -- shapes --------------------------------------------------------------------------------------------------------
 
-    def reshape(self, *shape: int | Sequence[int], **kwargs: Any) -> NDArray:
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """Return the same elements in another shape, by MXNet 1's codes (0, -1 to -4)."""
         codes = kwargs.pop("shape", None)
         codes = (shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape) if shape else codes

@@ -141,9 +141,7 @@ def _along(x: ndarray, axis: Any, keepdims: bool, exclude: bool) -> int | None:
 
 
 @_rule("sum sum_axis mean")
-def _sum(
-    op: Callable[..., Any], data: ndarray, axis: Any = None, keepdims: bool = False, exclude: bool = False
-) -> ndarray:
+def _sum(op: Callable[..., Any], data: Any, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> ndarray:
     try:
         axis = _along(data, axis, keepdims, exclude)
     except LookupError:
