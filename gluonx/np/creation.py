@@ -35,7 +35,6 @@ from gluonx.ops.host import kernels
 from gluonx.ops.registry import get, register
 
 if TYPE_CHECKING:
-    from gluonx.deferred.core import Handle
     from gluonx.ops.registry import Op
 
 
@@ -59,7 +58,7 @@ def _shape(shape: Size) -> tuple[int, ...]:
 
 
 def array(
-    object: ArrayLike | Handle,
+    object: Any,
     dtype: DTypeLike = None,
     device: DeviceLike = None,
     *,
