@@ -391,7 +391,7 @@ def rows_of(table: ndarray, numbers: ArrayLike) -> RowSparseNDArray:
     return RowSparseNDArray(_of_kind(by_row.look_up(table, rows), type(table)), rows, tuple(table.shape))
 
 
-def looked_up(table: RowSparseNDArray, index: ArrayLike) -> Any:
+def looked_up(table: RowSparseNDArray, index: Any) -> Any:
     """Return the rows of a row_sparse array with the numbers `index`; zeros for those that are not stored."""
     own = table.exact()
     wanted = np.clip(_host(index).astype(np.int64), 0, table.shape[0] - 1)
