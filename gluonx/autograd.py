@@ -104,11 +104,11 @@ class _Scope:
         if entered and entered[-1][1] is current_state():
             self._leave(0, True)
 
-    def __call__(self, fn: Any) -> Any:
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         import functools
 
         @functools.wraps(fn)
-        def scoped(*args: Any, **kwargs: Any) -> Any:
+        def scoped(*args: object, **kwargs: object) -> Any:
             with _Scope(self.recording, self.training):
                 return fn(*args, **kwargs)
 
@@ -389,7 +389,7 @@ def grad(
     return results
 
 
-def _found(found: dict[int, Any], variable: Any) -> ndarray:
+def _found(found: dict[int, Any], variable: Handle) -> ndarray:
     for key in (id(variable.tape), id(variable), id(variable.variable)):
         if key in found and key != id(None):
             return found[key][1]
@@ -469,7 +469,7 @@ class Function:
         self._used = False
         self.recorded: list[bool] = []  # of each input: whether its gradient is asked for
 
-    def save_for_backward(self, *args: Any) -> None:
+    def save_for_backward(self, *args: object) -> None:
         """Keep arrays for :meth:`backward`, which finds them in ``saved_tensors``."""
         self.saved_tensors = args
 

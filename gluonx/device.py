@@ -174,6 +174,10 @@ Context = Device
 def cpu(device_id: int = 0) -> Device:
     """Return the `device_id`-th host device.
 
+    Returns
+    -------
+    Device
+
     Examples
     --------
     >>> import gluonx
@@ -185,12 +189,21 @@ def cpu(device_id: int = 0) -> Device:
 
 
 def cpu_pinned(device_id: int = 0) -> Device:
-    """Kept for ported code: the same as :func:`cpu`, since XLA manages its own staging memory."""
+    """Kept for ported code: the same as :func:`cpu`, since XLA manages its own staging memory.
+
+    Returns
+    -------
+    Device
+    """
     return Device("cpu_pinned", device_id)
 
 
 def gpu(device_id: int = 0) -> Device:
     """Return the `device_id`-th GPU.
+
+    Returns
+    -------
+    Device
 
     Examples
     --------
@@ -203,6 +216,10 @@ def gpu(device_id: int = 0) -> Device:
 
 def tpu(device_id: int = 0) -> Device:
     """Return the `device_id`-th TPU core.
+
+    Returns
+    -------
+    Device
 
     Examples
     --------
@@ -229,6 +246,10 @@ def _count(kind: str) -> int:
 def num_gpus() -> int:
     """Return the number of GPUs that this process sees.
 
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> import gluonx
@@ -241,6 +262,11 @@ def num_gpus() -> int:
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     """Free and total bytes of a GPU, as far as its allocator tells.
 
+    Returns
+    -------
+    tuple of int
+        Free and total bytes.
+
     Raises
     ------
     DeviceError
@@ -252,7 +278,12 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 def num_tpus() -> int:
-    """Return the number of TPU cores that this process sees."""
+    """Return the number of TPU cores that this process sees.
+
+    Returns
+    -------
+    int
+    """
     return _count("tpu")
 
 

@@ -43,6 +43,10 @@ def averaged(tx: optax.GradientTransformation, decay: float = 0.999) -> optax.Gr
     decay : float
         At least 0 and below 1.
 
+    Returns
+    -------
+    optax.GradientTransformation
+
     Raises
     ------
     ArgumentError
@@ -85,7 +89,7 @@ def averaged(tx: optax.GradientTransformation, decay: float = 0.999) -> optax.Gr
 
 
 def _moved(state: Averages, params: Any) -> Any:
-    def one(average: Any, weight: Any) -> Any:
+    def one(average: jax.Array, weight: jax.Array) -> jax.Array:
         return average + ((1 - state.decay) * (weight.astype(average.dtype) - average)).astype(average.dtype)
 
     return jax.tree.map(one, state.before, params)
@@ -116,7 +120,7 @@ def weights(trainer: Trainer) -> Generator[None]:
         yield
 
 
-def _is_averages(x: Any) -> bool:
+def _is_averages(x: object) -> bool:
     return isinstance(x, Averages)
 
 

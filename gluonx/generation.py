@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,10 @@ from gluonx.errors import ArgumentError, UninitializedError
 from gluonx.np.handle import ndarray
 from gluonx.ops import prng
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
 __all__ = ["generate", "stream"]
 
 _SMALLEST = 16  # columns of the cache
@@ -29,7 +33,7 @@ _SMALLEST = 16  # columns of the cache
 
 def generate(
     net: Block,
-    prompt: Any,
+    prompt: ArrayLike,
     max_new_tokens: int = 32,
     *,
     temperature: float = 0.0,
@@ -116,7 +120,7 @@ def generate(
 
 def stream(
     net: Block,
-    prompt: Any,
+    prompt: ArrayLike,
     max_new_tokens: int = 32,
     *,
     temperature: float = 0.0,
@@ -181,7 +185,7 @@ def _rows(prompt: Any) -> list[np.ndarray]:
     return [row.astype(np.int32) for row in rows]
 
 
-def _checked(net: Block, prompt: Any, count: int) -> list[np.ndarray]:
+def _checked(net: Block, prompt: ArrayLike, count: int) -> list[np.ndarray]:
     """Return the prompts as vectors, of a net that can continue them by `count` tokens."""
     if not (hasattr(net, "init_states") and hasattr(net, "incremental_decode")):
         raise ArgumentError(
@@ -205,7 +209,7 @@ def _checked(net: Block, prompt: Any, count: int) -> list[np.ndarray]:
 
 
 def _steps(
-    net: Block, prompt: Any, count: int, temperature: float, top_k: int | None, top_p: float | None
+    net: Block, prompt: ArrayLike, count: int, temperature: float, top_k: int | None, top_p: float | None
 ) -> tuple[int, Iterator[Any]]:
     """Check everything; return the number of prompts, and an iterator over the new tokens, arrays of shape (rows,)."""
     if temperature < 0:
@@ -291,7 +295,7 @@ def _power(size: int) -> int:
     return 1 << (size - 1).bit_length()
 
 
-def _is_ours(x: Any) -> bool:
+def _is_ours(x: object) -> bool:
     return isinstance(x, ndarray)
 
 
@@ -322,11 +326,11 @@ class _Programs:
         def step(
             values: Any,
             states: Any,
-            tokens: Any,
-            empty: Any,
+            tokens: jax.Array,
+            empty: jax.Array,
             root: Any,
             index: Any,
-            settings: Any,
+            settings: Sequence[Any],
         ) -> tuple[Any, Any]:
             self.traces += 1
             logits, states = _logits(forward, values, states, tokens, empty)
@@ -336,7 +340,13 @@ class _Programs:
 
     def _searching(self, forward: PureForward) -> Callable[..., Any]:
         def step(
-            values: Any, states: Any, tokens: Any, empty: Any, scores: Any, stops: Any, beams: int
+            values: Any,
+            states: Any,
+            tokens: jax.Array,
+            empty: jax.Array,
+            scores: jax.Array,
+            stops: jax.Array,
+            beams: int,
         ) -> tuple[Any, ...]:
             self.traces += 1
             rows, before = scores.shape
@@ -356,7 +366,9 @@ class _Programs:
         return step
 
 
-def _logits(forward: PureForward, values: Any, states: Any, tokens: Any, empty: jax.Array) -> tuple[jax.Array, Any]:
+def _logits(
+    forward: PureForward, values: Any, states: Any, tokens: jax.Array, empty: jax.Array
+) -> tuple[jax.Array, Any]:
     """Return the logits of what follows the tokens, whose first columns are `empty`, and the states after them."""
     length = jax.tree.leaves(states)[0].shape[1]
     seen = jnp.arange(length)[None, None] >= empty[:, None, None]

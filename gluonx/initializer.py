@@ -36,6 +36,8 @@ from gluonx.ops import prng
 from gluonx.ops.rnn import input_size_of, packing
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from gluonx.block.parameter import Parameter
     from gluonx.dtype import DTypeLike
     from gluonx.np.handle import ndarray
@@ -107,7 +109,9 @@ class InitDesc(str):
     attrs: dict[str, Any]
     global_init: Initializer | None
 
-    def __new__(cls, name: str, attrs: dict[str, Any] | None = None, global_init: Any = None) -> InitDesc:
+    def __new__(
+        cls, name: str, attrs: dict[str, Any] | None = None, global_init: Initializer | None = None
+    ) -> InitDesc:
         """Make the string and hang the attributes on it."""
         self = super().__new__(cls, name)
         self.attrs, self.global_init = attrs or {}, global_init
@@ -164,7 +168,7 @@ class Initializer(Checked):
         self(desc, array)
         return np.array(array.asnumpy())
 
-    def __call__(self, desc: str, arr: Any) -> None:
+    def __call__(self, desc: str, arr: ndarray | np.ndarray) -> None:
         """Write the values of a parameter into an array.
 
         Raises
@@ -184,12 +188,12 @@ class Initializer(Checked):
         else:
             self._by_rule(desc, arr)
 
-    def _by_rule(self, name: str, arr: ndarray) -> None:
+    def _by_rule(self, name: str, arr: ndarray | np.ndarray) -> None:
         method = next((method for end, method in _RULES if name.endswith(end)), "_init_default")
         getattr(self, method)(name, arr)
         self._verbose_print(name, self, arr)
 
-    def _legacy_init(self, name: str, arr: Any) -> None:
+    def _legacy_init(self, name: str, arr: ndarray | np.ndarray) -> None:
         """Write the values of a parameter that is known by its name alone."""
         if not isinstance(name, str):
             raise TypeError(f"an initializer takes a name or an InitDesc, got {name!r}")
@@ -203,7 +207,7 @@ class Initializer(Checked):
         else:
             self._by_rule(name, arr)
 
-    def _verbose_print(self, desc: str, init: Any, arr: ndarray | np.ndarray) -> None:
+    def _verbose_print(self, desc: str, init: object, arr: ndarray | np.ndarray) -> None:
         if self._verbose and self._print_func:
             logging.info("Initialized %s by %s: %s", desc, init, self._print_func(arr))
 
@@ -223,7 +227,7 @@ class Initializer(Checked):
             return _ByName(self) if own and (method != "_init_weight" or not explicitly) else None
         return None if explicitly or axes < self._axes else self
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> ArrayLike:
         """Give the values of a weight, as an array or number; dtype conversion is the caller's."""
         raise NotImplementedError(f"{type(self).__name__} must define _init_weight(self, name, arr).")
 
@@ -231,10 +235,10 @@ class Initializer(Checked):
         with telling():
             arr[...] = self._values(name, tuple(arr.shape))
 
-    def _init_zero(self, name: str, arr: Any) -> None:
+    def _init_zero(self, name: str, arr: ndarray | np.ndarray) -> None:
         arr[...] = 0.0
 
-    def _init_one(self, name: str, arr: Any) -> None:
+    def _init_one(self, name: str, arr: ndarray | np.ndarray) -> None:
         arr[...] = 1.0
 
     # Methods of their own, and none another's name: who overrides `_init_zero` leaves biases alone, as in MXNet.
@@ -247,19 +251,19 @@ class Initializer(Checked):
     def _init_gamma(self, name: str, arr: ndarray) -> None:
         arr[...] = 1.0
 
-    def _init_bilinear(self, name: str, arr: Any) -> None:
+    def _init_bilinear(self, name: str, arr: ndarray | np.ndarray) -> None:
         Bilinear()._init_weight(name, arr)
 
-    def _init_loc_bias(self, name: str, arr: Any) -> None:
+    def _init_loc_bias(self, name: str, arr: ndarray | np.ndarray) -> None:
         arr[...] = np.array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])  # the transformation that leaves an image as it is
 
-    def _init_quantized_weight(self, name: str, arr: Any) -> None:
+    def _init_quantized_weight(self, name: str, arr: ndarray | np.ndarray) -> None:
         arr[...] = prng.host_rng().integers(-127, 127, tuple(arr.shape)).astype("int8")
 
-    def _init_quantized_bias(self, name: str, arr: Any) -> None:
+    def _init_quantized_bias(self, name: str, arr: ndarray | np.ndarray) -> None:
         arr[...] = 0
 
-    def _init_default(self, name: str, arr: Any) -> None:
+    def _init_default(self, name: str, arr: ndarray | np.ndarray) -> None:
         ends = ", ".join(end for end, _ in _RULES)
         raise ValueError(_NO_RULE.format(name=str(name), ends=ends))
 
@@ -292,17 +296,23 @@ class Initializer(Checked):
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._kwargs.items())})"
 
 
-def _root_mean_square(array: Any) -> str:
+def _root_mean_square(array: ArrayLike) -> str:
     return str(np.sqrt(np.mean(np.square(np.asarray(array, np.float64)))))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Give an array as a nested list, for JSON."""
     return np.asarray(value).tolist() if hasattr(value, "__array__") else value
 
 
 def register(klass: Class, name: str | None = None) -> Class:
-    """Make an initializer class known to `create` under its name in lower case; a decorator."""
+    """Make an initializer class known to `create` under its name in lower case; a decorator.
+
+    Returns
+    -------
+    type
+        The class itself.
+    """
     if not (isinstance(klass, type) and issubclass(klass, Initializer)):
         raise TypeError(f"register takes a subclass of Initializer, not {klass!r}.")
     _REGISTRY[(name or klass.__name__).lower()] = klass
@@ -310,7 +320,13 @@ def register(klass: Class, name: str | None = None) -> Class:
 
 
 def alias(*names: str) -> Callable[[Class], Class]:
-    """Make an initializer class known under further names; a decorator."""
+    """Make an initializer class known under further names; a decorator.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class itself.
+    """
 
     def add(klass: Class) -> Class:
         for name in names:
@@ -322,6 +338,10 @@ def alias(*names: str) -> Callable[[Class], Class]:
 
 def create(initializer: Any, *args: Any, **kwargs: Any) -> Initializer:
     """Make an initializer from its name, from the JSON of `Initializer.dumps`, from a dict, or from itself.
+
+    Returns
+    -------
+    Initializer
 
     Raises
     ------
@@ -374,7 +394,7 @@ class Zero(Initializer):
     [[0.0, 0.0]]
     """
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> float:
         return 0.0
 
 
@@ -392,7 +412,7 @@ class One(Initializer):
     [[1.0, 1.0]]
     """
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> float:
         return 1.0
 
 
@@ -414,11 +434,11 @@ class Constant(Initializer):
     [[3.0, 3.0]]
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: ArrayLike) -> None:
         super().__init__(value=value)
         self.value = value
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         return np.asarray(self.value)
 
 
@@ -437,7 +457,7 @@ class Bilinear(Initializer):
 
     _axes = 2
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         if len(shape) != 4:
             raise ValueError(f"Bilinear initializes a weight of 4 dimensions, but {name!r} has shape {shape}.")
         # MXNet takes factor and center from the width alone; for square kernels there is no difference.
@@ -455,7 +475,7 @@ class LSTMBias(Initializer):
         super().__init__(forget_bias=forget_bias)
         self.forget_bias = forget_bias
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         values = np.zeros(shape, np.float32)
         hidden = shape[0] // 4
         values[hidden : 2 * hidden] = self.forget_bias
@@ -489,7 +509,7 @@ class Uniform(Initializer):
         super().__init__(scale=scale)
         self.scale = scale
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         return _uniform(self.scale, shape)
 
 
@@ -510,7 +530,7 @@ class Normal(Initializer):
         super().__init__(sigma=sigma)
         self.sigma = sigma
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         return _normal(self.sigma, shape)
 
 
@@ -538,7 +558,7 @@ class TruncNorm(Initializer):
         super().__init__(mean=mean, stdev=stdev)
         self.mean, self.stdev = mean, stdev
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         draw = _normal(1.0, (math.prod(shape),))
         outside = np.flatnonzero(np.abs(draw) > 2.0)
         while outside.size:
@@ -576,7 +596,7 @@ class Orthogonal(Initializer):
             raise ValueError(f"rand_type is 'uniform' or 'normal', not {rand_type!r}.")
         self.scale, self.rand_type = scale, rand_type
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         rows, columns = shape[0], math.prod(shape[1:])
         draw = (_uniform if self.rand_type == "uniform" else _normal)(1.0, (max(rows, columns), min(rows, columns)))
         q, r = np.linalg.qr(draw.astype(np.float64))
@@ -628,7 +648,7 @@ class Xavier(Initializer):
         factor = {"avg": (inputs + outputs) / 2.0, "in": inputs, "out": outputs}[self.factor_type]
         return math.sqrt(self.magnitude / factor) if factor else 0.0
 
-    def _values(self, name: str, shape: tuple[int, ...]) -> Any:
+    def _values(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         return (_uniform if self.rnd_type == "uniform" else _normal)(self._scale(name, shape), shape)
 
 
@@ -693,14 +713,14 @@ class Mixed(Initializer):
                 return initializer._told(name, axes, explicitly and not named)
         return None
 
-    def __call__(self, desc: str, arr: Any) -> None:
+    def __call__(self, desc: str, arr: ndarray | np.ndarray) -> None:
         """Let the initializer that the name selects write the values, unless an attribute decides."""
         if isinstance(desc, InitDesc) and desc.attrs.get("__init__"):
             super().__call__(desc, arr)
         else:
             self._find(desc)(InitDesc(desc), arr)
 
-    def _init_weight(self, name: str, arr: Any) -> None:
+    def _init_weight(self, name: str, arr: ndarray | np.ndarray) -> None:
         self._find(name)._init_weight(name, arr)
 
     def _works_on_host(self) -> bool:
@@ -718,7 +738,7 @@ class _Asked(Initializer):
         super().__init__()
         self.default, self.own, self._axes = default, own, own._axes
 
-    def _init_weight(self, name: str, arr: Any) -> None:
+    def _init_weight(self, name: str, arr: ndarray | np.ndarray) -> None:
         self.default(InitDesc(name, {"__init__": self.own}), arr)
 
     def _works_on_host(self) -> bool:
@@ -729,7 +749,7 @@ class _Asked(Initializer):
         return self.own.dumps()
 
 
-def asked(default: Any, own: Initializer) -> Initializer:
+def asked(default: InitLike, own: Initializer) -> Initializer:
     """Return what a parameter begins with whose initializer is `own`, where `default` is that of the whole model.
 
     It is `own`, unless a class of the user's must be heard: MXNet calls `default`, which asks the ``_init_weight`` of
@@ -753,7 +773,7 @@ class _ByName(Initializer):
         super().__init__()
         self.chosen = chosen
 
-    def _init_weight(self, name: str, arr: Any) -> None:
+    def _init_weight(self, name: str, arr: ndarray | np.ndarray) -> None:
         self.chosen(InitDesc(name), arr)
 
     def _works_on_host(self) -> bool:
@@ -796,7 +816,7 @@ class Load(Initializer):
         Log what came from where.
     """
 
-    def __init__(self, param: Any, default_init: Any = None, verbose: bool = False) -> None:
+    def __init__(self, param: Any, default_init: InitLike = None, verbose: bool = False) -> None:
         super().__init__()
         if not isinstance(param, Mapping):
             from gluonx import np as gnp
@@ -806,7 +826,7 @@ class Load(Initializer):
         self.default_init = None if default_init is None else create(default_init)
         self.verbose = verbose
 
-    def __call__(self, desc: str, arr: Any) -> None:
+    def __call__(self, desc: str, arr: ndarray | np.ndarray) -> None:
         """Write the loaded values, or those of the default."""
         found = str(desc) in self.param
         if found:
@@ -818,7 +838,7 @@ class Load(Initializer):
         if self.verbose:
             logging.info("Initialized %s by %s", desc, "loading" if found else "default")
 
-    def _init_weight(self, name: str, arr: Any) -> None:
+    def _init_weight(self, name: str, arr: ndarray | np.ndarray) -> None:
         value = self.param.get(str(name))
         if value is None:
             self(InitDesc(name), arr)
@@ -895,11 +915,11 @@ h2r_weight_initializer : str or Initializer, optional
         )  # fmt: skip
         self._default: Initializer | None = None
 
-    def set_initializer(self, init: Any) -> None:
+    def set_initializer(self, init: InitLike) -> None:
         """Use `init` for the pieces that have no initializer of their own."""
         self._default = create(init)
 
-    def _init_weight(self, name: str, arr: Any) -> None:
+    def _init_weight(self, name: str, arr: ndarray | np.ndarray) -> None:
         says = self._kwargs
         sizes = (says["state_size"], says["num_layers"], says["bidirectional"], says["projection_size"])
         inputs = input_size_of(math.prod(arr.shape), says["mode"], *sizes)

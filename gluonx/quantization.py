@@ -19,7 +19,7 @@ import inspect
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as onp
@@ -32,6 +32,16 @@ from gluonx.deferred import invoke
 from gluonx.deferred.core import Handle
 from gluonx.errors import GluonxError
 from gluonx.ops import get
+
+if TYPE_CHECKING:
+    import logging
+
+    from gluonx.block.block import Block
+    from gluonx.deferred.contracts import Operator
+    from gluonx.device import DeviceLike
+    from gluonx.dtype import DTypeLike
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["CalibrationCollector", "QuantizedConv", "QuantizedDense", "quantize_net"]
 
@@ -74,7 +84,7 @@ class CalibrationCollector:
         self.include_layers: list[str] | None = None
         self.min_max_dict: dict[str, Any] = {}
 
-    def collect(self, name: str, op_name: str, arr: Any) -> None:
+    def collect(self, name: str, op_name: str, arr: ndarray) -> None:
         """Look at the input of one layer for one batch.
 
         Parameters
@@ -94,7 +104,7 @@ class CalibrationCollector:
 class _Extremes(CalibrationCollector):
     """The smallest and the largest number of all batches."""
 
-    def collect(self, name: str, op_name: str, arr: Any) -> None:
+    def collect(self, name: str, op_name: str, arr: ndarray) -> None:
         low, high = float(arr.min()), float(arr.max())
         before = self.min_max_dict.get(name, (low, high))
         self.min_max_dict[name] = min(low, before[0]), max(high, before[1])
@@ -108,7 +118,7 @@ class _Histograms(CalibrationCollector):
         self._unsigned = quantized_dtype != "int8"
         self._seen: dict[str, tuple[onp.ndarray, float, float]] = {}  # counts, their reach, the smallest number
 
-    def collect(self, name: str, op_name: str, arr: Any) -> None:
+    def collect(self, name: str, op_name: str, arr: ndarray) -> None:
         values = arr.asnumpy().astype(onp.float32).ravel()
         low, reach = float(values.min()), float(onp.abs(values).max())
         if not math.isfinite(reach):
@@ -144,7 +154,9 @@ class _Quantized(HybridBlock):
     _op: Any
     act: Any
 
-    def _set(self, layer: Any, weight: onp.ndarray, scale: onp.ndarray, step: float | None, bias: Any) -> None:
+    def _set(
+        self, layer: Any, weight: onp.ndarray, scale: onp.ndarray, step: float | None, bias: onp.ndarray | None
+    ) -> None:
         self._given = layer.weight.list_device()
         self.weight = self._constant("weight", weight)
         self.weight_scale = self._constant("weight_scale", scale)
@@ -162,13 +174,13 @@ class _Quantized(HybridBlock):
         made.set_data(value)
         return made
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: ndarray) -> ndarray:
         """Compute what the layer of real numbers does, in bytes."""
         rest = [None if p is None else p.data() for p in (self.data_scale, self.bias, self.weight_sum)]
         y = invoke(self._op, (x, self.weight.data(), self.weight_scale.data(), *rest))
         return y if self.act is None else self.act(y)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Leave the parameters as they are: the element type of the result is that of the data."""
 
     def _said(self) -> str:
@@ -179,7 +191,15 @@ class _Quantized(HybridBlock):
 class QuantizedDense(_Quantized):
     """A dense layer of int8, which `quantize_net` makes. Its result is real, and so is what it is given."""
 
-    def __init__(self, layer: nn.Dense, weight: Any, scale: Any, step: float | None, bias: Any, unsigned: bool) -> None:
+    def __init__(
+        self,
+        layer: nn.Dense,
+        weight: onp.ndarray,
+        scale: onp.ndarray,
+        step: float | None,
+        bias: onp.ndarray | None,
+        unsigned: bool,
+    ) -> None:
         super().__init__()
         attrs = {"num_hidden": weight.shape[0], "flatten": layer._flatten, "unsigned": unsigned}
         self._op = get("int8_fully_connected").bind(**attrs)
@@ -194,7 +214,15 @@ class QuantizedDense(_Quantized):
 class QuantizedConv(_Quantized):
     """A convolution of int8, in one to three dimensions, which `quantize_net` makes."""
 
-    def __init__(self, layer: Any, weight: Any, scale: Any, step: float | None, bias: Any, unsigned: bool) -> None:
+    def __init__(
+        self,
+        layer: Any,
+        weight: onp.ndarray,
+        scale: onp.ndarray,
+        step: float | None,
+        bias: onp.ndarray | None,
+        unsigned: bool,
+    ) -> None:
         super().__init__()
         attrs = {name: value for name, value in layer._kwargs.items() if name != "no_bias"}
         self._op = get("int8_convolution").bind(**attrs, unsigned=unsigned)
@@ -229,7 +257,7 @@ class _Sighting:
         self.kept: list[Any] = []  # so that no id is used twice
         self.batches = 0
 
-    def note(self, op: Any, args: Sequence[Any], outs: Sequence[Any]) -> None:
+    def note(self, op: Operator | None, args: Sequence[Any], outs: Sequence[Any]) -> None:
         """Look at one operator; None is code that took the arrays themselves."""
         kind = "" if op is None else op.name
         name = self.layer_of.get(id(args[1])) if kind in _PRODUCTS else None
@@ -443,12 +471,12 @@ def quantize_net(
     return net
 
 
-def _among(name: str, value: Any, *known: str) -> None:
+def _among(name: str, value: object, *known: str) -> None:
     if value not in known:
         raise ValueError(f"quantize_net: {name} is {value!r}, but must be one of {', '.join(map(repr, known))}")
 
 
-def _tell(logger: Any, text: str) -> None:
+def _tell(logger: logging.Logger | None, text: str) -> None:
     if logger is not None:
         logger.info(f"quantize_net: {text}")
 
@@ -457,7 +485,7 @@ def _called(name: str) -> str:
     return f"layer '{name}'" if name else "the layer"
 
 
-def _collector(mode: str, dtype: str, given: Any) -> CalibrationCollector | None:
+def _collector(mode: str, dtype: str, given: CalibrationCollector | None) -> CalibrationCollector | None:
     _among("calib_mode", mode, "none", "naive", "entropy", "custom")
     if (mode == "custom") != (given is not None):
         raise ValueError(
@@ -474,7 +502,7 @@ def _collector(mode: str, dtype: str, given: Any) -> CalibrationCollector | None
     return {"naive": _Extremes, "entropy": lambda: _Histograms(dtype)}.get(mode, lambda: given)()
 
 
-def _chosen(net: Any, names: Any, patterns: Any, operators: Any) -> dict[str, Any]:
+def _chosen(net: Block, names: Any, patterns: Any, operators: Any) -> dict[str, Any]:
     """Get the layers that are to be quantized, by their place; one that stands in several places has its first name."""
     below = [(place[:-1], block) for place, block in net._walk()]
     places = {name for name, _ in below}
@@ -517,7 +545,9 @@ def _operator(name: str) -> str:
         ) from None
 
 
-def _batches(net: Any, data: Any, shapes: Any, limit: int | None, needed: bool, device: Any) -> Iterator[list[Any]]:
+def _batches(
+    net: Block, data: Any, shapes: Any, limit: int | None, needed: bool, device: DeviceLike
+) -> Iterator[list[Any]]:
     """Yield the inputs of the net, batch by batch."""
     if data is None:
         if needed:
@@ -553,7 +583,7 @@ def _batches(net: Any, data: Any, shapes: Any, limit: int | None, needed: bool, 
         raise ValueError("quantize_net: calib_data gave no batch")
 
 
-def _inputs(net: Any) -> int:
+def _inputs(net: Block) -> int:
     """Return how many inputs the net must have; further arrays of a batch are labels."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return (
@@ -561,7 +591,7 @@ def _inputs(net: Any) -> int:
     )
 
 
-def _takes_any_number(net: Any) -> bool:
+def _takes_any_number(net: Block) -> bool:
     """Return whether the signature of the forward is ``*inputs`` alone, which tells no number."""
     kinds = {p.kind for p in inspect.signature(net.forward).parameters.values()}
     return inspect.Parameter.VAR_POSITIONAL in kinds and kinds <= {
@@ -598,7 +628,7 @@ def _step(name: str, ranges: Mapping[str, Any] | None, dtype: str) -> tuple[floa
     return reach / (255 if unsigned else 127) or 1.0, unsigned
 
 
-def _replaced(net: Any, instead: Mapping[int, Any]) -> Any:
+def _replaced(net: Block, instead: Mapping[int, Any]) -> Any:
     """Return the net with other blocks in some places."""
     if id(net) in instead:
         return instead[id(net)]

@@ -27,6 +27,8 @@ from gluonx.ops.prng import set_state as set_state
 from gluonx.ops.registry import HINTS
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from gluonx.common.arguments import Size
     from gluonx.device import DeviceLike
     from gluonx.dtype import DTypeLike
@@ -126,15 +128,20 @@ def _draw(
 
 
 def uniform(
-    low: Any = 0,
-    high: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
-    **further: Any,
+    low: float | ndarray = 0,
+    high: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
+    **further: object,
 ) -> ndarray:
     """Sample from the uniform distribution on [low, high).
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; for arrays of parameters of shape ``(*parameters.shape, *shape)``.
 
     Examples
     --------
@@ -148,15 +155,20 @@ def uniform(
 
 
 def normal(
-    loc: Any = 0,
-    scale: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
-    **further: Any,
+    loc: float | ndarray = 0,
+    scale: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
+    **further: object,
 ) -> ndarray:
     """Sample from the normal distribution of mean `loc` and standard deviation `scale`.
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; for arrays of parameters of shape ``(*parameters.shape, *shape)``.
 
     Examples
     --------
@@ -172,7 +184,7 @@ def randn(
     loc: ndarray | float = 0,
     scale: ndarray | float = 1,
     dtype: DTypeLike = None,
-    ctx: Any = None,
+    ctx: DeviceLike = None,
     out: ndarray | None = None,
 ) -> ndarray:
     """Sample from the normal distribution, of the shape given as arguments.
@@ -192,10 +204,15 @@ def randn(
 
 
 def gamma(
-    alpha: Any = 1, beta: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None,
-    **further: Any,
+    alpha: float | ndarray = 1, beta: float | ndarray = 1, shape: Size | None = None, dtype: DTypeLike = None,
+    ctx: DeviceLike = None, out: ndarray | None = None, **further: object,
 ) -> ndarray:  # fmt: skip
     """Sample from the gamma distribution of shape `alpha` and scale `beta`.
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; for arrays of parameters of shape ``(*parameters.shape, *shape)``.
 
     Examples
     --------
@@ -207,14 +224,19 @@ def gamma(
 
 
 def exponential(
-    scale: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
-    **further: Any,
+    scale: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
+    **further: object,
 ) -> ndarray:
     """Sample from the exponential distribution of mean `scale`.
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; for arrays of parameters of shape ``(*parameters.shape, *shape)``.
 
     Examples
     --------
@@ -226,14 +248,19 @@ def exponential(
 
 
 def poisson(
-    lam: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
-    **further: Any,
+    lam: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
+    **further: object,
 ) -> ndarray:
     """Sample from the Poisson distribution of mean `lam`.
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; for arrays of parameters of shape ``(*parameters.shape, *shape)``.
 
     Examples
     --------
@@ -245,15 +272,20 @@ def poisson(
 
 
 def binomial(
-    n: Any = 1,
-    p: Any = 0.5,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
-    **further: Any,
+    n: float | ndarray = 1,
+    p: float | ndarray = 0.5,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
+    **further: object,
 ) -> ndarray:
     """Sample the number of successes in `n` trials of probability `p`.
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; for arrays of parameters of shape ``(*parameters.shape, *shape)``.
 
     Examples
     --------
@@ -265,15 +297,20 @@ def binomial(
 
 
 def negative_binomial(
-    k: Any = 1,
-    p: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
-    **further: Any,
+    k: float | ndarray = 1,
+    p: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
+    **further: object,
 ) -> ndarray:
     """Sample the number of failures before the `k`-th success, in trials of probability `p`.
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; for arrays of parameters of shape ``(*parameters.shape, *shape)``.
 
     Examples
     --------
@@ -285,15 +322,20 @@ def negative_binomial(
 
 
 def generalized_negative_binomial(
-    mu: Any = 1,
-    alpha: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
-    **further: Any,
+    mu: float | ndarray = 1,
+    alpha: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
+    **further: object,
 ) -> ndarray:
     """Draw counts of mean `mu` and variance ``mu + alpha * mu**2``: a Poisson whose mean is drawn from a gamma.
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; for arrays of parameters of shape ``(*parameters.shape, *shape)``.
 
     Examples
     --------
@@ -311,15 +353,20 @@ def generalized_negative_binomial(
 
 
 def randint(
-    low: Any,
-    high: Any,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
-    **further: Any,
+    low: float | ndarray,
+    high: float | ndarray,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
+    **further: object,
 ) -> ndarray:
     """Draw whole numbers from `low` to `high`, excluding `high`; int32 by default.
+
+    Returns
+    -------
+    ndarray
+        Of `shape`, ``(1,)`` by default; int32 by default.
 
     Examples
     --------
@@ -333,7 +380,13 @@ def randint(
 
 
 def shuffle(data: ndarray, **further: Any) -> ndarray:
-    """Return the slices of `data` along its first axis in random order, as a new array."""
+    """Return the slices of `data` along its first axis in random order, as a new array.
+
+    Returns
+    -------
+    ndarray
+        Of the shape and dtype of `data`.
+    """
     out = further.pop("out", None)
     refuse("random.shuffle", further, ["data", "out"], IGNORED | HINTS)
     result = np.random.permutation(data)
@@ -342,13 +395,19 @@ def shuffle(data: ndarray, **further: Any) -> ndarray:
 
 def categorical(
     data: ndarray,
-    shape: Any = None,
+    shape: Size | None = None,
     get_prob: bool = False,
-    out: Any = None,
-    dtype: Any = "int32",
-    **further: Any,
+    out: ndarray | None = None,
+    dtype: DTypeLike = "int32",
+    **further: object,
 ) -> Any:
-    """Give indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too."""
+    """Give indices drawn with the probabilities in each row of `data`; with `get_prob`, their log-probabilities too.
+
+    Returns
+    -------
+    ndarray, or list of ndarray where `get_prob`
+        Class numbers of shape ``(*data.shape[:-1], *shape)``, with a last axis at least.
+    """
     refuse("random.categorical", further, ["data", "shape", "get_prob", "out", "dtype"], IGNORED | HINTS)
     result = _extended.categorical(data, shape, get_prob, dtype)
     if data.ndim == 1 and as_size(shape) is None:
@@ -357,10 +416,16 @@ def categorical(
 
 
 def multinomial(
-    n: Any = (1,), p: Any = ((1.0,),), shape: Any = None, dtype: Any = "float32", ctx: Any = None, out: Any = None,
-    **further: Any,
+    n: ArrayLike = (1,), p: ArrayLike = ((1.0,),), shape: Size | None = None, dtype: DTypeLike = "float32",
+    ctx: DeviceLike = None, out: ndarray | None = None, **further: object,
 ) -> ndarray:  # fmt: skip
-    """Sample how often each outcome occurs in `n` trials with the probabilities in a row of `p`."""
+    """Sample how often each outcome occurs in `n` trials with the probabilities in a row of `p`.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*n.shape, *shape, classes)``: how often each class was drawn.
+    """
     refuse("random.multinomial", further, ["n", "p", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
     result = _extended.multinomial(np.asarray(n), np.asarray(p), shape, ctx, dtype)
     return result if out is None else write_out("random.multinomial", out, result)

@@ -208,6 +208,10 @@ def _clip(max_norm: Array, *arrays: Array) -> tuple[Array, ...]:
 def shape_is_known(shape: Sequence[int] | None) -> bool:
     """Return whether a shape is complete: not None, and no dimension is -1.
 
+    Returns
+    -------
+    bool
+
     Examples
     --------
     >>> shape_is_known((2, 0)), shape_is_known((2, -1)), shape_is_known(None)
@@ -218,6 +222,10 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
 
 def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
     """Return whether a file has the SHA-1 hash `sha1_hash` (hexadecimal).
+
+    Returns
+    -------
+    bool
 
     Examples
     --------

@@ -32,7 +32,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,10 @@ from gluonx.errors import FormatError
 from gluonx.model_zoo.torchvision import names_of as torchvision
 from gluonx.model_zoo.transformers import names_of as transformers
 from gluonx.model_zoo.transformers import of_config
+
+if TYPE_CHECKING:
+    from gluonx.block.block import Block
+
 
 __all__ = [
     "Part",
@@ -112,12 +116,12 @@ def _of_index(path: str) -> dict[str, np.ndarray]:
     return {name: found[name] for name in where}
 
 
-def _arrays(source: Any) -> Mapping[str, Any]:
+def _arrays(source: Mapping[str, Any] | files.Place) -> Mapping[str, Any]:
     return source if isinstance(source, Mapping) else read(source)
 
 
 @door
-def match(net: Any, source: Any, map: Map = ()) -> Report:
+def match(net: Block, source: Mapping[str, Any] | files.Place, map: Map = ()) -> Report:
     """Return what of a file belongs where, by a map; nothing is loaded.
 
     Parameters
@@ -126,24 +130,32 @@ def match(net: Any, source: Any, map: Map = ()) -> Report:
     source : file, folder, or mapping of str to array
     map : mapping or list of rules
         From their names to ours; see :mod:`gluonx.weights`.
+
+    Returns
+    -------
+    Report
     """
     return naming.match(net.collect_params(), _arrays(source), map)
 
 
 @door
-def suggest(net: Any, source: Any) -> dict[str, Target]:
+def suggest(net: Block, source: Mapping[str, Any] | files.Place) -> dict[str, Target]:
     """Return a map that places what has a place by its name, and the rest by its order and shape: read it before use.
 
     Parameters
     ----------
     net : Block
     source : file, folder, or mapping of str to array
+
+    Returns
+    -------
+    dict of str to target
     """
     return naming.suggest(net.collect_params(), _arrays(source))
 
 
 @door
-def load(net: Any, source: Any, map: Map = (), **options: Any) -> Report:
+def load(net: Block, source: Mapping[str, Any] | files.Place, map: Map = (), **options: Any) -> Report:
     """Set the parameters from a file under other names: all of them, or, if anything does not fit, none.
 
     Parameters
@@ -171,7 +183,7 @@ def load(net: Any, source: Any, map: Map = (), **options: Any) -> Report:
 
 
 @door
-def save(net: Any, place: files.Place, map: Mapping[str, Target] | Report, format: str | None = None) -> None:
+def save(net: Block, place: files.Place, map: Mapping[str, Target] | Report, format: str | None = None) -> None:
     """Write the parameters under their names: the way back of `load`.
 
     Parameters

@@ -215,7 +215,8 @@ def _legacy(name: str, part: str) -> Front | None:
 
 
 def _nd_module(module: types.ModuleType, part: str, more: Iterable[str] = ()) -> str:
-    imports, fronts = ["from gluonx.compat.nd.ndarray import NDArray as NDArray"], []
+    imports = ["from gluonx.compat.nd.ndarray import NDArray as NDArray", "from gluonx.np.handle import ndarray"]
+    fronts = []
     names = {*getattr(module, "__all__", ()), *nd_names.public_names(part), *more} - {"NDArray"}
     if module is nd:  # whose operators stand in `op`
         imports.insert(0, "from gluonx.compat.nd.op import *")

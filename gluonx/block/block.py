@@ -244,7 +244,7 @@ class Block(Checked):
 
         return block_html(self)
 
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> object:
         """Show the same where treescope renders it."""
         from gluonx.block.display import block_part
 
@@ -1469,7 +1469,7 @@ def wrap_calls(wrap: Callable[[Any], Any] | None) -> None:
         Block.__call__ = _CALL if wrap is None else wrap(_CALL)  # type: ignore[method-assign]
 
 
-def _offered(name: str) -> Any:
+def _offered(name: str) -> Callable[..., Any]:
     def method(self: HybridBlock, *args: object, **kwargs: object) -> Any:
         return BLOCK_METHODS[name](self, *args, **kwargs)
 

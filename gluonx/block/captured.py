@@ -124,7 +124,7 @@ class Captured:
         parts = (value.func, value.args, value.keywords)
         keys, builds = zip(*[self.look(v, depth if v is value.func else depth + 1) for v in parts], strict=True)
 
-        def build(*found: object) -> Any:
+        def build(*found: object) -> functools.partial[Any]:
             func, args, keywords = [b(*found) for b in builds]
             return functools.partial(func, *args, **keywords)
 
@@ -144,7 +144,7 @@ class Captured:
             return id(value), lambda *_: value
         names, (key, build) = list(attributes), self._sequence(list(attributes.values()), depth + 1)
 
-        def copy(*found: Any) -> Any:
+        def copy(*found: Any) -> object:
             new = object.__new__(type(value))
             new.__dict__.update(zip(names, build(*found), strict=True))
             return new
@@ -172,7 +172,7 @@ class Captured:
         keys, builds = zip(*looks, strict=True)
         count = len(cells)
 
-        def build(arrays: Sequence[Any], built: dict[int, Any]) -> Any:
+        def build(arrays: Sequence[Any], built: dict[int, Any]) -> Callable[..., Any]:
             fresh = tuple([CellType() for _ in cells])
             names: dict[str, Any] = {}
             new = FunctionType(fn.__code__, {**around} if named else around, fn.__name__, None, fresh)
@@ -190,7 +190,7 @@ class Captured:
         return ("function", id(fn.__code__), keys), build
 
 
-def _contents(cell: CellType) -> Any:
+def _contents(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:
@@ -211,7 +211,7 @@ def _is_library(what: object) -> bool:
     return (getattr(what, "__module__", None) or "").partition(".")[0] in _LIBRARIES
 
 
-def _innermost(fn: Callable[..., Any]) -> Any:
+def _innermost(fn: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(fn, (functools.partial, MethodType)):
         fn = fn.func if isinstance(fn, functools.partial) else fn.__func__
     return fn

@@ -108,7 +108,7 @@ def parameter_html(param: Parameter) -> str:
     return _rendered(param) or html.table(_COLUMNS, [_row(param._path, param, False)], _RIGHT)
 
 
-def block_part(block: Block, path: str | None, render: Callable[..., Any]) -> Any:
+def block_part(block: Block, path: str | None, render: Callable[..., Any]) -> object:
     """Return a block as treescope renders it; see its ``__treescope_repr__``."""
     from treescope import rendering_parts as parts
 
@@ -127,7 +127,7 @@ def block_part(block: Block, path: str | None, render: Callable[..., Any]) -> An
     return parts.build_custom_foldable_tree_node(inside, path, parts.text(title + " {"), state)
 
 
-def parameter_part(param: Parameter, path: str | None, render: Callable[..., Any]) -> Any:
+def parameter_part(param: Parameter, path: str | None, render: Callable[..., Any]) -> object:
     """Return a parameter as treescope renders it, on one line."""
     from treescope import rendering_parts as parts
 

@@ -62,7 +62,7 @@ class PureForward:
         variables = {} if exports else {name: handle.variable for name, handle in handles.items()}
         self._keeps = {name: v.keeps for name, v in variables.items() if v is not None and v.keeps is not None}
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Support copies and pickles, whose handles are those of the copied net."""
         return _forward_of, (self.net, list(self.handles), self._exports)
 
@@ -100,7 +100,7 @@ class PureForward:
         return out, dict(zip(self.handles, kept))
 
 
-def _held(fused: Any, keeps: DerivedOp) -> Any:
+def _held(fused: jax.Array, keeps: DerivedOp) -> jax.Array:
     """Return the same array, through which no gradient flows to frozen pieces."""
     return jnp.where(keeps.fn(jnp.ones_like(fused)) != 0, fused, jax.lax.stop_gradient(fused))
 
@@ -254,7 +254,7 @@ def _started(key: object) -> Any:
     return None if key is None else (_words(key), np.int32(0))
 
 
-def _words(key: Any) -> Any:
+def _words(key: Any) -> jax.Array:
     """Return two 32-bit words of any JAX key."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return jax.random.bits(key, (2,), jnp.uint32)

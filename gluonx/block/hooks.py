@@ -117,10 +117,10 @@ class _Identity(autograd.Function):
         super().__init__()
         self.border = border
 
-    def forward(self, *arrays: Any) -> Any:
+    def forward(self, *arrays: Any) -> tuple[Any, ...]:
         return arrays
 
-    def backward(self, *grads: Any) -> Any:
+    def backward(self, *grads: Any) -> list[Any]:
         found = self.border.seen(self.border, self.border._tree(grads))
         return [None if g is None else as_handle(g) for g in self.border.flat(found)]
 

@@ -38,7 +38,7 @@ class Names:
         del block, name
         return param
 
-    def own(self, block: Block) -> Any:
+    def own(self, block: Block) -> Mapping[str, Parameter]:
         """Return the dict of a block's own parameters."""
         return block._reg_params
 

@@ -175,7 +175,7 @@ class Parameter:
 
         return parameter_html(self)
 
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> object:
         """Show the same where treescope renders it."""
         from gluonx.block.display import parameter_part
 
@@ -919,7 +919,7 @@ class Parameter:
 
     # ---------------------------------------------------------------- rows, and symbols
 
-    def row_sparse_data(self, row_id: object) -> Any:
+    def row_sparse_data(self, row_id: ArrayLike) -> ndarray:
         """Return some rows of the array as a row_sparse array; their gradient is the parameter's.
 
         Parameters
@@ -1027,7 +1027,7 @@ class Constant(Parameter):
         )
 
     @property
-    def value(self) -> Any:
+    def value(self) -> ndarray:
         """The initial value, as a new array."""
         return array(self._value, dtype=self._value.dtype)
 

@@ -19,6 +19,8 @@ from gluonx.errors import DeviceError
 from gluonx.sharding import Layout, Spec, named, needed_mesh
 
 if TYPE_CHECKING:
+    from jax.sharding import NamedSharding
+
     from gluonx.block.block import Block
 
 
@@ -105,11 +107,11 @@ def _unfuse(net: Block, split: list[Any]) -> None:
             block.unfuse()
 
 
-def _sharding(mesh: Mesh, name: str, spec: Spec, shape: tuple[int, ...]) -> Any:
+def _sharding(mesh: Mesh, name: str, spec: Spec, shape: tuple[int, ...]) -> NamedSharding:
     return named(mesh, spec, shape, f"parameter '{name}'")
 
 
-def _ruled(mesh: Mesh, name: str, rules: list[Rule], shape: tuple[int, ...]) -> Any:
+def _ruled(mesh: Mesh, name: str, rules: list[Rule], shape: tuple[int, ...]) -> NamedSharding:
     spec: Entries = (None,) * len(shape)
     for rule in rules:
         spec = rule(shape, spec)

@@ -140,15 +140,8 @@ def summarize(block: Block, *inputs: object) -> Summary:
 def _flops(op: Any, args: Any, outputs: Sequence[ndarray]) -> float:
     """Return the floating-point operations of one call."""
     made = sum(math.prod(out.shape) for out in outputs)
-    if op.name in ("convolution", "deconvolution", "fully_connected"):
-        weight = math.prod(args[1].shape)
-        if op.name == "fully_connected":
-            rows = made // args[1].shape[0]
-        else:  # each position of the larger side is multiplied with each weight of its channel once
-            x = outputs[0] if op.name == "convolution" else args[0]
-            rows = math.prod(x.shape) // args[1].shape[0]
-        biased = not op.attrs["no_bias"] and len(args) > 2 and args[2] is not None
-        return 2.0 * rows * weight + made * biased
+    if isinstance(op, BoundOp) and op.op.flops is not None:
+        return op.op.flops(op.attrs, [None if a is None else a.shape for a in args], outputs[0].shape)
     return _by_xla(op, args, made)
 
 

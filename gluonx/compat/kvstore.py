@@ -11,7 +11,7 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from gluonx import optimizer as opt
 from gluonx.compat import processes
@@ -20,7 +20,14 @@ from gluonx.files import atomic_write
 from gluonx.sparse.functions import retain, rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gluonx.np.handle import ndarray
+    from gluonx.optimizer.optimizer import Optimizer
+
+# One or several of them, as the functions of a store take both.
+Keys: TypeAlias = "int | str | list[int | str] | tuple[int | str, ...]"
+Arrays: TypeAlias = "ndarray | list[ndarray] | tuple[ndarray, ...]"
 
 
 __all__ = ["DistributedKVStore", "KVStore", "KVStoreBase", "TestStore", "create"]
@@ -54,11 +61,11 @@ class KVStoreBase:
     OPTIMIZER = "optimizer"
     kv_registry: ClassVar[dict[str, type]] = {}
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: Keys, value: Arrays, out: Arrays, priority: int = 0) -> None:
         """Give the value of the first process to all, in the arrays `out`."""
         raise NotImplementedError(f"{type(self).__name__} must define broadcast(key, value, out, priority=0)")
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: Keys, value: Arrays, out: Arrays | None = None, priority: int = 0) -> None:
         """Sum values over all processes into `out`; in place without."""
         raise NotImplementedError(f"{type(self).__name__} must define pushpull(key, value, out=None, priority=0)")
 
@@ -66,7 +73,7 @@ class KVStoreBase:
         """Return whether the store can do something: ``'optimizer'``, update weights by itself."""
         return False
 
-    def set_optimizer(self, optimizer: Any) -> None:
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Update weights by an optimizer; for a store that is capable of it."""
         raise GluonxError(f"{type(self).__name__} has no optimizer: it does not define set_optimizer")
 
@@ -106,7 +113,7 @@ def _together(values: Any) -> ndarray:
     return functools.reduce(operator.add, [v.to_device(values[0].device) for v in values[1:]], values[0].copy())
 
 
-def _write(value: Any, outs: Any) -> None:
+def _write(value: Any, outs: Arrays) -> None:
     for out in outs if isinstance(outs, (list, tuple)) else [outs]:
         moved = value.to_device(out.device)
         out[:] = moved if out.stype == value.stype else moved.tostype("default")
@@ -118,11 +125,11 @@ class TestStore(KVStoreBase):
 
     __test__ = False  # pytest takes it for a test by its name
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: Keys, value: Arrays, out: Arrays, priority: int = 0) -> None:
         """Copy `value` to `out`."""
         _write(_together(value), out)
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: Keys, value: Arrays, out: Arrays | None = None, priority: int = 0) -> None:
         """Sum the arrays in `value` into `out`; in place without."""
         _write(_together(value), value if out is None else out)
 
@@ -162,12 +169,12 @@ class KVStore(KVStoreBase):
         """Return whether the store can do something: it can update weights by an ``'optimizer'``."""
         return capability.lower() == KVStoreBase.OPTIMIZER
 
-    def _stored(self, key: Any) -> ndarray:
+    def _stored(self, key: int | str) -> ndarray:
         if key not in self._values:
             raise GluonxError(f"key {key!r} has no value yet: call init(key, value) or broadcast first")
         return self._values[key]
 
-    def init(self, key: Any, value: Any) -> None:
+    def init(self, key: Keys, value: Arrays) -> None:
         """Give keys their first values, of which copies are kept.
 
         Raises
@@ -180,7 +187,7 @@ class KVStore(KVStoreBase):
                 raise GluonxError(f"duplicate init of key {one!r}: it has a value already; push gives it another")
             self._values[one] = (values[0] if isinstance(values, (list, tuple)) else values).copy()
 
-    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+    def push(self, key: Keys, value: Arrays, priority: int = 0) -> None:
         """Sum the values of each key; the sum takes the value's place, or is given to the updater if there is one.
 
         Raises
@@ -197,7 +204,7 @@ class KVStore(KVStoreBase):
             else:
                 self._updater(one, total.to_device(stored.device), stored)
 
-    def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
+    def pull(self, key: Keys, out: Arrays | None = None, priority: int = 0, ignore_sparse: bool = True) -> None:
         """Write the value of each key to its arrays.
 
         Raises
@@ -213,12 +220,12 @@ class KVStore(KVStoreBase):
                 continue  # as in MXNet: those are for row_sparse_pull
             _write(stored, outs)
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: Keys, value: Arrays, out: Arrays | None = None, priority: int = 0) -> None:
         """Do `push`, then `pull` to `out`; to `value` itself without."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority)
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: Keys, value: Arrays, out: Arrays, priority: int = 0) -> None:
         """Do `init`, then `pull`."""
         self.init(key, value)
         self.pull(key, out, priority)
@@ -254,11 +261,11 @@ class KVStore(KVStoreBase):
                 found = retain(stored, wanted) if stored.stype == "row_sparse" else rows_of(stored, wanted)
                 target[:] = found.exact() if target.stype == "row_sparse" else found.tostype("default")
 
-    def set_gradient_compression(self, compression_params: Any) -> None:
+    def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
         """Raise GluonxError: within a process nothing is sent, and compression would only lose digits."""
         raise GluonxError("set_gradient_compression: nothing is sent within one process; leave it out")
 
-    def set_optimizer(self, optimizer: Any) -> None:
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Update values by an optimizer: what is pushed is a gradient then."""
         self._set_updater(opt.get_updater(optimizer))
 
@@ -320,13 +327,13 @@ class DistributedKVStore(KVStore):
         """The number of processes."""
         return processes.size()
 
-    def init(self, key: Any, value: Any) -> None:
+    def init(self, key: Keys, value: Arrays) -> None:
         """Give keys the values of process 0."""
         super().init(key, value)
         for one, _ in _pairs(key, value) if processes.size() > 1 else ():
             self._values[one] = processes.broadcast(self._values[one])
 
-    def _total(self, values: Any) -> Any:
+    def _total(self, values: Arrays) -> Any:
         total = _together(values)
         return total if processes.size() == 1 else processes.summed(total)
 
@@ -338,11 +345,11 @@ class DistributedKVStore(KVStore):
 class ProcessSum(KVStoreBase):
     """The store of a Trainer that was given the name of one over processes: it sums gradients over all of them."""
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: Keys, value: ndarray, out: Arrays, priority: int = 0) -> None:
         """Give the value of the first process to all."""
         _write(processes.broadcast(_together([value])), out)
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: Keys, value: Arrays, out: Arrays | None = None, priority: int = 0) -> None:
         """Sum values over devices and processes."""
         _write(processes.summed(_together(value)), value if out is None else out)
 

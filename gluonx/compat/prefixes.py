@@ -103,16 +103,16 @@ class Scope:
         if token is not None:
             _current.reset(token)
 
-    def __deepcopy__(self, memo: Any) -> Scope:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scope:
         twin = Scope(self.prefix, copy.deepcopy(self.params, memo), self.empty)
         twin.counters = dict(self.counters)
         return twin
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Scope, (self.prefix, self.params, self.empty)
 
 
-def hint_of(block: Any) -> str:
+def hint_of(block: object) -> str:
     """Return what a block is called after, where it is given no prefix."""
     alias = getattr(block, "_alias", None)
     if callable(alias):
@@ -134,7 +134,7 @@ def _numbered(counters: dict[str, int], hint: str) -> str:
     return f"{hint}{count}_"
 
 
-def _own_prefix(block: Any, counters: dict[str, int]) -> str:
+def _own_prefix(block: Block, counters: dict[str, int]) -> str:
     """Return the prefix of a block that was given none: a cell that modifies another one goes by that one's."""
     base = block.__dict__.pop("_base", None)
     if base is None:
@@ -143,7 +143,7 @@ def _own_prefix(block: Any, counters: dict[str, int]) -> str:
     return (reserved or scope_of(base).prefix) + hint_of(block)
 
 
-def enter(block: Any, prefix: str | None = None, params: Any = None) -> Scope:
+def enter(block: Block, prefix: str | None = None, params: Any = None) -> Scope:
     """Give a block its scope: its prefix, and the dict of its own parameters."""
     outer = _current.get()
     given = prefix
@@ -181,7 +181,7 @@ def name_by_structure() -> None:
     Naming.assumed_blocks.clear()
 
 
-def reserve(block: Any) -> None:
+def reserve(block: Block) -> None:
     """Count a block whose prefix may be asked for later."""
     block.__dict__["_reserved"] = _own_prefix(block, Naming.counters)
 
@@ -201,12 +201,12 @@ def wants_scope() -> bool:
     return Naming.active or _current.get() is not None
 
 
-def is_named(block: Any) -> bool:
+def is_named(block: Block) -> bool:
     """Return whether names of this block's parameters are MXNet 1's."""
     return Naming.active or "_scope" in block.__dict__
 
 
-def adopt(block: Any, param: Parameter, name: str) -> Parameter:
+def adopt(block: Block, param: Parameter, name: str) -> Parameter:
     """Return the parameter that an attribute of `block` is to hold: `param` under its full name, or the shared one."""
     scope: Scope | None = block.__dict__.get("_scope")
     if scope is None or any(param is own for own in scope.params.values()):
@@ -224,7 +224,7 @@ def adopt(block: Any, param: Parameter, name: str) -> Parameter:
     return found
 
 
-def collect(block: Any, select: str | None) -> ParameterDict:
+def collect(block: Block, select: str | None) -> ParameterDict:
     """All parameters of `block` and those below, by full names."""
     scope = block.__dict__.get("_scope") or enter(block)
     found = ParameterDict(scope.params.prefix)
@@ -235,7 +235,7 @@ def collect(block: Any, select: str | None) -> ParameterDict:
     return found
 
 
-def _structured(block: Any, below: bool) -> Mapping[str, Parameter]:
+def _structured(block: Callable[[], Any], below: bool) -> Mapping[str, Parameter]:
     """Return the parameters of a block, or of all below it too, by structured name: only MXNet 2 has them so."""
     Naming.structured()
     return block()._structured_params(None, True) if below else block()._reg_params
@@ -256,7 +256,9 @@ class Undecided(ParameterDict):
         Gives the same of MXNet 1, by full names.
     """
 
-    def __init__(self, block: Any, params: Mapping[str, Parameter], named: Callable[[], ParameterDict]) -> None:
+    def __init__(
+        self, block: Callable[[], Any], params: Mapping[str, Parameter], named: Callable[[], ParameterDict]
+    ) -> None:
         super().__init__()
         dict.update(self, params)
         self._block, self._named = block, named
@@ -314,7 +316,7 @@ Undecided.__name__ = Undecided.__qualname__ = "ParameterDict"  # which it is, as
 _OF_MXNET_1 = frozenset(["initialize", "zero_grad", "reset_ctx", "list_ctx", "setattr", "save", "load", "get_constant"])
 
 
-def _prefixes(block: Block) -> list[str]:
+def _prefixes(block: Any) -> list[str]:
     found = block.__dict__.get("_reserved")
     own = [found] if found else [block.__dict__["_scope"].prefix] if "_scope" in block.__dict__ else []
     return [*own, *[prefix for child in block._children.values() for prefix in _prefixes(child)]]
@@ -339,7 +341,7 @@ class Prefixes(Names):
         else:
             hybrid_forward.stand_between(cls)
 
-    def begin(self, block: Any, prefix: str | None, params: Any) -> None:
+    def begin(self, block: Block, prefix: str | None, params: Any) -> None:
         """Give a block its scope at once, reserve a prefix, or do nothing."""
         if zoo.building.get():
             return
@@ -350,11 +352,11 @@ class Prefixes(Names):
         elif Naming.undecided:
             reserve(block)
 
-    def adopt(self, block: Any, param: Parameter, name: str) -> Parameter:
+    def adopt(self, block: Block, param: Parameter, name: str) -> Parameter:
         """Return the parameter that an attribute is to hold; see :func:`adopt`."""
         return adopt(block, param, name)
 
-    def own(self, block: Any) -> Any:
+    def own(self, block: Block) -> Any:
         """Return a block's own parameters, where they are made: ``self.params.get('weight', shape=...)``."""
         block = block.__dict__.get("_modifies", block)
         if is_named(block):
@@ -365,7 +367,7 @@ class Prefixes(Names):
             return Undecided(block, block._reg_params, lambda: scope_of(block).params)
         return block._reg_params
 
-    def collected(self, block: Any, select: str | None) -> Any:
+    def collected(self, block: Block, select: str | None) -> Any:
         """Return all parameters by full name, or those of a program that may be of either version."""
         if is_named(block):
             return collect(block, select)
@@ -373,13 +375,13 @@ class Prefixes(Names):
             return Undecided(block, block._structured_params(select, True), lambda: collect(block, select))
         return None
 
-    def shared(self, block: Any, params: Any) -> Any:
+    def shared(self, block: Block, params: Any) -> Any:
         """Return by structured name what ``share_parameters``, which only MXNet 2 has, was given."""
         Naming.structured()
         named = getattr(params, "_by_structure", None)
         return params if named is None else named()
 
-    def structured(self, block: Any, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
+    def structured(self, block: Block, arrays: dict[str, Any], params: Mapping[str, Parameter]) -> dict[str, Any]:
         """Give the arrays of a file of MXNet 1, full names with or without the block's prefix, by structured name.
 
         Arrays under other names, and those for a block without a prefix, come back as they are.
@@ -391,7 +393,7 @@ class Prefixes(Names):
         known.update({param.name: name for name, param in params.items()})
         return {known.get(name, name): value for name, value in arrays.items()}
 
-    def saved(self, block: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+    def saved(self, block: Block, arrays: dict[str, Any]) -> dict[str, Any]:
         """Give the parameters of recurrent layers the names of cells, as MXNet 1 does."""
         new: dict[str, str] = {}
         for prefix, owner in block._walk():
@@ -400,7 +402,7 @@ class Prefixes(Names):
                 new.update({prefix + name: prefix + cell_name(name, owner._bidirectional) for name in own})
         return {new.get(name, name): value for name, value in arrays.items()}
 
-    def size(self, known: int) -> Any:
+    def size(self, known: int) -> int | None:
         """Return None for an open size, as MXNet 1 says it unless ``set_np_shape()`` holds."""
         return None if known < 0 and Naming.active and not Mode.shape else known
 
@@ -437,7 +439,7 @@ def takes_keywords(cls: type) -> None:
     _take_keywords(cls)
 
 
-def attribute(block: Any, name: str) -> Any:
+def attribute(block: Block, name: str) -> Any:
     """Answer to ``block.prefix``, ``block.name``, ``block.name_scope``, their private forms and a cell's counters."""
     if name in ("_counter", "_init_counter"):
         if "_kept" not in block.__dict__:
@@ -452,7 +454,7 @@ def attribute(block: Any, name: str) -> Any:
     return prefix.removesuffix("_") if name == "name" else prefix
 
 
-def scope_of(block: Any) -> Scope:
+def scope_of(block: Block) -> Scope:
     """Return the scope of a block; one that has none gets it now."""
     return block.__dict__.get("_scope") or enter(block)
 
@@ -479,7 +481,7 @@ def _has_forward_of_its_own(cls: type) -> bool:
     return written and not home.__module__.startswith("gluonx.")
 
 
-def _named_by_activation(block: Block, activation: Any = None, **_: object) -> None:
+def _named_by_activation(block: Block, activation: str | None = None, **_: object) -> None:
     if activation is not None:
         block.__dict__["_act_type"] = activation
 
@@ -489,7 +491,7 @@ def _named_by_base(block: Block, base_cell: Block | None = None, *_: object, **_
         block.__dict__["_base"] = block.__dict__["_modifies"] = base_cell
 
 
-def _named_by_none(block: Any, *_: object, **__: object) -> None:
+def _named_by_none(block: Block, *_: object, **__: object) -> None:
     if wants_scope():  # elsewhere to ask for a prefix is to be named by it
         block.__dict__.setdefault("_asked", ("", None))
 
@@ -509,7 +511,7 @@ def _taking_scope(
     own = frozenset(inspect.signature(init).parameters)  # a constructor's own ``params`` is something else
 
     @functools.wraps(init)
-    def taking(self: Any, *args: Any, **kwargs: Any) -> None:
+    def taking(self: Block, *args: Any, **kwargs: Any) -> None:
         asked = [None if name in own else kwargs.pop(name, None) for name in ("prefix", "params")]
         if any(value is not None for value in asked):
             self.__dict__["_asked"] = tuple(asked)

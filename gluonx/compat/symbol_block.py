@@ -20,7 +20,7 @@ from gluonx.compat import symbol as sym
 from gluonx.compat.symbol import infer
 from gluonx.compat.symbol.exporting import NESTING
 from gluonx.compat.symbol.graph import Node, aux_nodes, variables, walk
-from gluonx.compat.symbol.run import LABELS, plan, run
+from gluonx.compat.symbol.run import plan, run
 from gluonx.compat.symbol.symbol import Symbol
 from gluonx.errors import FormatError, ShapeError
 from gluonx.files import arriving
@@ -408,7 +408,7 @@ def free_labels(graph: Symbol, names: Sequence[str], params: Mapping[str, Any]) 
     for node in walk(graph._entries):
         for i, (source, _) in enumerate(node.inputs):
             if source.op is None and node.op is not None:
-                uses.setdefault(source.name, set()).add(LABELS.get(node.op.name) == i)
+                uses.setdefault(source.name, set()).add(node.op.label == i)
     return {name for name, kinds in uses.items() if kinds == {True} and name not in names and name not in params}
 
 

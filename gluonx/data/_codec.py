@@ -124,7 +124,9 @@ def _codec() -> _Codec:
     raise ImportError(_MISSING)
 
 
-def decode(buf: Any, flag: int = 1, to_rgb: bool = True, source: str = "") -> np.ndarray:
+def decode(
+    buf: bytes | bytearray | memoryview | np.ndarray, flag: int = 1, to_rgb: bool = True, source: str = ""
+) -> np.ndarray:
     """Decode an image: JPEG, PNG, and what else the library that is installed knows.
 
     Parameters

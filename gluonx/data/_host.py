@@ -37,7 +37,7 @@ class OnHost:
     array: np.ndarray
 
 
-def as_host(data: Any) -> Any:
+def as_host(data: object) -> Any:
     """Return a gluonx ndarray, or an array that shall become one, as a NumPy array; anything else as it is."""
     if type(data) is OnHost:
         return data.array
@@ -49,13 +49,13 @@ def host_array(array: np.ndarray) -> OnHost:
     return OnHost(array.astype(operand_dtype(array), copy=False))
 
 
-def host_tree(tree: Any) -> Any:
+def host_tree(tree: object) -> Any:
     """`tree` with each gluonx ndarray in it brought to the host and marked."""
     return _map(tree, lambda leaf: OnHost(leaf.asnumpy()) if isinstance(leaf, ndarray) else leaf)
 
 
 def device_batch(
-    tree: Any, place: Callable[[tuple[int, ...]], Any] = lambda _: None, share: Share | None = None
+    tree: object, place: Callable[[tuple[int, ...]], Any] = lambda _: None, share: Share | None = None
 ) -> Any:
     """`tree` with each marked array in it on the current device, or laid out by the sharding that `place` gives.
 
@@ -73,17 +73,17 @@ def device_batch(
     return _map(tree, put)
 
 
-def device_sample(tree: Any) -> Any:
+def device_sample(tree: object) -> Any:
     """`tree` with each marked array in it as an ndarray on the current device; the dataset keeps its own memory."""
     return device_batch(_map(tree, lambda leaf: OnHost(np.array(leaf.array)) if type(leaf) is OnHost else leaf))
 
 
-def unmarked(tree: Any) -> Any:
+def unmarked(tree: object) -> Any:
     """`tree` with the NumPy arrays in place of their marks, and of ndarrays."""
     return _map(tree, as_host)
 
 
-def host_form(thing: Any, name: str, *public: str) -> Any:
+def host_form(thing: object, name: str, *public: str) -> Any:
     """Get the method `name` of `thing`, unless a class in front of the one that has it defines a method in `public`."""
     for klass in type(thing).__mro__:
         if name in vars(klass):
@@ -133,7 +133,7 @@ def _is_chain(fn: Any) -> bool:
     return any(_on_host(block) is not None or _is_chain(block) for block in fn)
 
 
-def _marked(tree: Any) -> Any:
+def _marked(tree: object) -> Any:
     return _map(tree, lambda leaf: OnHost(leaf) if isinstance(leaf, np.ndarray) else leaf)
 
 
@@ -142,7 +142,7 @@ def run_batchify(fn: Callable[[Any], Any], data: Sequence[Any]) -> Any:
     return getattr(fn, "host_batch", fn)(data)
 
 
-def shapes_of(tree: Any) -> list[tuple[Any, str]]:
+def shapes_of(tree: object) -> list[tuple[Any, str]]:
     """Return the shapes and dtypes of the marked arrays in `tree`."""
     found: list[tuple[Any, str]] = []
     _map(tree, lambda leaf: found.append((leaf.array.shape, str(leaf.array.dtype))) if type(leaf) is OnHost else None)
@@ -154,7 +154,7 @@ def is_batchable(dtype: np.dtype) -> bool:
     return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.isbuiltin == 2)
 
 
-def gather(column: Any, indices: Sequence[int]) -> Any:
+def gather(column: object, indices: Sequence[int]) -> Any:
     """Rows of a NumPy array as one new host batch; None for what is no plain array, or indices that are no integers."""
     if not isinstance(column, np.ndarray) or not is_batchable(column.dtype):
         return None
@@ -164,7 +164,7 @@ def gather(column: Any, indices: Sequence[int]) -> Any:
     return host_array(np.asarray(column.take(where, axis=0)))
 
 
-def gatherer(dataset: Any) -> Callable[[Sequence[int]], Any] | None:
+def gatherer(dataset: object) -> Callable[[Sequence[int]], Any] | None:
     """Return the function that takes a whole batch out of `dataset` at once, or None when it has none.
 
     The function itself may still return None: read the samples one by one then.
@@ -174,7 +174,7 @@ def gatherer(dataset: Any) -> Callable[[Sequence[int]], Any] | None:
     return getattr(dataset, "_gather", None)
 
 
-def _map(tree: Any, fn: Callable[[Any], Any]) -> Any:
+def _map(tree: object, fn: Callable[[Any], Any]) -> Any:
     if isinstance(tree, list):
         return [_map(item, fn) for item in tree]
     if isinstance(tree, tuple):

@@ -130,7 +130,7 @@ def _close(
             thread.join(max(0.0, deadline - time.monotonic()))
 
 
-def thread_pool(dataset: Any, batchify_fn: Any, count: int) -> WorkerPool:
+def thread_pool(dataset: object, batchify_fn: Callable[..., Any], count: int) -> WorkerPool:
     """Return a pool of `count` threads that read `dataset` themselves."""
 
     def make(task: Task) -> Any:

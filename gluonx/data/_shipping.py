@@ -11,11 +11,14 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gluonx.common.extensions import worker_setup
 from gluonx.data._wire import Message
 from gluonx.data._worker import Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class CannotSendError(Exception):
@@ -29,7 +32,7 @@ class Parcel(NamedTuple):
     message: Message
 
 
-def pack(dataset: Any, batchify_fn: Any) -> Parcel:
+def pack(dataset: object, batchify_fn: Callable[..., Any]) -> Parcel:
     """Return the parcel with these two.
 
     Raises

@@ -86,7 +86,7 @@ class Message:
         What the receiver shall get.
     """
 
-    def __init__(self, content: Any) -> None:
+    def __init__(self, content: object) -> None:
         arrays: list[memoryview] = []
         self._fds: list[int] = []
         self._sizes: list[int] = []
@@ -134,12 +134,12 @@ class Message:
         to.sendall(self.text)
 
 
-def send(to: socket.socket, content: Any) -> None:
+def send(to: socket.socket, content: object) -> None:
     """Send `content`."""
     Message(content).send(to)
 
 
-def check(content: Any) -> None:
+def check(content: object) -> None:
     """Raise what unpickling `content` in the receiver would raise.
 
     An exception whose ``__init__`` wants more than its ``args`` is pickled without complaint and fails over there.

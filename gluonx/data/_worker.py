@@ -16,7 +16,7 @@ import sys
 import traceback
 import types
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from gluonx.data._wire import Message, check, receive, send, send_batches
 from gluonx.data.batchify import Stack
 from gluonx.data.dataset import Dataset
 from gluonx.ops import prng
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Setup(NamedTuple):
@@ -53,7 +56,7 @@ class Failure(NamedTuple):
     text: str
 
 
-def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
+def fetch(dataset: object, batchify_fn: Callable[..., Any], indices: Sequence[Any]) -> Any:
     """Give the batch of the samples at `indices`, on the host; an exception gets a note that says for which sample."""
     take = gatherer(dataset) if type(batchify_fn) is Stack else None
     try:
@@ -70,7 +73,7 @@ def fetch(dataset: Any, batchify_fn: Any, indices: Sequence[Any]) -> Any:
         raise
 
 
-def fetch_seeded(dataset: Any, batchify_fn: Any, task: Task) -> Any:
+def fetch_seeded(dataset: object, batchify_fn: Callable[..., Any], task: Task) -> Any:
     """`fetch` in the user's process, where transforms of ours draw what they draw in a worker process."""
     with prng.drawing_by(int(_words(task)[2])):
         return fetch(dataset, batchify_fn, task.indices)
@@ -80,7 +83,7 @@ def _words(task: Task) -> np.ndarray:
     return np.random.SeedSequence([task.seed, task.number]).generate_state(3)
 
 
-def _sample(dataset: Any, index: Any, as_arrays: bool) -> Any:
+def _sample(dataset: object, index: object, as_arrays: bool) -> Any:
     try:
         sample = host_item(dataset, index)
         return device_sample(sample) if as_arrays else sample
@@ -130,7 +133,7 @@ def _load(sock: socket.socket) -> tuple[Any, Any] | Failure:
         return _failure(error)
 
 
-def _answer(dataset: Any, batchify_fn: Any, task: Task) -> Any:
+def _answer(dataset: object, batchify_fn: Callable[..., Any], task: Task) -> Any:
     _seed(task)
     try:
         return host_tree(fetch(dataset, batchify_fn, task.indices))
@@ -146,7 +149,7 @@ def _seed(task: Task) -> None:
     prng.seed(int(words[2]))
 
 
-def _reply(sock: socket.socket, answer: Any) -> None:
+def _reply(sock: socket.socket, answer: object) -> None:
     try:
         message = Message(answer)
         if isinstance(answer, Failure):

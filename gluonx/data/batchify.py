@@ -211,7 +211,7 @@ class PadToBucket(_Batchify):
     ((2, 4), [3, 1])
     """
 
-    def __init__(self, sizes: Mapping[int, Sequence[int]], val: Any = 0, dtype: DTypeLike = None) -> None:
+    def __init__(self, sizes: Mapping[int, Sequence[int]], val: float = 0, dtype: DTypeLike = None) -> None:
         self._sizes, self._val, self._dtype = bucket_sizes(sizes), val, dtype
 
     def host_batch(self, data: Sequence[Any]) -> Any:  # noqa: D102 (the interface says it)
@@ -276,7 +276,11 @@ class Group(_Batchify):
     ['a', 'b']
     """
 
-    def __init__(self, fn: Any, *args: Callable[[Any], Any]) -> None:
+    def __init__(
+        self,
+        fn: Callable[[Any], Any] | list[Callable[[Any], Any]] | tuple[Callable[[Any], Any], ...],
+        *args: Callable[[Any], Any],
+    ) -> None:
         if isinstance(fn, (list, tuple)):
             if args:
                 raise TypeError("Group takes either one list of functions or the functions themselves, got both")
@@ -414,7 +418,7 @@ def _columns(data: Sequence[Any], width: int) -> list[tuple[Any, ...]]:
     return list(zip(*data, strict=True))
 
 
-def _numbers(sample: Any) -> np.ndarray:
+def _numbers(sample: object) -> np.ndarray:
     try:
         array = np.asarray(sample)
     except ValueError as error:
@@ -438,7 +442,7 @@ def _stack(samples: list[Any]) -> np.ndarray:
     return np.stack(samples, out=empty((len(samples), *samples[0].shape), dtype))
 
 
-def _kind(sample: Any) -> str:
+def _kind(sample: object) -> str:
     one = sample[0] if isinstance(sample, list) and sample else sample
     return f"a sample of type {type(one).__name__}"
 

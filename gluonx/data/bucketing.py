@@ -14,7 +14,7 @@ from gluonx.deferred.core import Handle, Tracer
 from gluonx.errors import ArgumentError, ShapeError
 
 
-def _padded(array: onp.ndarray, shape: Sequence[int], value: Any) -> onp.ndarray:
+def _padded(array: onp.ndarray, shape: Sequence[int], value: float) -> onp.ndarray:
     full = onp.full(tuple(shape), value, array.dtype)
     full[tuple(slice(n) for n in array.shape)] = array
     return full
@@ -52,7 +52,7 @@ class Bucketed:
     """
 
     def __init__(
-        self, block: Callable[..., Any], sizes: Mapping[int, Sequence[int]], val: Any = 0, mask: bool = True
+        self, block: Callable[..., Any], sizes: Mapping[int, Sequence[int]], val: float = 0, mask: bool = True
     ) -> None:
         self.block, self.sizes, self.val, self.takes_mask = block, bucket_sizes(sizes), val, mask
 
@@ -61,7 +61,7 @@ class Bucketed:
         padded, mask = self.pad(x)
         return self.block(padded, mask, *others) if self.takes_mask else self.block(padded, *others)
 
-    def pad(self, x: Any, val: Any = None) -> tuple[Any, Any]:
+    def pad(self, x: Any, val: float | None = None) -> tuple[Any, Any]:
         """Return an array padded to its bucket, and the mask of what was there before.
 
         Raises

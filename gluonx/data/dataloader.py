@@ -398,7 +398,7 @@ class _Shapes:
     def __init__(self) -> None:
         self._last: Any = None
 
-    def checked(self, batch: Any, share: Share | None) -> Any:
+    def checked(self, batch: object, share: Share | None) -> Any:
         """Return the batch on the devices; where its shapes are new, after all processes have told theirs."""
         if share is not None and (found := [(s[1:], d) for s, d in shapes_of(batch)]) != self._last:
             same_shapes(found)
@@ -411,7 +411,7 @@ def _epoch_seed() -> int:
     return int(host_rng().spawn(1)[0].integers(1 << 62))
 
 
-def default_batchify_fn(data: Any) -> Any:
+def default_batchify_fn(data: Sequence[Any]) -> Any:
     """Make the batch that a DataLoader makes unless told otherwise: ``batchify.Stack()`` of the samples."""
     return Stack()(data)
 

@@ -161,7 +161,7 @@ class SimpleDataset(Dataset[Any]):
     def __getitem__(self, idx: int) -> Any:
         return self._data[idx]
 
-    def _gather(self, indices: Sequence[int]) -> Any:
+    def _gather(self, indices: Sequence[int]) -> np.ndarray | None:
         """Return the host batch of these samples, or None when they have to be read one by one."""
         if type(self).__getitem__ is not SimpleDataset.__getitem__:
             return None
@@ -193,9 +193,9 @@ class ArrayDataset(Dataset[Batch]):
     gives_arrays: ClassVar[bool] = False  # whether rows of gluonx arrays are such arrays
 
     @overload
-    def __init__(self: ArrayDataset[ndarray], array: Any, /) -> None: ...
+    def __init__(self: ArrayDataset[ndarray], array: object, /) -> None: ...
     @overload
-    def __init__(self: ArrayDataset[list[ndarray]], first: Any, second: Any, /, *args: Any) -> None: ...
+    def __init__(self: ArrayDataset[list[ndarray]], first: object, second: object, /, *args: object) -> None: ...
     def __init__(self, *args: Any) -> None:
         if not args:
             raise ArgumentError("ArrayDataset needs at least one array")

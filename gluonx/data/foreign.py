@@ -62,7 +62,7 @@ class Prefetched:
         return len(self._batches)  # type: ignore[arg-type] - a TypeError says that it has none
 
 
-def _marked(leaf: Any) -> Any:
+def _marked(leaf: object) -> Any:
     """Return an array of any library, marked for the device; it is copied, since its loader may use it again."""
     number = isinstance(leaf, (bool, int, float))
     if isinstance(leaf, ndarray) or not (number or hasattr(leaf, "__array__")):

@@ -21,7 +21,7 @@ import os
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TextIO
 
 import numpy as np
 
@@ -29,6 +29,12 @@ from gluonx.data._codec import decode, encode
 from gluonx.data._host import as_host
 from gluonx.errors import ArgumentError, FormatError, GluonxError
 from gluonx.files.atomic import PathLike
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from typing_extensions import Buffer
+
 
 __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
 
@@ -38,7 +44,7 @@ _WORDS = struct.Struct("<4sI")
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 
 
-def frame(data: Any) -> bytes:
+def frame(data: Buffer) -> bytes:
     """Return the bytes that a record file has for a record of `data`."""
     data = bytes(data)
     if len(data) >= LIMIT:
@@ -168,7 +174,7 @@ class MXRecordIO:
         self.close()
         self.open()
 
-    def write(self, buf: Any) -> None:
+    def write(self, buf: Buffer) -> None:
         """Append a record.
 
         Parameters
@@ -199,7 +205,7 @@ class MXRecordIO:
         with self._turn:
             return read_record(file, self.uri)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -312,7 +318,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "fidx": None}
 
-    def seek(self, idx: Any) -> None:
+    def seek(self, idx: Hashable) -> None:
         """Go to the record of the key `idx`, which `read` reads next.
 
         Raises
@@ -328,7 +334,7 @@ class MXIndexedRecordIO(MXRecordIO):
         """Return the offset at which the next record will be written."""
         return self._writing().tell()
 
-    def read_idx(self, idx: Any) -> bytes:
+    def read_idx(self, idx: Hashable) -> bytes:
         """Return the record of the key `idx`.
 
         Raises
@@ -364,7 +370,7 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx[key] = offset
         self.keys.append(key)
 
-    def _offset(self, key: Any) -> int:
+    def _offset(self, key: Hashable) -> int:
         try:
             return self.idx[key]
         except KeyError:
@@ -437,7 +443,7 @@ class IRHeader(NamedTuple):
 _HEADER = struct.Struct("<IfQQ")
 
 
-def pack(header: Any, s: Any) -> bytes:
+def pack(header: Sequence[Any], s: Buffer) -> bytes:
     """Put a header before data.
 
     Parameters
@@ -503,7 +509,7 @@ def unpack_of(source: str, s: bytes) -> tuple[IRHeader, bytes]:
         raise FormatError(f"{source}: {error}") from None
 
 
-def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
+def pack_img(header: Sequence[Any], img: object, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
     """Encode an image, and put a header before it.
 
     Parameters
@@ -560,7 +566,7 @@ def unpack_img(s: Any, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
     return header, image[:, :, 0] if image.shape[2] == 1 else image
 
 
-def _bytes(buf: Any) -> bytes:
+def _bytes(buf: Buffer) -> bytes:
     if isinstance(buf, str):
         raise TypeError("bytes were expected, got str: encode it, for instance by .encode()")
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,14 @@ from gluonx.image.functions import (
 )
 from gluonx.np.handle import ndarray
 from gluonx.ops.colour import EIGENVALUES, EIGENVECTORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from gluonx.dtype import DTypeLike
+
 
 __all__ = [
     "Augmenter",
@@ -68,7 +76,7 @@ class Described:
         The settings that `dumps` tells.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         arrays = {name: to_host(value) for name, value in kwargs.items()}
         self._kwargs = {
             name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in arrays.items()
@@ -82,7 +90,7 @@ class Described:
 class Augmenter(Described):
     """Base of all augmenters; keywords are the settings that `dumps` tells."""
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: ndarray | np.ndarray) -> Any:
         """Return the changed image, of the kind of array that it was."""
         out = self._changed(to_host(src))
         return to_device(out.copy()) if isinstance(src, ndarray) else out
@@ -92,7 +100,7 @@ class Augmenter(Described):
         raise NotImplementedError(f"{type(self).__name__} must define __call__, which augments an image")
 
 
-def augmented(augmenter: Any, image: Any) -> Any:
+def augmented(augmenter: Callable[..., Any], image: ndarray | np.ndarray) -> Any:
     """Return what an augmenter makes of an image, on the host unless it is a user's, which is given an ndarray."""
     if isinstance(augmenter, Augmenter) and type(augmenter).__call__ is Augmenter.__call__:
         return augmenter._changed(to_host(image))
@@ -111,7 +119,7 @@ class SequentialAug(Augmenter):
         super().__init__()
         self.ts = ts
 
-    def dumps(self) -> Any:
+    def dumps(self) -> list[Any]:
         """Return the name and what the parts tell."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.ts]]
 
@@ -212,7 +220,12 @@ class RandomSizedCropAug(Augmenter):
     """Cut a random rectangle and resize it to `size` (width, height); see `random_size_crop`."""
 
     def __init__(
-        self, size: tuple[int, int], area: Any, ratio: Sequence[float], interp: int = 2, **kwargs: Any
+        self,
+        size: tuple[int, int],
+        area: float | Sequence[float],
+        ratio: Sequence[float],
+        interp: int = 2,
+        **kwargs: Any,
     ) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.size, self.interp = size, interp
@@ -250,7 +263,7 @@ class CastAug(Augmenter):
     dtype('float16')
     """
 
-    def __init__(self, typ: Any = "float32") -> None:
+    def __init__(self, typ: DTypeLike = "float32") -> None:
         super().__init__(type=typ)
         self.typ = typ
 
@@ -346,7 +359,7 @@ class LightingAug(Augmenter):
     eigval, eigvec : array, shapes (3,) and (3, 3)
     """
 
-    def __init__(self, alphastd: float, eigval: Any, eigvec: Any) -> None:
+    def __init__(self, alphastd: float, eigval: ArrayLike, eigvec: ArrayLike) -> None:
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
         self.alphastd, self.eigval, self.eigvec = alphastd, to_host(eigval), to_host(eigvec)
 
@@ -365,7 +378,7 @@ class ColorNormalizeAug(Augmenter):
     (8, 6, 3)
     """
 
-    def __init__(self, mean: Any, std: Any) -> None:
+    def __init__(self, mean: ArrayLike | None, std: ArrayLike | None) -> None:
         super().__init__(mean=mean, std=std)
         self.mean, self.std = to_host(mean), to_host(std)
 
@@ -407,8 +420,8 @@ def CreateAugmenter(
     rand_crop: bool = False,
     rand_resize: bool = False,
     rand_mirror: bool = False,
-    mean: Any = None,
-    std: Any = None,
+    mean: ArrayLike | bool | None = None,
+    std: ArrayLike | bool | None = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,
@@ -437,6 +450,10 @@ def CreateAugmenter(
         The probability that an image becomes gray.
     inter_method : int
         As `interp` of `imresize`.
+
+    Returns
+    -------
+    list of Augmenter
 
     Raises
     ------
@@ -485,7 +502,7 @@ def colour_steps(
     return steps
 
 
-def per_channel(function: str, what: str, value: Any) -> np.ndarray | None:
+def per_channel(function: str, what: str, value: ArrayLike | bool | None) -> np.ndarray | None:
     """Return `mean` or `std` as an array; an ArgumentError if it is no array of 1 or 3 numbers."""
     if value is None:
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,12 @@ from gluonx.image.augmenters import (
 from gluonx.image.functions import to_device, to_host
 from gluonx.np.handle import ndarray
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+
 __all__ = [
     "CreateDetAugmenter",
     "CreateMultiRandCropAugmenter",
@@ -50,7 +56,7 @@ Sample = tuple[np.ndarray, np.ndarray]
 class DetAugmenter(Described):
     """Base of augmenters for images with boxes; keywords are the settings that `dumps` tells."""
 
-    def __call__(self, src: Any, label: Any) -> Any:
+    def __call__(self, src: ndarray | np.ndarray, label: ndarray | np.ndarray) -> Any:
         """Return the changed image, of the kind of array that it was, and its label."""
         image, label = self._changed(to_host(src), to_host(label))
         return (to_device(image.copy()) if isinstance(src, ndarray) else image), label
@@ -60,7 +66,7 @@ class DetAugmenter(Described):
         raise NotImplementedError(f"{type(self).__name__} must define __call__, which augments an image and its label")
 
 
-def augmented_with_label(augmenter: Any, image: Any, label: Any) -> tuple[Any, Any]:
+def augmented_with_label(augmenter: Callable[..., Any], image: ndarray | np.ndarray, label: Any) -> tuple[Any, Any]:
     """Return what an augmenter makes of a sample, on the host unless it is a user's, which is given an ndarray."""
     if isinstance(augmenter, DetAugmenter) and type(augmenter).__call__ is DetAugmenter.__call__:
         return augmenter._changed(to_host(image), label)
@@ -86,7 +92,7 @@ class DetBorrowAug(DetAugmenter):
         super().__init__(augmenter=augmenter.dumps())
         self.augmenter = augmenter
 
-    def dumps(self) -> Any:
+    def dumps(self) -> list[Any]:
         """Return the name and what the augmenter tells."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
@@ -109,7 +115,7 @@ class DetRandomSelectAug(DetAugmenter):
         If one is no DetAugmenter.
     """
 
-    def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
+    def __init__(self, aug_list: DetAugmenter | list[Any] | tuple[Any, ...], skip_prob: float = 0) -> None:
         super().__init__(skip_prob=skip_prob)
         self.aug_list = list(aug_list) if isinstance(aug_list, (list, tuple)) else [aug_list]
         for one in self.aug_list:
@@ -117,7 +123,7 @@ class DetRandomSelectAug(DetAugmenter):
                 raise ValueError(f"Allow DetAugmenter in list only, got {one!r}")
         self.skip_prob = skip_prob if self.aug_list else 1
 
-    def dumps(self) -> Any:
+    def dumps(self) -> list[Any]:
         """Return the name and what the augmenters tell."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.aug_list]]
 
@@ -147,7 +153,9 @@ class DetHorizontalFlipAug(DetAugmenter):
 class _DetRandomBoxAug(DetAugmenter):
     """An augmenter that draws a rectangle between bounds of form and area."""
 
-    def __init__(self, aspect_ratio_range: Any, area_range: Any, **more: Any) -> None:
+    def __init__(
+        self, aspect_ratio_range: float | Sequence[float], area_range: float | Sequence[float], **more: Any
+    ) -> None:
         ratios, areas = _range(aspect_ratio_range), _range(area_range)
         super().__init__(aspect_ratio_range=ratios, area_range=areas, **more)
         self.aspect_ratio_range, self.area_range = ratios, areas
@@ -184,8 +192,8 @@ class DetRandomCropAug(_DetRandomBoxAug):
     def __init__(
         self,
         min_object_covered: float = 0.1,
-        aspect_ratio_range: Any = (0.75, 1.33),
-        area_range: Any = (0.05, 1.0),
+        aspect_ratio_range: float | Sequence[float] = (0.75, 1.33),
+        area_range: float | Sequence[float] = (0.05, 1.0),
         min_eject_coverage: float = 0.3,
         max_attempts: int = 50,
     ) -> None:
@@ -262,10 +270,10 @@ class DetRandomPadAug(_DetRandomBoxAug):
 
     def __init__(
         self,
-        aspect_ratio_range: Any = (0.75, 1.33),
-        area_range: Any = (1.0, 3.0),
+        aspect_ratio_range: float | Sequence[float] = (0.75, 1.33),
+        area_range: float | Sequence[float] = (1.0, 3.0),
         max_attempts: int = 50,
-        pad_val: Any = (128, 128, 128),
+        pad_val: Sequence[float] = (128, 128, 128),
     ) -> None:
         super().__init__(aspect_ratio_range, area_range, max_attempts=max_attempts, pad_val=pad_val)
         self.pad_val = pad_val
@@ -298,7 +306,7 @@ def _areas(boxes: np.ndarray) -> np.ndarray:
     return np.prod(np.maximum(0, boxes[:, 2:4] - boxes[:, :2]), axis=1)
 
 
-def _range(value: Any) -> tuple[float, float]:
+def _range(value: float | Sequence[float]) -> tuple[float, float]:
     pair = (value, value) if isinstance(value, (int, float)) else tuple(value)
     if len(pair) != 2:
         raise ArgumentError(f"a number or two bounds were expected, got {value!r}")
@@ -322,6 +330,10 @@ def CreateMultiRandCropAugmenter(
     skip_prob : float
         The probability that none is taken.
 
+    Returns
+    -------
+    DetRandomSelectAug
+
     Raises
     ------
     ArgumentError
@@ -343,8 +355,8 @@ def CreateDetAugmenter(
     rand_pad: float = 0,
     rand_gray: float = 0,
     rand_mirror: bool = False,
-    mean: Any = None,
-    std: Any = None,
+    mean: ArrayLike | bool | None = None,
+    std: ArrayLike | bool | None = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,
@@ -378,6 +390,10 @@ def CreateDetAugmenter(
         As `interp` of `imresize`.
     min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts, pad_val
         As of `CreateMultiRandCropAugmenter` and `DetRandomPadAug`.
+
+    Returns
+    -------
+    list of DetAugmenter
 
     Examples
     --------

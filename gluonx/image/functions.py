@@ -12,7 +12,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from gluonx.device import resolve
 from gluonx.dtype import on_device
 from gluonx.errors import ArgumentError
 from gluonx.np.handle import ndarray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 __all__ = [
     "center_crop",
@@ -58,7 +62,7 @@ def _of_images(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of a NumPy image that takes an ndarray as well, and gives what it is given."""
 
     @functools.wraps(function)
-    def call(src: ndarray | np.ndarray, *args: Any, **kwargs: Any) -> Any:
+    def call(src: ndarray | np.ndarray, *args: object, **kwargs: object) -> Any:
         out = function(to_host(src), *args, **kwargs)
         if not isinstance(src, ndarray):
             return out
@@ -67,14 +71,14 @@ def _of_images(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _given(out: Any, result: ndarray | np.ndarray) -> Any:
+def _given(out: ndarray | np.ndarray | None, result: ndarray | np.ndarray) -> Any:
     if out is None:
         return result
     out[...] = result
     return out
 
 
-def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True, out: Any = None) -> ndarray:
+def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True, out: ndarray | None = None) -> ndarray:
     """Read an image file.
 
     Parameters
@@ -103,7 +107,7 @@ def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True,
     return _given(out, to_device(image))
 
 
-def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: Any = None) -> Any:
+def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: ndarray | np.ndarray | None = None) -> Any:
     """Decode an image from bytes.
 
     Parameters
@@ -144,7 +148,9 @@ def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: Any = None) -> A
     return _given(out, to_device(functional.decode(data, flag, to_rgb)))
 
 
-def imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
+def imresize(
+    src: ndarray | np.ndarray, w: int, h: int, interp: int = 1, out: ndarray | np.ndarray | None = None
+) -> Any:
     """Resize an image to width `w` and height `h`.
 
     Parameters
@@ -176,6 +182,11 @@ def _resized(src: np.ndarray, w: int, h: int, interp: int) -> np.ndarray:
 def scale_down(src_size: Size, size: Size) -> Size:
     """Return `size` (width, height) made smaller, in its form, to fit into `src_size`.
 
+    Returns
+    -------
+    tuple of int
+        Width and height.
+
     Examples
     --------
     >>> scale_down((640, 480), (720, 120))
@@ -191,7 +202,7 @@ def scale_down(src_size: Size, size: Size) -> Size:
 
 
 def copyMakeBorder(
-    src: Any,
+    src: ndarray | np.ndarray,
     top: int,
     bot: int,
     left: int,
@@ -199,7 +210,7 @@ def copyMakeBorder(
     type: int = 0,
     value: float = 0.0,
     values: Sequence[float] = (),
-    out: Any = None,
+    out: ndarray | np.ndarray | None = None,
 ) -> ndarray:
     """Return an image with borders.
 
@@ -216,6 +227,11 @@ def copyMakeBorder(
         The same, for each channel.
     out : ndarray, optional
         Where to put it.
+
+    Returns
+    -------
+    ndarray or numpy.ndarray
+        Of shape ``(top + height + bot, left + width + right, channels)``.
     """
     return _given(out, _bordered(src, top, bot, left, right, type, values or value))
 
@@ -226,6 +242,11 @@ _bordered = _of_images(functional.pad)
 @_of_images
 def resize_short(src: np.ndarray, size: int, interp: int = 2) -> np.ndarray:
     """Resize an image so that its shorter side is `size`; `interp` as of `imresize`.
+
+    Returns
+    -------
+    ndarray or numpy.ndarray
+        Of the kind of `src`, its shorter side `size` long.
 
     Examples
     --------
@@ -243,6 +264,11 @@ def fixed_crop(
     """Return the rectangle of `w` x `h` at (x0, y0), resized to `size` (width, height) if one is given.
 
     As in MXNet, what reaches beyond the right and the lower edge is left out before that.
+
+    Returns
+    -------
+    ndarray or numpy.ndarray
+        Of shape ``(h, w, channels)``, or of `size`.
 
     Raises
     ------
@@ -266,6 +292,11 @@ def random_crop(src: np.ndarray, size: Size, interp: int = 2) -> tuple[np.ndarra
 
     An image that is smaller gives as much as it has in that form, enlarged to `size`.
 
+    Returns
+    -------
+    tuple
+        The image, and ``(x0, y0, width, height)`` of what was cut out.
+
     Examples
     --------
     >>> from gluonx import image, np
@@ -284,6 +315,11 @@ def center_crop(src: np.ndarray, size: Size, interp: int = 2) -> tuple[np.ndarra
 
     An image that is smaller gives as much as it has in that form, enlarged to `size`.
 
+    Returns
+    -------
+    tuple
+        The image, and ``(x0, y0, width, height)`` of what was cut out.
+
     Examples
     --------
     >>> image, place = center_crop(np.zeros((40, 60, 3), np.uint8), (20, 30))
@@ -296,7 +332,7 @@ def center_crop(src: np.ndarray, size: Size, interp: int = 2) -> tuple[np.ndarra
     return fixed_crop(src, x, y, w, h, size, interp), (x, y, w, h)
 
 
-def area_bounds(function: str, area: Any, kwargs: dict[str, Any]) -> Any:
+def area_bounds(function: str, area: float | Sequence[float], kwargs: dict[str, Any]) -> Any:
     """Return the argument `area` of random crops, which has had another name."""
     if "min_area" in kwargs:
         warn("`min_area` is deprecated. Please use `area` instead.", DeprecationWarning)
@@ -322,6 +358,11 @@ def random_size_crop(
         Bounds of its width divided by its height.
     interp : int
         As of `imresize`.
+
+    Returns
+    -------
+    tuple
+        The image, and ``(x0, y0, width, height)`` of what was cut out.
     """
     area = area_bounds("random_size_crop", area, kwargs)
     bounds = tuple(area) if isinstance(area, (tuple, list)) else (area, 1.0)
@@ -346,6 +387,11 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
         Of integers it becomes float32.
     mean, std : array of one number or one for each channel, or None
 
+    Returns
+    -------
+    ndarray or numpy.ndarray
+        Of the kind and shape of `src`, float32.
+
     Examples
     --------
     >>> from gluonx import image, np
@@ -368,7 +414,9 @@ def _floats(value: np.ndarray) -> np.ndarray:
     return np.array(value, np.float32)
 
 
-def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
+def imrotate(
+    src: ndarray | np.ndarray, rotation_degrees: ArrayLike, zoom_in: bool = False, zoom_out: bool = False
+) -> Any:
     """Rotate tensors about their middle, by linear interpolation; 0 where nothing was.
 
     Parameters
@@ -379,6 +427,11 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         Against the clock's hands.
     zoom_in, zoom_out : bool
         Enlarge the picture until no corner is empty, or make it smaller until none is cut off.
+
+    Returns
+    -------
+    ndarray or numpy.ndarray
+        Of the kind and shape of `src`.
 
     Raises
     ------
@@ -392,8 +445,16 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
     return functional.rotate(src, to_host(rotation_degrees), zoom_in, zoom_out)
 
 
-def random_rotate(src: Any, angle_limits: Sequence[float], zoom_in: bool = False, zoom_out: bool = False) -> Any:
-    """Rotate tensors by random angles between the limits, which ``numpy.random`` draws; see `imrotate`."""
+def random_rotate(
+    src: ndarray | np.ndarray, angle_limits: Sequence[float], zoom_in: bool = False, zoom_out: bool = False
+) -> Any:
+    """Rotate tensors by random angles between the limits, which ``numpy.random`` draws; see `imrotate`.
+
+    Returns
+    -------
+    ndarray or numpy.ndarray
+        Of the kind and shape of `src`.
+    """
     lower, upper = angle_limits
     angles = np.random.uniform(lower, upper, None if src.ndim == 3 else len(src))
     return imrotate(src, angles, zoom_in, zoom_out)

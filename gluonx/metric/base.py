@@ -255,6 +255,11 @@ class Lasting(EvalMetric):
 def register(klass: Class, name: str | None = None) -> Class:
     """Make a class known to `create` by its name (or another one); names are not case-sensitive.
 
+    Returns
+    -------
+    type
+        The class itself.
+
     Examples
     --------
     >>> @register
@@ -268,7 +273,13 @@ def register(klass: Class, name: str | None = None) -> Class:
 
 
 def alias(*names: str) -> Callable[[Class], Class]:
-    """Make a class known to `create` by further names."""
+    """Make a class known to `create` by further names.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class itself.
+    """
 
     def name_it(klass: Class) -> Class:
         for name in names:
@@ -288,6 +299,10 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
         ``get_config``, also as JSON; or a metric, which is returned.
     *args, **kwargs
         For the metric's constructor.
+
+    Returns
+    -------
+    EvalMetric
 
     Raises
     ------
@@ -463,6 +478,10 @@ def np(
     numpy_feval: Callable[[Any, Any], Any], name: str | None = None, allow_extra_outputs: bool = False
 ) -> CustomMetric:
     """Return a `CustomMetric` of a function that is written with NumPy.
+
+    Returns
+    -------
+    CustomMetric
 
     Examples
     --------

@@ -24,6 +24,8 @@ from gluonx.deferred.engine import invoke
 from gluonx.ops.host import kernels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gluonx.np.handle import ndarray
 
 
@@ -44,10 +46,10 @@ def _unknown(other: object, name: str) -> NotImplementedType:
     return NotImplemented
 
 
-def _binary(name: str) -> Any:
+def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     op = ops.get(name).bind()
 
-    def operator(self: ndarray, other: Any) -> Any:
+    def operator(self: ndarray, other: Any) -> ndarray:
         try:
             return invoke(op, (self, other)) if isinstance(other, OPERANDS) else _unknown(other, name)
         except Exception as error:
@@ -61,7 +63,7 @@ def _binary(name: str) -> Any:
             shorten(error)
             raise
 
-    def in_place(self: ndarray, other: object) -> Any:
+    def in_place(self: ndarray, other: object) -> ndarray:
         try:
             return self._become(operator(self, other))
         except Exception as error:
@@ -71,7 +73,7 @@ def _binary(name: str) -> Any:
     return operator, reflected, in_place
 
 
-def _unary(name: str) -> Any:
+def _unary(name: str) -> Callable[[ndarray], ndarray]:
     op = ops.get(name).bind()
 
     def operator(self: ndarray) -> ndarray:
@@ -95,10 +97,10 @@ def comparable(number: object, array: ndarray) -> Any:
     return float("inf") if number > limits.max else -float("inf") if number < limits.min else number
 
 
-def _compare(name: str) -> Any:
+def _compare(name: str) -> Callable[[ndarray, object], ndarray]:
     op = ops.get(name).bind()
 
-    def operator(self: ndarray, other: object) -> Any:
+    def operator(self: ndarray, other: object) -> ndarray:
         try:
             return invoke(op, (self, comparable(other, self))) if isinstance(other, OPERANDS) else NotImplemented
         except Exception as error:
@@ -160,10 +162,10 @@ class Arithmetic:
     __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
     __neg__, __abs__, __invert__ = _unary("negative"), _unary("abs"), _unary("bitwise_not")
 
-    def __ipow__(self, exponent: object) -> Any:
+    def __ipow__(self, exponent: object) -> ndarray:
         return self._become(self**exponent)  # type: ignore[attr-defined]
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> ndarray:
         return self.copy()  # type: ignore[attr-defined]
 
     def __divmod__(self, other: object) -> tuple[Any, Any]:

@@ -129,7 +129,7 @@ def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[...,
 def _broadcasting(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return `fn` for arrays of one rank, because JAX may be told to refuse others (``jax_numpy_rank_promotion``)."""
 
-    def elementwise(*arrays: jax.Array) -> Any:
+    def elementwise(*arrays: jax.Array) -> jax.Array | tuple[jax.Array, ...]:
         return fn(*arrays) if len(arrays) == 1 else fn(*aligned(*arrays))
 
     return elementwise
@@ -156,7 +156,7 @@ def _by_positions(front: Callable[..., Any]) -> Callable[..., Any]:
     """Return the front of `roll`: a shift is an integer, whatever the array's dtype is."""
 
     @functools.wraps(front)
-    def rolled(*args: object, **kwargs: Any) -> Any:
+    def rolled(*args: object, **kwargs: Any) -> ndarray:
         if len(args) > 1 and type(args[1]) is int:
             args = (args[0], Index(args[1]), *args[2:])
         elif type(kwargs.get("shift")) is int:

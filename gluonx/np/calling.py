@@ -182,7 +182,7 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
     spelled: dict[Any, BoundOp] = {}
     layouts: dict[Any, _Layout] = {}
 
-    def front(*args: Any, **kwargs: Any) -> Any:
+    def front(*args: Any, **kwargs: object) -> Any:
         try:
             if len(args) >= least and isinstance(args[0], ndarray):
                 try:
@@ -257,7 +257,7 @@ def _collecting(call: _Call) -> Front:
     star = call.collected is not None and call.collected.role == "star"
     spelled: dict[Any, BoundOp] = {}
 
-    def front(*args: Any, **kwargs: Any) -> Any:
+    def front(*args: Any, **kwargs: object) -> Any:
         try:
             given = args if star else args[0] if args else ()
             rest = () if star else args[1:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,10 @@ from gluonx.np.wrapping import as_leaf, as_static, binary, write_out
 from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, along_axis, shape_of
 from gluonx.ops.common import aligned
 from gluonx.ops.registry import get, register
+
+if TYPE_CHECKING:
+    from gluonx.ops.registry import Op
+
 
 # -- powers and choices -----------------------------------------------------------------------------------------------
 
@@ -110,7 +114,7 @@ def _select(*arrays: Array) -> Array:
     return jnp.select([c != 0 for c in arrays[:half]], list(arrays[half:-1]), arrays[-1])
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> ndarray:
     """Return for each position the element of the first choice whose condition is True there, else `default`.
 
     Returns
@@ -167,7 +171,9 @@ def choose(a: Any, choices: Sequence[Any], out: ndarray | None = None, mode: str
     return result if out is None else write_out("np.choose", out, result)
 
 
-def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: object, **kw: object) -> ndarray:
+def piecewise(
+    x: ArrayLike, condlist: ArrayLike | Sequence[ArrayLike], funclist: Sequence[Any], *args: object, **kw: object
+) -> ndarray:
     """Return `x` with another function (or number) applied wherever another condition is True.
 
     Returns
@@ -194,7 +200,7 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: objec
 
 def einsum(
     subscripts: str,
-    *operands: Any,
+    *operands: ArrayLike,
     out: ndarray | None = None,
     optimize: object = "auto",
     precision: object = None,
@@ -225,7 +231,11 @@ def einsum(
     return result if out is None else write_out("np.einsum", out, result)
 
 
-def einsum_path(subscripts: str, *operands: Any, optimize: Any = "greedy") -> Any:
+def einsum_path(
+    subscripts: str,
+    *operands: ArrayLike,
+    optimize: bool | Literal["greedy", "optimal"] | Sequence[Any] | None = "greedy",
+) -> tuple[list[Any], str]:
     """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are used.
 
     Returns
@@ -241,10 +251,10 @@ def einsum_path(subscripts: str, *operands: Any, optimize: Any = "greedy") -> An
     doc="Return an array put together of nested lists of blocks.",
     example=("np.block([np.array([1.0]), np.array([2.0, 3.0])]).tolist()", "[1.0, 2.0, 3.0]"),
 )
-def _block(*arrays: Array, nesting: Any) -> Array:
+def _block(*arrays: Array, nesting: tuple[Any, ...] | None) -> Array:
     parts = iter(arrays)
 
-    def build(level: Any) -> Any:
+    def build(level: tuple[Any, ...] | None) -> Array | list[Any]:
         return next(parts) if level is None else [build(item) for item in level]
 
     return jnp.block(build(nesting))
@@ -266,7 +276,7 @@ def block(arrays: Sequence[Any]) -> ndarray:
     """
     leaves: list[Any] = []
 
-    def nest(level: Any) -> Any:
+    def nest(level: object) -> tuple[Any, ...] | None:
         if isinstance(level, list):
             return tuple([nest(item) for item in level])
         leaves.append(level)
@@ -291,7 +301,9 @@ _histogram_edges = register(
 )(_edges_rule)
 
 
-def _binned(op: Any, a: ArrayLike, bins: Any, range: Any, weights: ArrayLike, **statics: Any) -> Any:
+def _binned(
+    op: Op, a: ArrayLike, bins: ArrayLike, range: Sequence[float] | None, weights: ArrayLike | None, **statics: object
+) -> Any:
     counted = isinstance(bins, (int, onp.integer))
     bound = op.bind(bins=int(bins) if counted else 10, range=as_static("range", range), **statics)
     return invoke(
@@ -300,11 +312,11 @@ def _binned(op: Any, a: ArrayLike, bins: Any, range: Any, weights: ArrayLike, **
 
 
 def histogram(
-    a: Any,
-    bins: Any = 10,
-    range: Any = None,
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Sequence[float] | None = None,
     normed: bool | None = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> tuple[ndarray, ndarray]:
     """Count the elements that fall into each bin, and return the counts and the edges of the bins.
@@ -338,7 +350,9 @@ def histogram(
     return _binned(_histogram, a, bins, range, weights, density=density or normed)
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> ndarray:
+def histogram_bin_edges(
+    a: ArrayLike, bins: ArrayLike = 10, range: Sequence[float] | None = None, weights: ArrayLike | None = None
+) -> ndarray:
     """Return the edges that `histogram` would use.
 
     Returns
@@ -382,12 +396,14 @@ def _all_equivalent(a: Array, b: Array) -> Array:
     return jnp.array_equiv(*aligned(a, b))
 
 
-def _answer(flag: ndarray) -> Any:
+def _answer(flag: ndarray) -> bool | ndarray:
     """Return a bool; in a traced block, which has no values, the traced boolean."""
     return flag if isinstance(flag.value, Tracer) else bool(flag)
 
 
-def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool | ndarray:
     """Compare two arrays within a tolerance, ``|a - b| <= atol + rtol * |b|``; the answer is read at once.
 
     Returns
@@ -404,7 +420,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: float = 1e-05, atol: float = 1e-0
     return _answer(invoke(_all_close.bind(equal_nan=bool(equal_nan)), (as_leaf(a), as_leaf(b), rtol, atol)))
 
 
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool | ndarray:
     """Return whether two arrays have the same shape and elements; the answer is read at once.
 
     Returns
@@ -421,7 +437,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return _answer(invoke(_all_equal.bind(equal_nan=bool(equal_nan)), (as_leaf(a1), as_leaf(a2))))
 
 
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool | ndarray:
     """Return whether two arrays are equal after broadcasting; the answer is read at once.
 
     Returns
@@ -591,12 +607,12 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     arr[...] = invoke(_position.bind(), (arr, as_leaf(mask), as_leaf(vals)))
 
 
-def put_along_axis(arr: ndarray, indices: Any, values: ArrayLike, axis: int | None) -> None:
+def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: int | None) -> None:
     """Write `values` at indices along an axis, in place."""
     arr[...] = invoke(_put_along_axis.bind(axis=axis), (arr, as_leaf(indices), as_leaf(values)))
 
 
-def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
     """Write `val` on the diagonal, in place.
 
     Examples
@@ -613,7 +629,7 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
 # -- users' functions -------------------------------------------------------------------------------------------------
 
 
-def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> ndarray:
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: int | list[int] | tuple[int, ...]) -> ndarray:
     """Apply `func(a, axis)` for one axis after the other.
 
     Returns
@@ -702,7 +718,7 @@ def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: objec
     doc="Return slices and numbers one behind the other, as ``np.r_`` and ``np.c_`` take them.",
     example=("np.r_[0:3, np.array([7.0])].tolist()", "[0.0, 1.0, 2.0, 7.0]"),
 )
-def _ranges(*arrays: Array, items: Any, name: str) -> Any:
+def _ranges(*arrays: Array, items: tuple[Any, ...], name: str) -> Array | tuple[Array, ...]:
     parts = iter(arrays)
     build = lambda i: next(parts) if i is None else slice(*i[1:]) if isinstance(i, tuple) else i  # noqa: E731
     single, key = items[0] == "single", [build(i) for i in items[1:]]

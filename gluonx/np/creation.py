@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -34,10 +34,14 @@ from gluonx.np.wrapping import as_leaf, as_static, write_out
 from gluonx.ops.host import kernels
 from gluonx.ops.registry import get, register
 
+if TYPE_CHECKING:
+    from gluonx.ops.registry import Op
+
+
 Shape = int | Sequence[int]
 
 
-def placed(result: Any, device: DeviceLike, ctx: DeviceLike = None) -> ndarray:
+def placed(result: ndarray, device: DeviceLike, ctx: DeviceLike = None) -> ndarray:
     """Return `result` on the device that the caller or the context names."""
     target = resolve(ctx if device is None else device)
     if target is None or target == jax.local_devices()[0]:
@@ -171,6 +175,11 @@ def asarray(
     copy : bool, optional
         True for a new array in any case.
 
+    Returns
+    -------
+    ndarray
+        `obj` itself where nothing is to change, else a new array; without `dtype` of float32 where `obj` is no array.
+
     Raises
     ------
     ValueError
@@ -196,6 +205,11 @@ asanyarray = asarray
 def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
     """Return `a` as an ndarray, which is always contiguous.
 
+    Returns
+    -------
+    ndarray
+        `a` itself where nothing is to be changed.
+
     Examples
     --------
     >>> from gluonx import np
@@ -207,6 +221,11 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
 
 def from_dlpack(x: ArrayLike) -> ndarray:
     """Return an ndarray that shares another library's memory: of any object with ``__dlpack__``, or a capsule.
+
+    Returns
+    -------
+    ndarray
+        Of the shape and dtype of `x`.
 
     Examples
     --------
@@ -228,7 +247,7 @@ class _Capsule:
     def __dlpack__(self, **_: object) -> Any:
         return self.capsule
 
-    def __dlpack_device__(self) -> Any:
+    def __dlpack_device__(self) -> tuple[int, int]:
         default: Any = jnp.zeros(())
         return default.__dlpack_device__()
 
@@ -241,7 +260,10 @@ def _host_reader(name: str) -> Callable[..., ndarray]:
         return array(host, canonical(host.dtype), device, ctx=ctx)
 
     read.__name__ = read.__qualname__ = name
-    read.__doc__ = f"An ndarray of what ``numpy.{name}`` reads, with the same arguments, and ``device``."
+    read.__doc__ = (
+        f"Return what ``numpy.{name}`` reads, with the same arguments, and ``device``.\n\n"
+        f"Returns\n-------\nndarray\n    Of the shape and dtype that ``numpy.{name}`` gives.\n"
+    )
     return read
 
 
@@ -270,7 +292,7 @@ def _full(fill_value: Array, *, shape: Size, dtype: DTypeLike) -> Array:
     return jnp.broadcast_to(jnp.asarray(fill_value, dtype), shape)
 
 
-def _elements(*_: object, shape: Any, **__: object) -> int:
+def _elements(*_: object, shape: Sequence[int], **__: object) -> int:
     return math.prod(shape)
 
 
@@ -350,6 +372,11 @@ def full(
 
     The default dtype is that of `fill_value`: bool, int64 and float32 for Python's numbers.
 
+    Returns
+    -------
+    ndarray
+        Of the given shape; of `dtype`, or of the dtype of the value.
+
     Examples
     --------
     >>> from gluonx import np
@@ -362,7 +389,7 @@ def full(
     return result if out is None else write_out("np.full", out, result)
 
 
-def _dtype_of(value: Any) -> Any:
+def _dtype_of(value: ArrayLike) -> DTypeLike:
     found = getattr(value, "dtype", None)
     if found is None:
         found = onp.result_type(value)
@@ -534,11 +561,11 @@ def arange(
     return placed(invoke(_arange.bind(num=num, dtype=standard(dtype)), (start, step)), device, ctx)
 
 
-def _space_op(name: str, fn: Callable[..., Array], doc: str, example: tuple[str, str]) -> Any:
+def _space_op(name: str, fn: Callable[..., Array], doc: str, example: tuple[str, str]) -> Op:
     # Integers are rounded from float64, since float32 has all integers only up to 2**24.
     @register(name, doc=doc, example=example, wide=lambda attrs: attrs["dtype"].kind in "iu")
     def space(
-        start: Array, stop: Array, base: Array | None = None, *, num: int, endpoint: bool, dtype: Any, axis: int
+        start: Array, stop: Array, base: Array | None = None, *, num: int, endpoint: bool, dtype: onp.dtype, axis: int
     ) -> Array:
         extra = {} if base is None else {"base": base}
         whole = dtype.kind in "iu"
@@ -570,7 +597,7 @@ _geomspace = _space_op(
 
 
 def _space(
-    op: Any,
+    op: Op,
     ends: tuple[Any, ...],
     num: int,
     endpoint: bool,
@@ -630,6 +657,11 @@ def logspace(
 ) -> ndarray:
     """Return `num` numbers from ``base**start`` to ``base**stop`` whose logarithms are evenly spaced.
 
+    Returns
+    -------
+    ndarray
+        Of `num` along `axis`, before the axes of the ends where these are arrays.
+
     Examples
     --------
     >>> from gluonx import np
@@ -651,6 +683,11 @@ def geomspace(
     ctx: DeviceLike = None,
 ) -> ndarray:
     """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    Returns
+    -------
+    ndarray
+        Of `num` along `axis`, before the axes of the ends where these are arrays.
 
     Examples
     --------
@@ -768,6 +805,12 @@ def indices(
 ) -> Any:
     """Return the indices of a grid, an array for each axis. With `sparse` it is a tuple of broadcastable arrays.
 
+    Returns
+    -------
+    ndarray, or tuple of ndarray where `sparse`
+        Of shape ``(len(dimensions), *dimensions)``, int64; with `sparse` one for each axis, of length 1 along the
+        others.
+
     Examples
     --------
     >>> from gluonx import np
@@ -798,7 +841,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
     return _index_arrays(onp.diag_indices(int(n), int(ndim)))
 
 
-def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
+def diag_indices_from(arr: ndarray) -> tuple[ndarray, ...]:
     """Return the indices of the diagonal of `arr`, whose axes are all of one length.
 
     Returns
@@ -851,7 +894,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, device: DeviceLike = 
     return _index_arrays(onp.triu_indices(n, k, m), device)
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
+def tril_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ...]:
     """Return the indices of the lower triangle of the matrix `arr`.
 
     Returns
@@ -862,7 +905,7 @@ def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     return tril_indices(arr.shape[-2], k, arr.shape[-1])
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
+def triu_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ...]:
     """Return the indices of the upper triangle of the matrix `arr`.
 
     Returns
@@ -874,7 +917,13 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[ndarray, ...]:
-    """Return the indices of the elements that `mask_func` (``np.triu``, ``np.tril``) keeps in an n by n matrix."""
+    """Return the indices of the elements that `mask_func` (``np.triu``, ``np.tril``) keeps in an n by n matrix.
+
+    Returns
+    -------
+    tuple of ndarray
+        A vector of indices for each of the two axes.
+    """
     return _index_arrays(onp.nonzero(mask_func(ones((n, n)), k).asnumpy()))
 
 
@@ -885,7 +934,10 @@ def _window(name: str) -> Callable[..., ndarray]:
         return array(make(int(M)), dtype, device, ctx=ctx)
 
     window.__name__ = window.__qualname__ = name
-    window.__doc__ = f"The {name.capitalize()} window of M points, float32 by default."
+    window.__doc__ = (
+        f"Return the {name.capitalize()} window of M points.\n\n"
+        "Returns\n-------\nndarray\n    Of shape ``(M,)``; of `dtype`, float32 by default.\n"
+    )
     return window
 
 
@@ -898,7 +950,13 @@ hanning = _window("hanning")
 def kaiser(
     M: int, beta: float, dtype: DTypeLike = None, device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
-    """Return the Kaiser window of M points with the shape parameter `beta`."""
+    """Return the Kaiser window of M points with the shape parameter `beta`.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(M,)``.
+    """
     return array(onp.kaiser(int(M), float(beta)), dtype, device, ctx=ctx)
 
 
@@ -906,6 +964,11 @@ def fromfunction(
     function: Callable[..., Any], shape: Sequence[int], *, dtype: DTypeLike = None, **kwargs: object
 ) -> Any:
     """Call `function` with the coordinates of a grid, one array for each axis.
+
+    Returns
+    -------
+    object
+        What `function` returns.
 
     Examples
     --------

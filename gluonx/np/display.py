@@ -115,7 +115,7 @@ def as_html(array: ndarray) -> str:
     return html.folding(_line(array), [html.preformatted(shown)], unfolded=len(shown) < 2000)
 
 
-def as_part(array: ndarray, path: str | None) -> Any:
+def as_part(array: ndarray, path: str | None) -> object:
     """Return an array as treescope renders it, on one line; computes nothing."""
     from treescope import rendering_parts as parts
 

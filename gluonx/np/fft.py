@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as onp
@@ -13,6 +13,10 @@ from gluonx.np.building import make
 from gluonx.np.creation import array
 from gluonx.np.table import FFT
 
+if TYPE_CHECKING:
+    from gluonx.np.handle import ndarray
+
+
 __all__ = ["fftfreq", "rfftfreq"]
 
 for _name, _record in FFT.items():
@@ -20,13 +24,25 @@ for _name, _record in FFT.items():
     __all__ += [_name]  # noqa: PLE0604
 
 
-def fftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike = None) -> Any:
-    """Return the frequencies of the elements of `fft`'s result; float32 by default."""
+def fftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike = None) -> ndarray:
+    """Return the frequencies of the elements of `fft`'s result; float32 by default.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(n,)``.
+    """
     return array(onp.fft.fftfreq(n, d), dtype, device)
 
 
-def rfftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike = None) -> Any:
-    """Return the frequencies of the elements of `rfft`'s result; float32 by default."""
+def rfftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike = None) -> ndarray:
+    """Return the frequencies of the elements of `rfft`'s result; float32 by default.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(n // 2 + 1,)``.
+    """
     return array(onp.fft.rfftfreq(n, d), dtype, device)
 
 

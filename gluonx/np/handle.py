@@ -65,7 +65,11 @@ from gluonx.ops.host import kernels
 from gluonx.sharding import is_spread
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
     from gluonx.block.parameter import Parameter
+    from gluonx.deferred.contracts import Placement
     from gluonx.np.methods import Methods  # from methods.pyi; `gluonx.np.methods` adds them to the class
 else:
     Methods = object
@@ -92,7 +96,7 @@ RAW_ON_TAPE = (
 )
 
 
-def _methods() -> Any:
+def _methods() -> ModuleType:
     """Import the module of methods that are functions of ``gluonx.np``; it needs ndarrays, so it is imported late."""
     return NAMES["gluonx.np.methods"]
 
@@ -179,13 +183,15 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
                 return getattr(self, name)  # importing the module of methods has added them to this class
             raise AttributeError(f"an ndarray has no attribute {name!r}")
 
-    def __array_function__(self, func: Callable[..., Any], types: Sequence[type], args: object, kwargs: object) -> Any:
+    def __array_function__(
+        self, func: Callable[..., Any], types: Sequence[type], args: object, kwargs: object
+    ) -> object:
         return _methods().array_function(func, args, kwargs)
 
     def __array_ufunc__(self, ufunc: Callable[..., object], method: str, *inputs: object, **kwargs: object) -> ndarray:
         return _methods().array_ufunc(ufunc, method, inputs, kwargs)
 
-    def __array_namespace__(self, api_version: str | None = None) -> Any:
+    def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
         """Return the module whose functions work on this array: ``gluonx.np``.
 
         Raises
@@ -366,10 +372,10 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
     def __jax_array__(self) -> jax.Array:
         return self._raw()
 
-    def __dlpack__(self, **kwargs: object) -> Any:
+    def __dlpack__(self, **kwargs: object) -> object:
         return self._read().__dlpack__(**kwargs)
 
-    def __dlpack_device__(self) -> Any:
+    def __dlpack_device__(self) -> tuple[int, int]:
         array: Any = self._read()  # jax.Array's annotations leave the method out
         return array.__dlpack_device__()
 
@@ -409,7 +415,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             raise TypeError("len() of an array without dimensions")
         return self.shape[0]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[ndarray]:
         for i in range(len(self)):
             yield self[i]
 
@@ -437,7 +443,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
         return as_html(self)
 
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> Any:
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> object:
         """Show the same where treescope renders it, without the numbers and without computing anything."""
         from gluonx.np.display import as_part
 
@@ -467,7 +473,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         value = self.value
         return new_handle(value if type(value) is HostArray else self._read(), self.aval)
 
-    def copyto(self, other: Any) -> ndarray:
+    def copyto(self, other: ndarray | DeviceLike) -> ndarray:
         """Write this value into `other` (an array of the same shape), or make a copy on the device `other`."""
         if isinstance(other, ndarray):
             if other is not self:
@@ -596,7 +602,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         else:
             add_mark(self.value.graph.marks, self.value.slot, old, variable)
 
-    def _placed(self) -> Any:
+    def _placed(self) -> Placement | None:
         """Return the sharding of this array, if it is not on JAX's default device; else None."""
         value = self.value
         if self.aval is None and isinstance(value, jax.Array) and not isinstance(value, Tracer):
@@ -989,7 +995,7 @@ class _Memory:
         self.seen: bytes | None = None
         self.value: Any = None
 
-    def now(self) -> Any:
+    def now(self) -> HostArray | jax.Array:
         """Return the value of the current contents; the same object as long as they are the same."""
         held = self.array.tobytes()
         if held != self.seen:
@@ -1041,7 +1047,7 @@ def make_kinds(cls: type[ndarray]) -> tuple[type, ...]:
     return cls, cls.view_class, cls.detached_class, cls.lent_class
 
 
-def lend(array: ndarray) -> Any:
+def lend(array: ndarray) -> object:
     """Return a DLPack capsule of this array's memory, which others may then write to.
 
     Raises
@@ -1121,7 +1127,7 @@ def _forget_origin(link: _Origin) -> None:
     _Origin.kept.pop(id(link), None)
 
 
-def _place_of(handle: Any) -> Any:
+def _place_of(handle: Any) -> Placement | None:
     """Return the sharding of an array, if it is not on JAX's default device; computes nothing."""
     value = handle.value
     if type(value) is Pending:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as onp
@@ -29,6 +29,10 @@ from gluonx.errors import ArgumentError
 from gluonx.np.functions import ravel, take
 from gluonx.np.handle import host_value, ndarray
 from gluonx.np.wrapping import as_leaf, as_static, write_out
+
+if TYPE_CHECKING:
+    import jax
+
 
 __all__ = [
     "argwhere",
@@ -89,7 +93,7 @@ def is_wide(*values: ArrayLike) -> bool:
 _ARRAYS = frozenset(["a", "ar", "ar1", "ar2", "arr", "condition", "x"])
 
 
-def sized(name: str, arguments: dict[str, Any], size: Size | None, fill_value: ArrayLike) -> Any:
+def sized(name: str, arguments: dict[str, Any], size: Size | None, fill_value: ArrayLike | None) -> Any:
     """Return the result of the function `name` of ``jax.numpy`` with `size` positions.
 
     Raises
@@ -114,7 +118,7 @@ def sized(name: str, arguments: dict[str, Any], size: Size | None, fill_value: A
 def _sized_op(name: str, arrays: tuple[str, ...], options: tuple[tuple[str, Any], ...]) -> DerivedOp:
     compute, known = getattr(jnp, name), dict(options)
 
-    def run(*values: ArrayLike) -> Any:
+    def run(*values: ArrayLike) -> jax.Array | tuple[jax.Array, ...]:
         # The parameters of these are positional-only.
         if name in ("unique_all", "unique_counts", "unique_inverse", "unique_values"):
             found = compute(*values, **known)
@@ -248,8 +252,8 @@ def _unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: Any = None,
-) -> Any:
+    axis: int | None = None,
+) -> onp.ndarray | tuple[onp.ndarray, ...]:
     found = onp.unique(ar, return_index, return_inverse, return_counts, axis)
     if not return_inverse:
         return found
@@ -326,18 +330,28 @@ unique_all = _hosted(
     "The sorted values, where each stands first, the indices that rebuild x, and counts.",
     _unique_all,
     fits=True,
+    gives=("UniqueAll", "Vectors, but for the indices that rebuild x, which are of its shape."),
 )
 unique_counts = _hosted(
     "unique_counts",
     "The sorted values of x and how often each occurs.",
     lambda x: UniqueCounts(*onp.unique(x, return_counts=True, equal_nan=False)),
     fits=True,
+    gives=("UniqueCounts", "Vectors: the values, and how often each occurs."),
 )
 unique_inverse = _hosted(
-    "unique_inverse", "The sorted values of x and the indices that rebuild x from them.", _unique_inverse, fits=True
+    "unique_inverse",
+    "The sorted values of x and the indices that rebuild x from them.",
+    _unique_inverse,
+    fits=True,
+    gives=("UniqueInverse", "The values, a vector, and the indices, of the shape of x."),
 )
 unique_values = _hosted(
-    "unique_values", "The sorted values of x, each once.", lambda x: onp.unique(x, equal_nan=False), fits=True
+    "unique_values",
+    "The sorted values of x, each once.",
+    lambda x: onp.unique(x, equal_nan=False),
+    fits=True,
+    gives=("ndarray", "A vector."),
 )
 
 
@@ -348,10 +362,17 @@ _NAMED: dict[str, Any] = {
 }
 
 
-def extract(condition: Any, arr: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> ndarray:
+def extract(
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
+) -> ndarray:
     """Return the elements of `arr` where `condition` is True, as a vector; gradients flow to them.
 
     With a `size`, the result has so many elements, the unused ones `fill_value` (0), also in a hybridized block.
+
+    Returns
+    -------
+    ndarray
+        A vector; of the dtype of `arr`.
 
     Examples
     --------
@@ -367,18 +388,23 @@ def extract(condition: Any, arr: ArrayLike, *, size: int | None = None, fill_val
 
 
 def compress(
-    condition: Any,
+    condition: ArrayLike,
     a: ArrayLike,
     axis: int | None = None,
     out: ndarray | None = None,
     *,
     size: int | None = None,
-    fill_value: Any = None,
+    fill_value: ArrayLike | None = None,
 ) -> ndarray:
     """Return the slices of `a` along an axis where the 1-d `condition` is True; gradients flow to them.
 
     With a `size`, the result has so many slices, the unused ones filled with `fill_value` (0), also in a hybridized
     block: a boolean mask of fixed shape.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `a`, shorter along `axis`; a vector where that is None.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,13 @@ from gluonx.deferred.core import Handle, Index
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import BadIndexError, BadKeyError
 from gluonx.ops.host import kernels
+
+if TYPE_CHECKING:
+    from types import NotImplementedType
+
+    from numpy.typing import ArrayLike
+
+    from gluonx.np.handle import ndarray
 
 
 class Region:
@@ -170,7 +177,7 @@ def region_read(region: Region) -> DerivedOp:
         window, _ = _window(x, starts, dims)
         return window[_strides(dims)].reshape(shape)
 
-    def read_on_host(x: np.ndarray, *starts: Any) -> Any:
+    def read_on_host(x: np.ndarray, *starts: int) -> np.ndarray:
         return x[_items(dims, starts)].reshape(shape)
 
     return _interned(("read", dims, shape), "slice", read, read_on_host, lambda *_: 1)
@@ -191,7 +198,7 @@ def region_write(region: Region) -> DerivedOp:
             return jax.lax.dynamic_update_slice(x, value, begins)
         return jax.lax.dynamic_update_slice(x, value, starts)
 
-    def write_on_host(x: np.ndarray, value: np.generic | np.ndarray, *starts: Any) -> Any:
+    def write_on_host(x: np.ndarray, value: np.generic | np.ndarray, *starts: int) -> np.ndarray | NotImplementedType:
         value = _fit_on_host(value, shape, x.dtype)
         if value is NotImplemented or 0 in shape:
             return NotImplemented
@@ -274,7 +281,7 @@ def _taken(item: Any) -> int:
     return item.ndim if _is_mask(item) else 1
 
 
-def check_mask(mask: Any, shape: tuple[int, ...], axis: int = 0) -> None:
+def check_mask(mask: np.ndarray | ndarray, shape: tuple[int, ...], axis: int = 0) -> None:
     """Raise if a mask's lengths differ from those of the axes that it indexes, from `axis` on.
 
     Raises
@@ -298,7 +305,7 @@ def check_mask(mask: Any, shape: tuple[int, ...], axis: int = 0) -> None:
 _ROWS = (("array", 0),)
 
 
-def advanced(key: object, shape: tuple[int, ...], read: Any) -> tuple[Any, list[Any]]:
+def advanced(key: object, shape: tuple[int, ...], read: Callable[..., Any]) -> tuple[Any, list[Any]]:
     """Split an advanced index on an array of `shape` into a static pattern and its index arrays.
 
     `read` returns the NumPy value of a mask. Static parts stay in the pattern; arrays are replaced by their number.
@@ -369,7 +376,7 @@ def _whole(item: Any) -> Any:
     return item.astype(np.int32)
 
 
-def _rebuild(pattern: str, arrays: Sequence[Any]) -> tuple[Any, ...]:
+def _rebuild(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
     out: list[Any] = []
     for item in pattern:
         if isinstance(item, tuple):
@@ -387,7 +394,7 @@ def _rebuild(pattern: str, arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def _with_flags(pattern: str, ndim: int) -> tuple[int, ...]:
+def _with_flags(pattern: tuple[Any, ...], ndim: int) -> tuple[int, ...]:
     """Return the axes for ``expand_dims`` that an array of `ndim` axes needs for the True and False in a pattern."""
     axes: list[int] = []
     takes = [item is not None and item is not Ellipsis and not _is_flag(item) for item in pattern]
@@ -402,7 +409,7 @@ def _is_flag(item: object) -> bool:
     return isinstance(item, tuple) and item[0] == "bool"
 
 
-def gather_op(pattern: Any) -> DerivedOp:
+def gather_op(pattern: tuple[Any, ...]) -> DerivedOp:
     """Return the operator (x, arrays...) -> x[pattern filled with arrays]."""
 
     def read(x: jax.Array, *arrays: jax.Array) -> jax.Array:
@@ -414,7 +421,7 @@ def gather_op(pattern: Any) -> DerivedOp:
     return _interned(("gather", pattern), "index", read, read_on_host, _gathered)
 
 
-def scatter_op(pattern: Any) -> DerivedOp:
+def scatter_op(pattern: tuple[Any, ...]) -> DerivedOp:
     """Return the operator (x, value, arrays...) -> x with x[pattern filled with arrays] = value."""
 
     def write(x: jax.Array, value: jax.Array, *arrays: jax.Array | np.ndarray) -> jax.Array:
@@ -422,7 +429,7 @@ def scatter_op(pattern: Any) -> DerivedOp:
         shape = jax.eval_shape(lambda x: x[positions], wide).shape
         return wide.at[positions].set(_fit(value, shape, x.dtype)).reshape(x.shape)
 
-    def write_on_host(x: np.ndarray, value: Any, *arrays: np.ndarray) -> Any:
+    def write_on_host(x: np.ndarray, value: Any, *arrays: np.ndarray) -> np.ndarray | NotImplementedType:
         positions = _rebuild(pattern, arrays)
         wide = np.expand_dims(x, _with_flags(pattern, x.ndim)).copy()
         value = _fit_on_host(value, wide[positions].shape, x.dtype)
@@ -439,7 +446,7 @@ def _gathered(x: np.ndarray, *arrays: np.ndarray) -> int:
     return max([a.size for a in arrays], default=1) * (x.size // max(x.shape[:1] or (1,)))
 
 
-def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
+def spreads(mask: np.ndarray | ndarray, value: ArrayLike, shape: tuple[int, ...]) -> bool:
     """Return whether a value can be written where `mask` is True without knowing the number of such elements."""
     ones = np.shape(value)
     while ones and ones[0] == 1:
@@ -450,12 +457,12 @@ def spreads(mask: Any, value: Any, shape: tuple[int, ...]) -> bool:
 def mask_write_op() -> DerivedOp:
     """Return the operator (x, mask, value) -> x with x[mask] = value, for values for which `spreads` is True."""
 
-    def write(x: Any, mask: Any, value: Any) -> Any:
+    def write(x: jax.Array, mask: jax.Array, value: jax.Array) -> jax.Array:
         rest = x.shape[mask.ndim :]
         mask = mask.reshape(mask.shape + (1,) * len(rest))
         return jnp.where(mask, _fit(value, rest, x.dtype), x)
 
-    def write_on_host(x: Any, mask: Any, value: Any) -> Any:
+    def write_on_host(x: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray | NotImplementedType:
         rest = x.shape[mask.ndim :]
         value = _fit_on_host(value, rest, x.dtype)
         return value if value is NotImplemented else np.where(mask.reshape(mask.shape + (1,) * len(rest)), value, x)

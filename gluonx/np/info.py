@@ -7,7 +7,7 @@ import numbers
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,11 @@ from gluonx.dtype import DTypeLike, canonical, keeping_64_bits
 from gluonx.dtype import bfloat16 as _bfloat16
 from gluonx.np.creation import array
 from gluonx.np.handle import View, ndarray
+
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Callable
+
 
 _DTYPES = [
     "float16",
@@ -172,7 +177,7 @@ def finfo(dtype: DTypeLike) -> Any:
     return jnp.finfo(_typed(dtype))
 
 
-def iinfo(dtype: DTypeLike) -> Any:
+def iinfo(dtype: DTypeLike) -> jnp.iinfo:
     """Return the limits of an integer dtype: ``max``, ``min``, ``bits``.
 
     Returns
@@ -284,7 +289,9 @@ def promote_types(type1: Any, type2: Any) -> onp.dtype:
         return onp.dtype(jnp.promote_types(type1, type2))
 
 
-def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
+def can_cast(
+    from_: ArrayLike | DTypeLike, to: Any, casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "safe"
+) -> builtins.bool:
     """Return whether one dtype can be cast to another under NumPy's rule `casting`.
 
     Returns
@@ -295,7 +302,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
     return onp.can_cast(_typed(from_), to, casting)
 
 
-def astype(x: Any, dtype: DTypeLike, /, *, copy: Any = True, device: DeviceLike = None) -> Any:
+def astype(x: ndarray, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: DeviceLike = None) -> ndarray:
     """Return `x` with another dtype.
 
     Returns
@@ -324,7 +331,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return onp.broadcast_shapes(*shapes)
 
 
-def isscalar(element: object) -> Any:
+def isscalar(element: object) -> builtins.bool:
     """Return whether `element` is a number rather than an array.
 
     Returns
@@ -335,7 +342,7 @@ def isscalar(element: object) -> Any:
     return onp.isscalar(element)
 
 
-def iscomplexobj(x: ArrayLike) -> Any:
+def iscomplexobj(x: ArrayLike) -> builtins.bool:
     """Return whether `x` is of a complex dtype.
 
     Returns
@@ -346,7 +353,7 @@ def iscomplexobj(x: ArrayLike) -> Any:
     return x.dtype.kind == "c" if isinstance(x, ndarray) else onp.iscomplexobj(x)
 
 
-def isrealobj(x: ArrayLike) -> Any:
+def isrealobj(x: ArrayLike) -> builtins.bool:
     """Return whether `x` is not of a complex dtype.
 
     Returns
@@ -357,7 +364,7 @@ def isrealobj(x: ArrayLike) -> Any:
     return not iscomplexobj(x)
 
 
-def shares_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
+def shares_memory(a: ArrayLike, b: object, max_work: int | None = None) -> builtins.bool:
     """Return whether two arrays have an element in common: they are the same array, or overlapping slices of one.
 
     Returns
@@ -375,7 +382,7 @@ def shares_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
     return _meet(onp.shares_memory, a, b, max_work)
 
 
-def may_share_memory(a: ArrayLike, b: object, max_work: int | None = None) -> Any:
+def may_share_memory(a: ArrayLike, b: object, max_work: int | None = None) -> builtins.bool:
     """Return whether the memory ranges of two slices of one array overlap.
 
     Returns
@@ -396,7 +403,7 @@ def may_share_memory(a: ArrayLike, b: object, max_work: int | None = None) -> An
 _ORIGIN = onp.empty(1, onp.int8)  # the base of made-up addresses, which are compared and never read
 
 
-def _meet(test: Any, a: ArrayLike, b: Any, max_work: Any) -> Any:
+def _meet(test: Callable[..., builtins.bool], a: ArrayLike, b: object, max_work: int | None) -> builtins.bool:
     (base, one), (other, two) = _stretch(a), _stretch(b)
     return base is other and (test(one, two) if max_work is None else test(one, two, max_work))
 
@@ -417,7 +424,10 @@ def _stretch(a: Any) -> tuple[Any, onp.ndarray]:
 
 
 def array_repr(
-    arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
+    arr: ArrayLike,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
 ) -> str:
     """Return the text that ``repr`` of the values as a NumPy array gives.
 
@@ -430,7 +440,10 @@ def array_repr(
 
 
 def array_str(
-    a: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: Any = None
+    a: ArrayLike,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: builtins.bool | None = None,
 ) -> str:
     """Return the values as text.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax.numpy as jnp
 import numpy as onp
@@ -24,6 +24,12 @@ from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.host import algebra, kernels
 from gluonx.ops.registry import BROADCAST, SAME, Front, Record
+
+if TYPE_CHECKING:
+    import jax
+
+    from gluonx.np.handle import ndarray
+
 
 __all__ = ["LinAlgError", "eig", "eigvals"]
 
@@ -307,7 +313,7 @@ def diagonal(a: Array, offset: int = 0) -> Array:
     return jnp.diagonal(a, offset, -2, -1)
 
 
-def _triangle(upper: Any, uplo: str | None) -> str:
+def _triangle(upper: bool | str, uplo: str | None) -> str:
     return uplo if uplo is not None else "U" if upper in (True, "U") else "L"
 
 
@@ -317,17 +323,17 @@ def _known(values: Array, a: Array, triangle: str) -> Array:
     return jnp.where(jnp.isfinite(read).all((-2, -1))[..., None], values, jnp.nan)
 
 
-def eigh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> tuple[Array, Array]:
+def eigh(a: Array, upper: bool | str = False, *, UPLO: str | None = None) -> tuple[Array, Array]:
     values, vectors = jnp.linalg.eigh(_square(a), _triangle(upper, UPLO), symmetrize_input=False)
     return _known(values, a, _triangle(upper, UPLO)), vectors
 
 
-def eigvalsh(a: Array, upper: Any = False, *, UPLO: str | None = None) -> Array:
+def eigvalsh(a: Array, upper: bool | str = False, *, UPLO: str | None = None) -> Array:
     values = jnp.linalg.eigvalsh(_square(a), _triangle(upper, UPLO), symmetrize_input=False)
     return _known(values, a, _triangle(upper, UPLO))
 
 
-def lstsq(a: Array, b: Array, rcond: Any = "warn") -> tuple[Array, ...]:
+def lstsq(a: Array, b: Array, rcond: float | Literal["warn"] | None = "warn") -> tuple[Array, ...]:
     x, residuals, rank, sizes = jnp.linalg.lstsq(_square(a), _square(b), rcond=None if rcond == "warn" else rcond)
     if a.shape[0] <= a.shape[1]:  # no residuals, as in NumPy; nor if the rank is too low, but that depends on values
         residuals = residuals[:0]
@@ -342,7 +348,7 @@ def matrix_rank(M: Array, rtol: Array | None = None, hermitian: bool = False) ->
     return jnp.linalg.matrix_rank(_square(M), rtol).astype(jnp.int64)
 
 
-def multi_dot(arrays: Sequence[Array], *, precision: Any = None) -> Array:
+def multi_dot(arrays: Sequence[Array], *, precision: jax.lax.PrecisionLike = None) -> Array:
     return jnp.linalg.multi_dot(arrays, precision=precision)
 
 
@@ -363,7 +369,7 @@ def pinv(a: Array, rtol: Array | None = None, hermitian: bool = False) -> Array:
     return jnp.linalg.pinv(_square(a), rtol, hermitian)
 
 
-def qr(a: Array, mode: str = "reduced") -> Any:
+def qr(a: Array, mode: str = "reduced") -> Array | tuple[Array, ...]:
     result = jnp.linalg.qr(_square(a), mode)
     return tuple(result) if isinstance(result, tuple) else result
 
@@ -375,12 +381,12 @@ def solve(a: Array, b: Array) -> Array:
     return jnp.linalg.solve(a, b)
 
 
-def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+def svd(a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Array | tuple[Array, ...]:
     result = jnp.linalg.svd(_square(a), full_matrices, compute_uv)
     return tuple(result) if isinstance(result, tuple) else result
 
 
-def tensorsolve(a: Array, b: Array, axes: Any = None) -> Array:
+def tensorsolve(a: Array, b: Array, axes: tuple[int, ...] | None = None) -> Array:
     a, b = _square(a), _square(b)
     if a.ndim == b.ndim and a.size == b.size == 1:  # a single equation; NumPy's solution has as many axes as `a`
         return b.reshape(a.shape) / a
@@ -395,7 +401,7 @@ def vecdot(a: Array, b: Array, axis: int | None = None) -> Array:
     return jnp.linalg.vecdot(a, b, axis=-1 if axis is None else axis)
 
 
-def vector_norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+def vector_norm(x: Array, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
     return jnp.linalg.vector_norm(_sizes(_square(x), ord), ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
 
 
@@ -415,13 +421,25 @@ def eig(a: ArrayLike) -> tuple[Any, Any]:
     """Return eigenvalues and right eigenvectors of a general matrix; real if all of them are.
 
     The matrix is read: this works only outside of traced blocks, and no gradient flows.
+
+    Returns
+    -------
+    tuple of ndarray
+        The eigenvalues, of shape ``(..., n)``, and the eigenvectors as columns, of shape ``(..., n, n)``; complex where
+        a value is.
     """
     values, vectors = onp.linalg.eig(onp.asarray(on_host("linalg.eig", a), onp.float64))
     return to_device((_real(values, is_wide(a)), _real(vectors, is_wide(a))), is_wide(a))
 
 
-def eigvals(a: ArrayLike) -> Any:
-    """Return the eigenvalues of a general matrix; real if all of them are. The matrix is read, as in `eig`."""
+def eigvals(a: ArrayLike) -> ndarray:
+    """Return the eigenvalues of a general matrix; real if all of them are. The matrix is read, as in `eig`.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(..., n)``; complex where a value is.
+    """
     values = onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))
     return to_device(_real(values, is_wide(a)), is_wide(a))
 

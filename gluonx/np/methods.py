@@ -10,13 +10,16 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import np, npx
 from gluonx.common.arguments import Size
 from gluonx.common.frames import door, shorten
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,13 +62,13 @@ def _transpose(self: ndarray, *axes: int | Sequence[int] | None) -> ndarray:
 
 
 @door
-def _flatten(self: ndarray, order: str = "C") -> Any:
+def _flatten(self: ndarray, order: str = "C") -> ndarray:
     """Return a one-dimensional copy."""
     return np.reshape(self, (-1,), order=order)
 
 
 @door
-def _clip(self: ndarray, min: object = None, max: object = None, out: ndarray | None = None, **bounds: Any) -> Any:
+def _clip(self: ndarray, min: object = None, max: object = None, out: ndarray | None = None, **bounds: Any) -> ndarray:
     """Return the array with its elements kept between `min` and `max`."""
     return np.clip(self, bounds.get("a_min", min), bounds.get("a_max", max), out=out)
 
@@ -89,20 +92,20 @@ def _slice_assign_scalar(
     return self
 
 
-def namespace() -> Any:
+def namespace() -> ModuleType:
     """Return the module of functions on ndarrays."""
     return np
 
 
 @door
-def array_function(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def array_function(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> object:
     """Return the result of the gluonx function of the same name, for NumPy's ``__array_function__``."""
     ours = _counterpart(func)
     return NotImplemented if ours is None else ours(*args, **kwargs)
 
 
 @door
-def array_ufunc(ufunc: Callable[..., object], method: str, inputs: Any, kwargs: Any) -> ndarray:
+def array_ufunc(ufunc: Callable[..., object], method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> ndarray:
     """Return the result of the gluonx function of the same name, for NumPy's ``__array_ufunc__``."""
     ours = _counterpart(ufunc) if method == "__call__" else None
     if ours is None:
@@ -116,7 +119,7 @@ def array_ufunc(ufunc: Callable[..., object], method: str, inputs: Any, kwargs: 
     return target
 
 
-def _counterpart(func: Callable[..., Any]) -> Any:
+def _counterpart(func: Callable[..., Any]) -> Callable[..., Any] | None:
     home: Any = np
     module = (func.__module__ or "") if hasattr(func, "__module__") else ""
     if module.startswith("numpy.linalg"):

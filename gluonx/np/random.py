@@ -298,7 +298,7 @@ def gumbel(
 
 def lognormal(
     mean: ArrayLike = 0.0,
-    sigma: Any = 1.0,
+    sigma: ArrayLike = 1.0,
     size: Size | None = None,
     dtype: DTypeLike = None,
     device: DeviceLike = None,
@@ -424,7 +424,7 @@ def chisquare(
 
 
 def f(
-    dfnum: Any, dfden: Any, size: Size | None = None, device: DeviceLike = None, *, ctx: DeviceLike = None
+    dfnum: ArrayLike, dfden: ArrayLike, size: Size | None = None, device: DeviceLike = None, *, ctx: DeviceLike = None
 ) -> ndarray:
     """Sample from the F distribution with these degrees of freedom of numerator and denominator.
 
@@ -718,6 +718,11 @@ def choice(
     p : ndarray, optional
         The probability of each; equal by default.
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, a scalar without it; int64 positions where `a` is a number, else elements of `a`.
+
     Raises
     ------
     ValueError
@@ -800,7 +805,7 @@ def multinomial(
 
 
 def multivariate_normal(
-    mean: ArrayLike, cov: ArrayLike, size: Size | None = None, check_valid: Any = None, tol: Any = None
+    mean: ArrayLike, cov: ArrayLike, size: Size | None = None, check_valid: str | None = None, tol: float | None = None
 ) -> ndarray:
     """Sample vectors that are jointly normal; `size` comes before the axes of `mean`. Gradients flow to both.
 
@@ -824,7 +829,7 @@ def multivariate_normal(
     example=("np.random.dirichlet(np.array([1.0, 2.0]), size=(3,)).shape", "(3, 2)"),
     random=True,
 )
-def _dirichlet(key: Array, alpha: Array, *, size: Any = None) -> Array:
+def _dirichlet(key: Array, alpha: Array, *, size: tuple[int, ...] | None = None) -> Array:
     shape = alpha.shape[:-1] if size is None else (*size, *alpha.shape[:-1])
     return jax.random.dirichlet(key, alpha, shape, jnp.promote_types(alpha.dtype, jnp.float32))
 

@@ -25,6 +25,8 @@ from gluonx.ops.tensor import cut
 
 __all__ = ["computes", "histogram", "histogram_edges", "whole"]
 
+_Widths = int | Sequence[int] | Sequence[Sequence[int]]
+
 
 def whole(x: ArrayLike) -> Array:
     """Return indices and counts as integers, whatever their dtype is."""
@@ -32,7 +34,7 @@ def whole(x: ArrayLike) -> Array:
     return x if jnp.issubdtype(x.dtype, jnp.integer) or x.dtype == bool else x.astype(jnp.int32)
 
 
-def _refuse_fields(name: str, order: Any) -> None:
+def _refuse_fields(name: str, order: object) -> None:
     if order is not None:
         raise UnsupportedArgumentError(
             f"np.{name}: order={order!r} names fields of an array, but arrays have none here."
@@ -45,12 +47,12 @@ def msort(a: Array) -> Array:
 
 def average(
     a: Array,
-    axis: Any = None,
+    axis: Size | None = None,
     weights: Array | None = None,
     returned: bool = False,
     out: None = None,
     keepdims: bool = False,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     if weights is None and not returned and is_long(a):
         return in_double(jnp.mean, a, axis, keepdims=keepdims)
     return jnp.average(a, axis=axis, weights=weights, returned=returned, keepdims=keepdims)
@@ -62,18 +64,22 @@ def trace(
     return jnp.trace(a, offset, axis1, axis2, dtype)
 
 
-def sometrue(a: Array, axis: Any = None, keepdims: bool = False, out: None = None) -> Array:
+def sometrue(a: Array, axis: Size | None = None, keepdims: bool = False, out: None = None) -> Array:
     return jnp.any(a, axis, keepdims=keepdims)
 
 
-def partition(a: Array, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+def partition(
+    a: Array, kth: int | tuple[int, ...] | range, axis: int | None = -1, kind: str = "introselect", order: object = None
+) -> Array:
     _refuse_fields("partition", order)
     a, axis = (a.reshape(-1), -1) if axis is None else (a, axis)
     whole = _several("partition", kth, a.shape[axis])
     return jnp.sort(a, axis) if whole else jnp.partition(a, _only(kth), axis)
 
 
-def argpartition(a: Array, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+def argpartition(
+    a: Array, kth: int | tuple[int, ...] | range, axis: int | None = -1, kind: str = "introselect", order: object = None
+) -> Array:
     _refuse_fields("argpartition", order)
     a, axis = (a.reshape(-1), -1) if axis is None else (a, axis)
     if _several("argpartition", kth, a.shape[axis]):
@@ -81,11 +87,11 @@ def argpartition(a: Array, kth: Any, axis: int | None = -1, kind: str = "introse
     return positions(jnp.argpartition, a, _only(kth), axis)
 
 
-def _only(kth: Any) -> int:
+def _only(kth: int | tuple[int, ...] | range) -> int:
     return kth[0] if isinstance(kth, (tuple, range)) else kth
 
 
-def _several(name: str, kth: Any, length: int) -> bool:
+def _several(name: str, kth: int | tuple[int, ...] | range, length: int) -> bool:
     """Return whether `kth` has several positions; a sorted array satisfies all of them."""
     if not isinstance(kth, (tuple, range)) or len(kth) == 1:
         return False
@@ -95,7 +101,7 @@ def _several(name: str, kth: Any, length: int) -> bool:
     return True
 
 
-def ptp(a: Array, axis: Any = None, out: None = None, keepdims: bool = False) -> Array:
+def ptp(a: Array, axis: Size | None = None, out: None = None, keepdims: bool = False) -> Array:
     return max_.fn(a, axis=axis, keepdims=keepdims) - min_.fn(a, axis=axis, keepdims=keepdims)
 
 
@@ -111,8 +117,8 @@ def copy(a: Array, out: None = None, *, order: str | None = None) -> Array:
 
 
 def pad(
-    x: Array, pad_width: Any, mode: str = "constant", *, constant_values: Array | None = None,
-    end_values: Array | None = None, stat_length: Any = None, reflect_type: str | None = None,
+    x: Array, pad_width: _Widths, mode: str = "constant", *, constant_values: Array | None = None,
+    end_values: Array | None = None, stat_length: _Widths | None = None, reflect_type: str | None = None,
 ) -> Array:  # fmt: skip
     options = {
         "constant_values": constant_values,
@@ -123,7 +129,7 @@ def pad(
     return jnp.pad(x, pad_width, mode, **{k: v for k, v in options.items() if v is not None})
 
 
-def permute_dims(a: Array, axes: Any = None) -> Array:
+def permute_dims(a: Array, axes: Sequence[int] | None = None) -> Array:
     return jnp.transpose(a, axes)
 
 
@@ -131,7 +137,7 @@ def ravel(x: Array, order: str = "C") -> Array:
     return jnp.ravel(x, order=order)
 
 
-def roll(a: Array, shift: Array, axis: Any = None) -> Array:
+def roll(a: Array, shift: Array, axis: Size | None = None) -> Array:
     return jnp.roll(a, whole(shift), axis)
 
 
@@ -173,7 +179,7 @@ def unravel_index(indices: Array, shape: Size, order: str = "C") -> tuple[Array,
     return tuple([axis.astype(index_dtype()) for axis in found])
 
 
-def ravel_multi_index(arrays: Sequence[Array], dims: Any, mode: Any = "raise", order: str = "C") -> Array:
+def ravel_multi_index(arrays: Sequence[Array], dims: Sequence[int], mode: str = "raise", order: str = "C") -> Array:
     parts = [whole(part) for part in arrays]
     found = jnp.ravel_multi_index(parts, dims, mode="clip" if mode == "raise" else mode, order=order)
     return found.astype(index_dtype())
@@ -212,8 +218,8 @@ def corrcoef(
     x: Array,
     y: Array | None = None,
     rowvar: bool = True,
-    bias: Any = None,
-    ddof: Any = None,
+    bias: object = None,
+    ddof: object = None,
     *,
     dtype: DTypeLike = None,
 ) -> Array:
@@ -221,18 +227,18 @@ def corrcoef(
 
 
 def median(
-    a: Array, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+    a: Array, axis: Size | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
     return _middle(jnp.median, a, axis, keepdims)
 
 
 def nanmedian(
-    a: Array, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+    a: Array, axis: Size | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
     return _middle(jnp.nanmedian, a, axis, keepdims)
 
 
-def _middle(compute: Callable[..., Array], a: Array, axis: Any, keepdims: bool) -> Array:
+def _middle(compute: Callable[..., Array], a: Array, axis: Size | None, keepdims: bool) -> Array:
     kept = range(a.ndim) if axis is None else axes_of(axis, a.ndim, "median")
     compute = compute if math.prod([a.shape[i] for i in kept]) else jnp.mean  # of no elements, which is NaN
     return compute(a, axis=axis, keepdims=keepdims)
@@ -254,8 +260,8 @@ def _quantiles(name: str) -> Callable[..., Array]:
     compute = getattr(jnp, name)
 
     def quantile(
-        a: Array, q: Array, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-        keepdims: bool = False,
+        a: Array, q: Array, axis: Size | None = None, out: None = None, overwrite_input: bool = False,
+        method: str = "linear", keepdims: bool = False,
     ) -> Array:  # fmt: skip
         q = q if jnp.issubdtype(q.dtype, jnp.inexact) else q.astype(jnp.float32)
         at = q.reshape(-1) if q.ndim else q
@@ -268,7 +274,7 @@ def _quantiles(name: str) -> Callable[..., Array]:
     return quantile
 
 
-def _nearest_rank(a: Array, q: Array, axis: Any, keepdims: bool, skip: bool) -> Array:
+def _nearest_rank(a: Array, q: Array, axis: Size | None, keepdims: bool, skip: bool) -> Array:
     """Return the elements of rank ``q * (n - 1)``; ties go to even ranks as in NumPy (jax.numpy rounds down)."""
     over = tuple(range(a.ndim)) if axis is None else axes_of(axis, a.ndim, "quantile")
     kept = tuple(i for i in range(a.ndim) if i not in over)
@@ -298,7 +304,7 @@ def _without_nan(name: str) -> Callable[..., Array]:
     compute = getattr(jnp, name)
 
     def total(
-        a: Array, axis: Any = None, dtype: DTypeLike = None, out: None = None, keepdims: bool = False,
+        a: Array, axis: Size | None = None, dtype: DTypeLike = None, out: None = None, keepdims: bool = False,
         initial: Array | None = None, where: Array | None = None,
     ) -> Array:  # fmt: skip
         return compute(in_long(a) if dtype is None else a, axis, dtype, None, keepdims, initial, where)
@@ -379,7 +385,7 @@ def interp(
     return jnp.where(jnp.isnan(x), x, found).astype(x.dtype)
 
 
-def gradient(*args: Array, axis: Any = None, edge_order: int | None = None) -> Any:
+def gradient(*args: Array, axis: Size | None = None, edge_order: int | None = None) -> Array | list[Array]:
     return jnp.gradient(args[0], *args[1:], axis=axis, edge_order=edge_order)
 
 

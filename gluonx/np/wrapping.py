@@ -118,7 +118,7 @@ def ordered(op: Op, order: str) -> tuple[Param, ...]:
     return tuple(rows)
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """Return the default that a record's `Front` writes; an empty text means that there is none."""
     words = {"": _MISSING, "True": True, "False": False, "None": None}
     try:
@@ -154,11 +154,11 @@ def _adapter(fn: Callable[..., Any], params: Sequence[Param]) -> Callable[..., A
     names = [p.name for p in arrays[leading:]]
     collect = [p for p in params if p.role in ("sequence", "star")]
 
-    def on_collected(*leaves: jax.Array, **attrs: Any) -> Any:
+    def on_collected(*leaves: jax.Array, **attrs: object) -> Any:
         result = fn(*leaves, **attrs) if collect[0].role == "star" else fn(leaves, **attrs)
         return _plain(result)
 
-    def on_arrays(*leaves: jax.Array, **attrs: Any) -> Any:
+    def on_arrays(*leaves: jax.Array, **attrs: object) -> Any:
         given = {n: leaf for n, leaf in zip(names, leaves[leading:], strict=False) if leaf is not None}
         return _plain(fn(*leaves[:leading], **given, **attrs))
 
@@ -273,7 +273,12 @@ def _check_ufunc_keywords(name: str, kwargs: Mapping[str, Any]) -> None:
 
 
 def _elementwise(
-    name: str, bound: BoundOp, host: Any, args: tuple[Any, ...], out: ndarray | None, kwargs: dict[str, Any]
+    name: str,
+    bound: BoundOp,
+    host: Callable[..., Any] | None,
+    args: tuple[Any, ...],
+    out: ndarray | None,
+    kwargs: dict[str, Any],
 ) -> Any:
     """Compute any call of a ufunc: keywords, numbers only (NumPy's result, as in MXNet), lists, ``out``."""
     if kwargs:
@@ -286,10 +291,6 @@ def _elementwise(
             raise TypeError(f"np.{name}: an array or a number was expected, got {a!r}.")
     result = invoke(bound, tuple([as_leaf(a) for a in args]))
     return result if out is None else write_out(f"np.{name}", out, result)
-
-
-_COMPARISONS = frozenset({"equal", "not_equal", "greater", "greater_equal", "less", "less_equal"})
-_EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
 
 
 def unary(op: Op, name: str) -> Front:
@@ -313,7 +314,7 @@ def unary(op: Op, name: str) -> Front:
 def binary(op: Op, name: str) -> Front:
     """Return the front of an elementwise function of two arrays."""
     bound, host = op.bind(), getattr(onp, name, None)
-    compares, symmetric = name in _COMPARISONS, name in _EXTREMES
+    compares, symmetric = op.number == "compared", op.number == "second"
 
     def front(x1: Any = _MISSING, x2: Any = _MISSING, out: ndarray | None = None, **kwargs: object) -> Any:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -10,11 +10,18 @@ from gluonx import np
 from gluonx.errors import ShapeError
 from gluonx.np.hosted import on_host
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
 _SMALL = 1e-4
 
 
 def contrib_calibrate_entropy(
-    hist: Any = None, hist_edges: Any = None, num_quantized_bins: int = 255, out: Any = None
+    hist: ArrayLike | None = None,
+    hist_edges: ArrayLike | None = None,
+    num_quantized_bins: int = 255,
+    out: Any = None,
 ) -> list[Any]:
     """Return the threshold at which to clip before quantization, such that the least information is lost.
 

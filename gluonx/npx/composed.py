@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as onp
@@ -31,6 +31,10 @@ from gluonx.npx.synchronized import is_one_array, over_devices
 from gluonx.ops.prng import seed as seed
 from gluonx.ops.registry import get
 
+if TYPE_CHECKING:
+    pass
+
+
 _NORM = ("eps", "momentum", "fix_gamma", "use_global_stats", "output_mean_var", "axis")
 
 
@@ -43,11 +47,11 @@ def _ignore(name: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
 
 
 def batch_norm(
-    x: Any,
-    gamma: Any,
-    beta: Any,
-    running_mean: Any,
-    running_var: Any,
+    x: ndarray,
+    gamma: ndarray,
+    beta: ndarray,
+    running_mean: ndarray,
+    running_var: ndarray,
     eps: float = 1e-3,
     momentum: float = 0.9,
     fix_gamma: bool = True,
@@ -107,7 +111,13 @@ def _moving(result: tuple[Any, ...], running_mean: ndarray, running_var: ndarray
 
 
 def batch_norm_with_relu(*args: Any, **kwargs: object) -> Any:
-    """`batch_norm`, and of its result what is above zero."""
+    """`batch_norm`, and of its result what is above zero.
+
+    Returns
+    -------
+    ndarray, or list of ndarray where `output_mean_var`
+        As :func:`batch_norm`.
+    """
     result = batch_norm(*args, **kwargs)
     relu = get("relu").bind()
     if isinstance(result, list):
@@ -116,11 +126,11 @@ def batch_norm_with_relu(*args: Any, **kwargs: object) -> Any:
 
 
 def sync_batch_norm(
-    data: Any,
-    gamma: Any,
-    beta: Any,
-    moving_mean: Any,
-    moving_var: Any,
+    data: ndarray,
+    gamma: ndarray,
+    beta: ndarray,
+    moving_mean: ndarray,
+    moving_var: ndarray,
     eps: float = 1e-3,
     momentum: float = 0.9,
     fix_gamma: bool = True,
@@ -135,6 +145,11 @@ def sync_batch_norm(
 
     On a mesh of devices the batch is one array, and this is `batch_norm`. In a loop over a list of devices the calls
     of all of them, on parts of one size, are one program when ``trainer.step()`` runs it; `key` plays no part.
+
+    Returns
+    -------
+    ndarray, or list of ndarray where `output_mean_var`
+        Of the shape and dtype of `data`; then the mean and the variance of each channel.
 
     Raises
     ------
@@ -166,7 +181,7 @@ def ctc_loss(
     use_label_lengths: bool = False,
     blank_label: str = "first",
     **ignored: object,
-) -> Any:
+) -> ndarray:
     """Connectionist temporal classification: one loss a sample.
 
     Parameters
@@ -179,6 +194,11 @@ def ctc_loss(
         Looked at with `use_data_lengths` and `use_label_lengths` only.
     blank_label : {'first', 'last'}
         Which class is the blank.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(batch,)``: the loss of each sequence.
 
     Raises
     ------
@@ -200,12 +220,24 @@ def ctc_loss(
 
 
 def nonzero(a: ArrayLike) -> ndarray:
-    """Return the indices of elements that are not zero, one row an element (``np.nonzero`` gives one array an axis)."""
+    """Return the indices of elements that are not zero, one row an element (``np.nonzero`` gives one array an axis).
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(found, axes)``, int64.
+    """
     return np.argwhere(a)
 
 
 def broadcast_greater(lhs: ArrayLike, rhs: ArrayLike, out: ndarray | None = None) -> ndarray:
-    """Compare elements: 1 where ``lhs > rhs``, else 0, in their dtype (that of ``np.greater`` is bool)."""
+    """Compare elements: 1 where ``lhs > rhs``, else 0, in their dtype (that of ``np.greater`` is bool).
+
+    Returns
+    -------
+    ndarray
+        The shape of both inputs broadcast; of the promoted dtype of the arrays among them.
+    """
     arrays = [as_leaf(x) for x in (lhs, rhs) if not isinstance(x, (bool, int, float))]
     found = np.greater(lhs, rhs)
     if arrays:
@@ -219,6 +251,11 @@ def constraint_check(x: ArrayLike, msg: str = "Constraint violated.") -> ndarray
     Inside a hybridized block, where there are no values, it is raised as soon as what the block gave is computed: by
     the call itself, or while recording when a value is read or at ``trainer.step``, whose update is made. In an
     exported program nothing is checked.
+
+    Returns
+    -------
+    ndarray
+        True, of shape ().
 
     Raises
     ------
@@ -240,27 +277,48 @@ def constraint_check(x: ArrayLike, msg: str = "Constraint violated.") -> ndarray
 
 
 def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> np.ndarray:
-    """Return an ndarray of the values of a NumPy array, of its dtype; always a copy."""
+    """Return an ndarray of the values of a NumPy array, of its dtype; always a copy.
+
+    Returns
+    -------
+    ndarray
+        Of the shape and dtype of the NumPy array.
+    """
     return np.array(ndarray, dtype=ndarray.dtype)
 
 
 def from_dlpack(dlpack: Any) -> ndarray:
-    """Return an ndarray of another library's array: anything with ``__dlpack__``, or a capsule of DLPack."""
+    """Return an ndarray of another library's array: anything with ``__dlpack__``, or a capsule of DLPack.
+
+    Returns
+    -------
+    ndarray
+    """
     return np.from_dlpack(dlpack)
 
 
-def to_dlpack_for_read(data: ndarray) -> Any:
+def to_dlpack_for_read(data: ndarray) -> object:
     """Return a DLPack capsule of the array, computed. Its memory is for others to read only, for it may be shared.
 
     What takes arrays and not capsules, such as ``torch.from_dlpack``, takes the array itself, which has ``__dlpack__``.
+
+    Returns
+    -------
+    capsule
+        For `from_dlpack` of another library.
     """
     return data._read().__dlpack__()
 
 
-def to_dlpack_for_write(data: ndarray) -> Any:
+def to_dlpack_for_write(data: ndarray) -> object:
     """Return a DLPack capsule of memory on the host that is the array's from now on, for others to write to.
 
     The array is read from there each time it is used, which takes a copy.
+
+    Returns
+    -------
+    capsule
+        For `from_dlpack` of another library, which may write to the memory.
 
     Raises
     ------
@@ -306,6 +364,11 @@ def load(file: str | os.PathLike[str]) -> Any:
 
     Of a file of ``nd.save``, a dict where the arrays have names, else the one array, or a list of several.
 
+    Returns
+    -------
+    ndarray, list of ndarray, or dict of str to ndarray
+        As it was saved.
+
     Raises
     ------
     FormatError
@@ -329,7 +392,13 @@ def waitall() -> None:
 
 
 def get_cuda_compute_capability(device: Any) -> int:
-    """Return the compute capability of a GPU as a whole number: 90 for 9.0."""
+    """Return the compute capability of a GPU as a whole number: 90 for 9.0.
+
+    Returns
+    -------
+    int
+        Such as 80 for 8.0.
+    """
     return int(str(Device(device).jax_device.compute_capability).replace(".", ""))
 
 

@@ -30,6 +30,8 @@ from gluonx.ops.registry import get
 from gluonx.sharding import gathered, in_use
 
 if TYPE_CHECKING:
+    from jax.extend.core import Primitive
+
     from gluonx.block.block import Block
     from gluonx.np.handle import ndarray
 
@@ -65,7 +67,7 @@ def _trace(fn: Callable[..., Any], name: str, structs: list[Any]) -> Traced:
     return traced
 
 
-def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
+def _parts(traced: Traced, captured: Sequence[Any]) -> Callable[..., Any]:
     """Return the traced function on (root, index, captured...) and its own inputs."""
 
     def run(root: object, index: object, *inputs: jax.Array) -> list[Any]:
@@ -75,7 +77,7 @@ def _parts(traced: Traced, captured: Any) -> Callable[..., Any]:
     return run
 
 
-def _identity(name: str, key: object, bodies: list[Traced], functions: tuple[Any, ...]) -> Any:
+def _identity(name: str, key: object, bodies: list[Traced], functions: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Return a key that finds the same loop again although its functions are traced again; None where there is none."""
     texts = [text for b in bodies if (text := b.text) is not None]
     if is_traced_around() or len(texts) < len(bodies):
@@ -96,7 +98,7 @@ def _loop(
     bodies: list[Traced],
     inputs: list[Any],
     steps: int,
-    functions: Any,
+    functions: tuple[Any, ...],
     gathers: frozenset[Any] = frozenset(),
 ) -> tuple[ndarray, ...]:
     """Invoke `fn(root, index, *captured, *inputs)`; the same code on the same shapes is the same operator."""
@@ -145,7 +147,7 @@ def foreach(body: Callable[..., Any], data: ArrayLike, init_states: Any, name: s
     n, m = len(items), len(states)
     box: dict[str, Any] = {}
 
-    def flat(*handles: Handle) -> Any:
+    def flat(*handles: Handle) -> list[Any]:
         outs, new = body(jax.tree.unflatten(data_tree, handles[:n]), jax.tree.unflatten(state_tree, handles[n:]))
         out_leaves, box["tree"] = jax.tree.flatten(outs, is_leaf=is_handle)
         new_leaves, tree = jax.tree.flatten(new, is_leaf=is_handle)
@@ -168,7 +170,7 @@ def foreach(body: Callable[..., Any], data: ArrayLike, init_states: Any, name: s
         caught, xs, init = args[:n_caught], args[n_caught : n_caught + n], args[n_caught + n :]
         step = _parts(traced, caught)
 
-        def scan(carry: Any, slices: Any) -> Any:
+        def scan(carry: tuple[Any, Any], slices: Sequence[Any]) -> tuple[Any, Any]:
             i, state = carry
             outs = step(root, i, *slices, *state)
             return (i + stride, tuple(outs[len(outs) - m :])), tuple(outs[: len(outs) - m])
@@ -238,11 +240,11 @@ def while_loop(
     m = len(states)
     box: dict[str, Any] = {}
 
-    def unpack(handles: Sequence[Handle]) -> Any:
+    def unpack(handles: Sequence[Handle]) -> Sequence[Any]:
         values = jax.tree.unflatten(state_tree, handles)
         return values if isinstance(values, (list, tuple)) else (values,)
 
-    def flat(*handles: Any) -> Any:
+    def flat(*handles: Handle) -> list[Any]:
         outs, new = func(*unpack(handles))
         out_leaves, box["tree"] = jax.tree.flatten(outs, is_leaf=is_handle)
         new_leaves = jax.tree.leaves(new, is_leaf=is_handle)
@@ -266,10 +268,10 @@ def _bounded_loop(test: Traced, body: Traced, m: int, max_iterations: int) -> Ca
     """
     n_test, n_body, stride = len(test.handles), len(body.handles), body.n_random
 
-    def run(root: Any, index: Any, *args: object) -> tuple[Any, ...]:
+    def run(root: object, index: object, *args: object) -> tuple[Any, ...]:
         check, step = _parts(test, args[:n_test]), _parts(body, args[n_test : n_test + n_body])
 
-        def scan(carry: Any, _: object) -> Any:
+        def scan(carry: tuple[Any, Any, Any], _: object) -> tuple[Any, Any]:
             i, going, state = carry
             going = going & jnp.asarray(check(root, i, *state)[0]).reshape(()).astype(bool)
             shapes = jax.eval_shape(lambda *s: step(root, i, *s), *state)
@@ -304,6 +306,11 @@ def cond(
         Functions of the inputs that return the same nesting, shapes and dtypes.
     inputs : ndarray or list of ndarray
 
+    Returns
+    -------
+    structure of ndarray
+        What the chosen function returns.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -315,7 +322,7 @@ def cond(
     trees: list[Any] = []
 
     def branch(fn: Callable[..., Any]) -> Callable[..., Any]:
-        def flat(*hs: object) -> Any:
+        def flat(*hs: object) -> list[Any]:
             leaves, treedef = jax.tree.flatten(fn(*jax.tree.unflatten(tree, hs)), is_leaf=is_handle)
             trees.append(treedef)
             return leaves
@@ -394,7 +401,9 @@ def chain(
     return x
 
 
-def _single(layer: tuple[Callable[..., Any], list[Handle]], inputs: list[Any], args: Any, remat: str | None) -> Any:
+def _single(
+    layer: tuple[Callable[..., Any], list[Handle]], inputs: list[Any], args: tuple[Any, ...], remat: str | None
+) -> Any:
     """One layer that does what no neighbour does."""
     call, params = layer
     every = [*inputs, *args]
@@ -407,7 +416,7 @@ def _single(layer: tuple[Callable[..., Any], list[Handle]], inputs: list[Any], a
     return again(flat, params, [_struct(h) for h in given], given, remat)
 
 
-def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -> list[Traced]:
+def _alike(layers: Sequence[Any], x: Handle, args: tuple[Any, ...], given: list[Handle]) -> list[Traced]:
     """Return the traces of the first layer and of those after it that do the same."""
     structs = [_struct(h) for h in (x, *given)]
     group: list[Traced] = []
@@ -427,7 +436,7 @@ def _alike(layers: Any, x: Handle, args: tuple[Any, ...], given: list[Handle]) -
     return group
 
 
-def _meaning(traced: Traced, struct: Any) -> Any:
+def _meaning(traced: Traced, struct: jax.ShapeDtypeStruct) -> tuple[Any, ...] | None:
     """All that a traced layer does, as text; None if a text cannot tell, or if it cannot be part of a loop."""
     if traced.text is None or traced.writes or traced.lost or traced.out_tree is not None:
         return None
@@ -437,17 +446,17 @@ def _meaning(traced: Traced, struct: Any) -> Any:
     return traced.text[0], traced.gradient
 
 
-def _scanned(group: list[Traced], x: Handle, given: list[Handle], remat: str | None) -> Any:
+def _scanned(group: list[Traced], x: Handle, given: list[Handle], remat: str | None) -> Handle:
     """Layers that do the same, as one operator."""
     first, count = group[0], len(group)
     n = len(first.handles)
     places = _gathered_in_the_loop(group)
 
-    def run(root: Any, index: Any, *values: Any) -> tuple[Any, ...]:
+    def run(root: object, index: object, *values: jax.Array) -> tuple[Any, ...]:
         params, (start, *rest) = values[: n * count], values[n * count :]
         stacked = tuple([_stacked(params[i::n], places.get(i)) for i in range(n)])
 
-        def layer(carry: Any, own: Any) -> Any:
+        def layer(carry: tuple[Any, Any], own: Sequence[Any]) -> tuple[Any, None]:
             i, value = carry
             own = [_used(piece, places.get(k)) for k, piece in enumerate(own)]
             (out,) = _parts(first, own)(root, i, value, *rest)
@@ -483,7 +492,7 @@ def _gathered_in_the_loop(group: list[Traced]) -> dict[int, Any]:
     return found
 
 
-def _stacked(pieces: Sequence[Any], place: Any) -> Any:
+def _stacked(pieces: Sequence[Any], place: NamedSharding | None) -> jax.Array:
     """Stack the weights of layers; on a mesh each stays where it is."""
     whole = jnp.stack(pieces)
     if place is None:
@@ -491,7 +500,7 @@ def _stacked(pieces: Sequence[Any], place: Any) -> Any:
     return jax.lax.with_sharding_constraint(whole, NamedSharding(place.mesh, PartitionSpec(None, *place.spec)))
 
 
-def _used(piece: object, place: int | None) -> Any:
+def _used(piece: jax.Array, place: NamedSharding | None) -> jax.Array:
     """Return a weight as a layer uses it; its gradient goes the other way, and is summed into shards."""
     if place is None:
         return piece
@@ -501,6 +510,6 @@ def _used(piece: object, place: int | None) -> Any:
 _MOVES = frozenset(["convert_element_type", "reshape", "sharding_constraint", "squeeze", "transpose"])
 
 
-def _keep_no_weight(primitive: Any, *_: object, **__: object) -> bool:
+def _keep_no_weight(primitive: Primitive, *_: object, **__: object) -> bool:
     """Policy of ``jax.checkpoint``: keep all but what a gathered weight and its transpose or cast are."""
     return primitive.name not in _MOVES

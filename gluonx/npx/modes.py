@@ -98,17 +98,32 @@ def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
 
 
 def is_np_array() -> bool:
-    """Return True: arrays have NumPy's semantics."""
+    """Return True: arrays have NumPy's semantics.
+
+    Returns
+    -------
+    bool
+    """
     return True
 
 
 def is_np_shape() -> bool:
-    """Return True: shapes have NumPy's semantics."""
+    """Return True: shapes have NumPy's semantics.
+
+    Returns
+    -------
+    bool
+    """
     return True
 
 
 def is_np_default_dtype() -> bool:
-    """Return whether what is made without a dtype is float64 (False: float32)."""
+    """Return whether what is made without a dtype is float64 (False: float32).
+
+    Returns
+    -------
+    bool
+    """
     return _dtype.wide_default.get()
 
 

@@ -49,6 +49,11 @@ def bernoulli(
     size : int or tuple of int, optional
         The shape; that of the parameter by default, and for ().
 
+    Returns
+    -------
+    ndarray
+        Of shape `size`, or of the probabilities' shape; of `dtype`, float32 by default.
+
     Raises
     ------
     ValueError
@@ -70,6 +75,11 @@ def categorical(
     """Get indices drawn with the probabilities in the last axis of `data`.
 
     With `get_prob`, their log-probabilities too.
+
+    Returns
+    -------
+    ndarray, or list of ndarray where `get_prob`
+        Class numbers of shape ``(*data.shape[:-1], *shape)``, of `dtype`; then the logarithms of their probabilities.
     """
     refuse("npx.random.categorical", ignored, ("data", "shape", "get_prob", "dtype"), IGNORED)
     bound = get("random_categorical").bind(size=as_size(shape), get_prob=bool(get_prob), dtype=canonical(dtype))
@@ -83,7 +93,7 @@ def categorical(
     example=("npx.random.multinomial(np.array([4]), np.array([[0.5, 0.5]])).shape", "(1, 2)"),
     random=True,
 )
-def _counts(key: Array, n: Array, p: Array, *, shape: Any, dtype: DTypeLike) -> Array:
+def _counts(key: Array, n: Array, p: Array, *, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
     full = (*n.shape, *shape, p.shape[-1])
     padded = (*n.shape, *(1,) * len(shape))
     chances = jnp.broadcast_to(p.astype(jnp.float32).reshape(*padded, p.shape[-1]), full)
@@ -127,7 +137,13 @@ def normal_n(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Draw normal numbers of shape `batch_shape` for every element of the parameters, whose axes come after."""
+    """Draw normal numbers of shape `batch_shape` for every element of the parameters, whose axes come after.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*batch_shape, *parameters' shape)``.
+    """
     return normal(loc, scale, _batched(batch_shape, loc, scale), dtype, device, ctx=ctx)
 
 
@@ -140,12 +156,24 @@ def uniform_n(
     *,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Uniform draws of shape `batch_shape` for every element of the bounds, whose axes come after."""
+    """Uniform draws of shape `batch_shape` for every element of the bounds, whose axes come after.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*batch_shape, *parameters' shape)``.
+    """
     return uniform(low, high, _batched(batch_shape, low, high), dtype, device, ctx=ctx)
 
 
 def tensor_poisson(lam: Any, shape: Size | None = None, dtype: DTypeLike = None, **ignored: object) -> ndarray:
-    """Poisson draws of shape `shape` for each element of `lam`, whose axes come first."""
+    """Poisson draws of shape `shape` for each element of `lam`, whose axes come first.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*lam.shape, *shape)``; of `dtype`, float32 by default.
+    """
     refuse("npx.tensor_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
     extra = as_size(shape) or ()
     lam = as_leaf(lam)
@@ -155,9 +183,19 @@ def tensor_poisson(lam: Any, shape: Size | None = None, dtype: DTypeLike = None,
 
 
 def scalar_poisson(
-    lam: Any = 1.0, shape: Size | None = None, ctx: DeviceLike = None, dtype: DTypeLike = None, **ignored: object
+    lam: float | ndarray = 1.0,
+    shape: Size | None = None,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = None,
+    **ignored: object,
 ) -> ndarray:
-    """Poisson draws of mean `lam`, a number."""
+    """Poisson draws of mean `lam`, a number.
+
+    Returns
+    -------
+    ndarray
+        Of the given shape, () by default; of `dtype`, float32 by default.
+    """
     refuse("npx.scalar_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
     bound = get("random_poisson").bind(size=as_size(shape), dtype=canonical(dtype))
     return placed(invoke(bound, (lam,)), None, ctx)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -139,6 +139,24 @@ def filled(given: Shape | None, wanted: Sequence[int], what: str, reason: str) -
         shown = "(" + ", ".join(str(w) if w > 0 else "?" for w in wanted) + ("," if len(wanted) == 1 else "") + ")"
         raise ShapeError(f"{what} has shape {tuple(given)}, but {reason} needs {shown}.")
     return tuple(g if g > 0 else (w if w > 0 else -1) for g, w in zip(given, wanted, strict=True))
+
+
+def flops_by_output(attrs: Mapping[str, Any], inputs: Sequence[Shape | None], output: Shape) -> float:
+    """Return the floating-point operations of a layer that multiplies a filter with something for each result of it."""
+    return _layer_flops(attrs, inputs, output, output)
+
+
+def flops_by_input(attrs: Mapping[str, Any], inputs: Sequence[Shape | None], output: Shape) -> float:
+    """As `flops_by_output`, of a layer that multiplies a filter for each element of its data."""
+    return _layer_flops(attrs, inputs, output, inputs[0] or ())
+
+
+def _layer_flops(attrs: Mapping[str, Any], inputs: Sequence[Shape | None], output: Shape, larger: Shape) -> float:
+    """Return them where each position of the `larger` side is multiplied once with each weight of its channel."""
+    weight = inputs[1]
+    assert weight is not None, "a layer has a weight"
+    biased = not attrs["no_bias"] and len(inputs) > 2 and inputs[2] is not None
+    return 2.0 * (math.prod(larger) // weight[0]) * math.prod(weight) + math.prod(output) * biased
 
 
 def vector_rule(axis: int | None = None, *, attribute: str = "axis") -> Callable[..., list[Shape | None]]:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from gluonx.errors import ShapeError
-from gluonx.ops.common import channels, filled, narrow, per_axis, same_dtype
+from gluonx.ops.common import channels, filled, flops_by_input, flops_by_output, narrow, per_axis, same_dtype
 from gluonx.ops.cpu.convolution import convolve
 from gluonx.ops.cpu.transposed import deconvolve
 from gluonx.ops.geometry import Geometry, weight_layout
@@ -130,6 +130,7 @@ def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: s
     ),
     shape="(n, num_filter, o...), o = (w + 2 pad - dilate (kernel - 1) - 1) // stride + 1",
     stands_for="`stablehlo.convolution`",
+    flops=flops_by_output,
 )
 def convolution(
     x: Array,
@@ -246,6 +247,7 @@ def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Sha
     ),
     shape="(n, num_filter, o...), o = stride (w - 1) + dilate (kernel - 1) + 1 - 2 pad + adj",
     stands_for="`stablehlo.convolution`",
+    flops=flops_by_input,
 )
 def deconvolution(
     x: Array,

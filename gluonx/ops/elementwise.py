@@ -210,7 +210,7 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, /, **
 _unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",),
     gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0",
     onnx=Onnx("Relu"),
-    example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"))
+    example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"), light=True)
 _unary("relu6", jax.nn.relu6, "``min(max(x, 0), 6)``, the activation of MobileNets.", level=1, methods=("relu6",),
     gradient="through `x`, 0 at 0 and at 6", composed=lambda run, x: run("clip", x, 0.0, 6.0),
     example=("npx.relu6(np.array([-1.0, 2.0, 8.0])).tolist()", "[0.0, 2.0, 6.0]"), gives="float")
@@ -250,12 +250,12 @@ _unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, am
 _unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",),
     example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"), gives="float")
 _unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",),
-    example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"))
+    example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"), light=True)
 _unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1,
-    example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"), gives="input")
+    example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"), gives="input", light=True)
 _unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
     aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0",
-    example=("npx.absolute(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"), gives="input")
+    example=("npx.absolute(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"), gives="input", light=True)
 _unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",), gradient=FLAT,
     example=("npx.sign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _unary("floor", jnp.floor, "The largest whole number that is not above each element.", ufunc=True, methods=("floor",),
@@ -371,15 +371,18 @@ _unary("round_ste", _straight_through(_half_away), "Rounding (halves away from z
 _unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity",
     example=("npx.sign_ste(np.array([-1.5, 0.0, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest",
-    example=("np.add(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 4.0]"), gives="input")
+    example=("np.add(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 4.0]"), gives="input", light=True)
 _binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest",
-    example=("np.subtract(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-5.0, 0.0]"), gives="input")
+    example=("np.subtract(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-5.0, 0.0]"), gives="input",
+    light=True)
 _binary("multiply", lambda x, y: jnp.multiply(*_counted(x, y)), "The product, elementwise.", ufunc=True, level=1,
     amp="widest",
-    example=("np.multiply(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-6.0, 4.0]"), gives="input")
+    example=("np.multiply(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-6.0, 4.0]"), gives="input",
+    light=True)
 _binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, level=1, aliases=("divide",),
     amp="widest",
-    example=("np.true_divide(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.5, 1.0]"), gives="float")
+    example=("np.true_divide(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.5, 1.0]"), gives="float",
+    light=True)
 _binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", level=4, aliases=("pow",), amp="float32",
     example=("np.power(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[9.0, 4.0]"))
 _binary("floor_divide", _floor_divide, "The quotient rounded down; 0 where an integer is divided by 0.", ufunc=True,
@@ -392,18 +395,22 @@ _binary("fmod", jnp.fmod, "The remainder with the sign of x1.", ufunc=True, leve
     example=("np.fmod(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 0.0]"))
 _binary("maximum", _maximum, "The larger element; NaN where either is. The gradient of a tie goes to ``x1``.",
     ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
-    example=("np.maximum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"), gives="input")
+    example=("np.maximum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"), gives="input",
+    light=True, number="second")
 _binary("minimum", _minimum, "The smaller element; NaN where either is. The gradient of a tie goes to ``x1``.",
     ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
-    example=("np.minimum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"), gives="input")
+    example=("np.minimum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"), gives="input",
+    light=True, number="second")
 _binary("fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y),
     "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
     amp="widest",
-    example=("np.fmax(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"), gives="input")
+    example=("np.fmax(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"), gives="input",
+    number="second")
 _binary("fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y),
     "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
     amp="widest",
-    example=("np.fmin(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"), gives="input")
+    example=("np.fmin(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"), gives="input",
+    number="second")
 _binary("arctan2", jnp.arctan2, "The angle of the point (x2, x1) from the positive first axis.", ufunc=True, level=4,
     aliases=("atan2",),
     example=("np.arctan2(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-0.9828, 0.7854]"), gives="float")
@@ -424,19 +431,24 @@ _binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gra
 _binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE,
     example=("np.lcm(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[12, 6]"))
 _binary("equal", _compared(jnp.equal), "True where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool")
+    example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool",
+    light=True, number="compared")
 _binary("not_equal", _compared(jnp.not_equal), "True where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool")
+    example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool",
+    light=True, number="compared")
 _binary("greater", _compared(jnp.greater), "True where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"), gives="bool")
+    example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"), gives="bool",
+    light=True, number="compared")
 _binary("greater_equal", _compared(jnp.greater_equal), "True where x1 >= x2.", ufunc=True, level=4, amp="widest",
     gradient=NONE,
-    example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool")
+    example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool",
+    light=True, number="compared")
 _binary("less", _compared(jnp.less), "True where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
-    example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool")
+    example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool",
+    light=True, number="compared")
 _binary("less_equal", _compared(jnp.less_equal), "True where x1 <= x2.", ufunc=True, level=4, amp="widest",
     gradient=NONE, example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"),
-    gives="bool")
+    gives="bool", light=True, number="compared")
 _binary("logical_and", jnp.logical_and, "True where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.logical_and(np.array([True, False]), np.array([True, True])).tolist()", "[True, False]"), gives="bool")
 _binary("logical_or", jnp.logical_or, "True where at least one is true.", ufunc=True, level=4, amp="widest",
@@ -514,6 +526,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     np=Front(order="x a_min a_max out", shown={"x": "a"}, also={"min": "a_min", "max": "a_max"}),
     shape=BROADCAST,
     gives="input",
+    light=True,
 )
 def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Array:
     """Return the values kept within ``[a_min, a_max]``; the gradient is 1 inside and on the bounds, 0 outside.

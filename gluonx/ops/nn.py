@@ -19,6 +19,7 @@ from gluonx.ops.common import (
     choose,
     filled,
     float_dtype,
+    flops_by_output,
     narrow,
     same_dtype,
     size_of,
@@ -54,6 +55,7 @@ def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[
     npx=Front(order="x weight bias num_hidden no_bias=True flatten", shown={"x": "x"}),
     shape="(x.shape[0], num_hidden); x.shape[:-1] + (num_hidden,) without `flatten`",
     stands_for="`stablehlo.dot_general`",
+    flops=flops_by_output,
 )
 def fully_connected(
     x: Array,

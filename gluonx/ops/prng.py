@@ -82,6 +82,11 @@ def seed(seed_state: int, device: object = "all", *, ctx: object = "all") -> Non
 def get_state() -> dict[str, Any]:
     """Return the state of all random streams, in types of JSON; `set_state` restores it.
 
+    Returns
+    -------
+    dict
+        For `set_state`.
+
     Examples
     --------
     >>> state = get_state()
@@ -138,7 +143,12 @@ def _unlisted(state: Any) -> Any:
 
 
 def host_rng() -> np.random.Generator:
-    """Return the NumPy generator for draws on the host: initial weights, shuffles."""
+    """Return the NumPy generator for draws on the host: initial weights, shuffles.
+
+    Returns
+    -------
+    numpy.random.Generator
+    """
     return _drawing.stream or _state.host
 
 

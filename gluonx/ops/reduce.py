@@ -181,7 +181,7 @@ _ALL, _ALL_FROM = (
 )  # NumPy's `where` and `initial` are not parameters of npx
 
 
-@register("sum", level=4, amp="float32", methods=("sum",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED)
+@register("sum", level=4, amp="float32", methods=("sum",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED, light=True)
 def sum_(
     x: Array,
     initial: Array | None = None,
@@ -223,7 +223,7 @@ def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
     return found if found is not None and folded(x.shape, found) else None
 
 
-@register(level=4, amp="float32", methods=("mean",), np=_MEAN, npx=_ALL, shape=REDUCED)
+@register(level=4, amp="float32", methods=("mean",), np=_MEAN, npx=_ALL, shape=REDUCED, light=True)
 def mean(
     x: Array, where: Array | None = None, *, axis: Axis = None, dtype: DTypeLike = None, keepdims: bool = False
 ) -> Array:
@@ -321,6 +321,7 @@ def _extreme_moved(
     npx=_ALL_FROM,
     shape=REDUCED,
     gradient="through `x`, ties share it",
+    light=True,
 )
 def max_(
     x: Array, initial: Array | None = None, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False
@@ -348,6 +349,7 @@ def max_(
     npx=_ALL_FROM,
     shape=REDUCED,
     gradient="through `x`, ties share it",
+    light=True,
 )
 def min_(
     x: Array, initial: Array | None = None, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False

@@ -39,6 +39,7 @@ Shape = tuple[int, ...]
 Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
 Layout = Literal["", "each", "axis", "layout"]
 Gives = Literal["", "input", "float", "bool", "int64"]
+Flops = Callable[[Mapping[str, Any], Sequence[Shape | None], Shape], float]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
 
 OPS: dict[str, Op] = {}
@@ -169,6 +170,14 @@ class Record(TypedDict, total=False):
         Returns why a result is not finite: the reason why the function cannot take a matrix (`gluonx.ops.checks`).
     onnx : Onnx or None
         The same ONNX operator; operators without one have rules in ``export/onnx`` and ``importing/onnx``.
+    flops : callable or None
+        ``flops(attrs, inputs, output)`` counts the floating-point operations of a call from its attributes and shapes;
+        without it XLA is asked.
+    light : bool
+        Whether NumPy takes as little time for an element as for an addition, and not as for ``exp``.
+    number : {'', 'compared', 'second'}
+        A Python number beside an array: 'compared' as infinity where it is an integer beyond the array's dtype,
+        'second' as the second operand, so that the array gets the gradient of a tie.
     composed : callable or None
         ``composed(run, *arrays, **attrs)`` computes the result by other operators, as in ``run("clip", x, 0.0, 6.0)``;
         NotImplemented where these attributes make it an operator that other formats have.
@@ -204,6 +213,9 @@ class Record(TypedDict, total=False):
     index: Index | None
     matrix: MatrixCheck | None
     onnx: Onnx | None
+    flops: Flops | None
+    light: bool
+    number: Literal["", "compared", "second"]
     composed: Callable[..., Any] | None
     example: tuple[str, str] | None
     gives: Gives
@@ -251,6 +263,9 @@ class Op:
     index: Index | None = None
     matrix: MatrixCheck | None = None
     onnx: Onnx | None = None
+    flops: Flops | None = None
+    light: bool = False
+    number: Literal["", "compared", "second"] = ""
     composed: Callable[..., Any] | None = None
     example: tuple[str, str] | None = None
     gives: Gives = ""

@@ -353,6 +353,7 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
     shape=SAME,
     gradient="through `x`, from floats to floats",
     stands_for="`stablehlo.convert`",
+    light=True,
 )
 def cast(x: Array, *, dtype: DTypeLike) -> Array:
     """Get the values in another element type. Floats are cut towards zero.
@@ -456,6 +457,7 @@ def shape_array(x: Array) -> Array:
     npx=Front(hidden="dtype"),
     channels_last="axis",
     shape="as the inputs, their lengths along `axis` added up",
+    light=True,
 )
 def concatenate(*arrays: Array, axis: int | None = 0, dtype: DTypeLike = None) -> Array:
     """Return the arrays one behind the other along an axis; flattened first if that is None.
@@ -490,6 +492,7 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
     np=Front(order="arrays axis out dtype"),
     npx=Front(hidden="dtype"),
     shape="the inputs' shape with their number at `axis`",
+    light=True,
 )
 def stack(*arrays: Array, axis: int = 0, dtype: DTypeLike = None) -> Array:
     """Return the arrays, all of one shape, side by side along a new axis.
@@ -819,7 +822,9 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     return x[tuple(slice(shape_like.shape[i]) if i in chosen else slice(None) for i in range(x.ndim))]
 
 
-@register(level=3, amp="widest", np=Front(order="condition x y", also={"cond": "condition"}), shape=BROADCAST)
+@register(
+    level=3, amp="widest", np=Front(order="condition x y", also={"cond": "condition"}), shape=BROADCAST, light=True
+)
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Return the elements of `x` where `condition` holds, those of `y` elsewhere.
 

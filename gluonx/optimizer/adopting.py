@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gluonx import lr_scheduler
 from gluonx.errors import FormatError
 from gluonx.optimizer.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from gluonx.lr_scheduler import LRScheduler
+
 
 _COMMON = ("wd", "clip_gradient", "multi_precision", "use_fused_step")
 _OPTIONAL = ("clip_gradient", "clip_weights", "lower_bound", "upper_bound")
@@ -80,7 +84,7 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def _checked(name: str, value: Any, present: Any) -> Any:
+def _checked(name: str, value: object, present: object) -> object:
     if type(present) is bool or type(value) is bool:
         good = type(value) in (bool, int) and type(present) in (bool, int)
         value = bool(value) if good else value
@@ -91,7 +95,7 @@ def _checked(name: str, value: Any, present: Any) -> Any:
     return value
 
 
-def _made(kind: str, state: Mapping[str, Any]) -> Any:
+def _made(kind: str, state: Mapping[str, Any]) -> LRScheduler:
     """Return a scheduler as it was saved."""
     if kind not in _SCHEDULERS:
         raise FormatError(f"the trainer states have a learning rate scheduler {kind!r:.80}, which is not known here")

@@ -32,6 +32,7 @@ from gluonx.optimizer.rules import Update
 if TYPE_CHECKING:
     import numpy
 
+    from gluonx.device import DeviceLike
     from gluonx.np.handle import ndarray
 
 
@@ -49,7 +50,7 @@ _WRITES = (
 _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
 
 
-def _sum_of_losses(*losses: jax.Array) -> Any:
+def _sum_of_losses(*losses: jax.Array) -> jax.Array | int:
     return sum(jnp.sum(_inexact(loss)) for loss in losses)
 
 
@@ -106,7 +107,7 @@ def closed_step(
     weights: Sequence[Any],
     state: Sequence[Any],
     numbers: numpy.ndarray,
-    device: Any = None,
+    device: DeviceLike = None,
 ) -> tuple[StepRequest, Handle]:
     """Return one update by a closure, and the array that holds the loss before it once the step is made.
 

@@ -58,7 +58,7 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Grad
     """Return a rule that passes to `inner` the mean gradients of several steps, clipped."""
     accumulate, clip_norm = gradients
 
-    def init(params: Any) -> object:
+    def init(params: optax.Params) -> object:
         if accumulate == 1:
             return inner.init(params)
         sums = jax.tree.map(lambda w: jnp.zeros(w.shape, jnp.promote_types(w.dtype, jnp.float32)), params)
@@ -67,7 +67,15 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Grad
     init.draws = getattr(inner.init, "draws", False)
     init.by_parameter = getattr(inner.init, "by_parameter", False)
 
-    def update(grads: Any, state: Any, params: Any = None, *, t: Any, rescale: Any, **more: Any) -> tuple[Any, Any]:
+    def update(
+        grads: optax.Updates,
+        state: Any,
+        params: optax.Params | None = None,
+        *,
+        t: Any,
+        rescale: jax.Array | float,
+        **more: Any,
+    ) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: g * rescale, grads)
         if "value" in more:  # the loss is scaled like its gradient
             more["value"] *= rescale

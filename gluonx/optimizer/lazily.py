@@ -43,7 +43,7 @@ def paired(given: Iterator[Any], fresh: Sequence[bool], by_row: frozenset[int], 
     return found
 
 
-def widened(grad: Any, weight: jax.Array) -> Any:
+def widened(grad: jax.Array | RowGradient, weight: jax.Array) -> Any:
     """Return the gradient in the shape of its weight."""
     if type(grad) is not RowGradient:
         return grad

@@ -92,6 +92,11 @@ def declared(cls: Class) -> Class:
     different Trainers, and updates by hand share one program for all shapes. A class that is derived from it is not
     declared itself.
 
+    Returns
+    -------
+    type
+        The class itself.
+
     Examples
     --------
     >>> import jax.numpy as jnp
@@ -127,7 +132,7 @@ def _constructor(cls: type[Optimizer], fields: dict[str, inspect.Parameter]) -> 
         [kind("self", kind.POSITIONAL_OR_KEYWORD), *fields.values(), kind("kwargs", kind.VAR_KEYWORD)]
     )
 
-    def __init__(self: Optimizer, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: Optimizer, *args: object, **kwargs: object) -> None:
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
         _, *values, more = bound.arguments.values()
@@ -602,7 +607,7 @@ class Optimizer(_Keywords):
         return self._numbers_of(counts, *made_of[:3], [m for m, _ in mults], [m for _, m in mults])
 
     def _numbers_of(
-        self, counts: list[int], rate: Any, decay: Any, rescale: Any, lr: list[Any], wd: list[Any]
+        self, counts: list[int], rate: float, decay: float, rescale: float, lr: list[Any], wd: list[Any]
     ) -> StepNumbers:
         """Return the numbers of a step, and remember what the rates are made of, if that is immutable."""
         self._uniform = self._uniform and all(values.count(values[0]) == len(values) for values in (counts, lr, wd))
@@ -623,11 +628,11 @@ class Optimizer(_Keywords):
         """Return whether a subclass updates in its own way, so that it must be called array by array."""
         return bool(self._own_updates)
 
-    def create_state(self, index: Any, weight: ndarray) -> Any:
+    def create_state(self, index: Hashable, weight: ndarray) -> Any:
         """Make the state of one weight: None, an ndarray, or a tuple of ndarrays."""
         return make_state(self, weight)
 
-    def create_state_multi_precision(self, index: Any, weight: ndarray) -> Any:
+    def create_state_multi_precision(self, index: Hashable, weight: ndarray) -> Any:
         """Make ``(float32 copy, its state)`` for a narrow weight with ``multi_precision``, else its state."""
         narrow = np.dtype(weight.dtype).name in ("float16", "bfloat16")
         if narrow and self.multi_precision:
@@ -843,7 +848,7 @@ class OptaxOptimizer(Optimizer):
             raise UserWarning(_OWN_RATE)
         super().set_learning_rate(lr)
 
-    def _rate(self) -> Any:
+    def _rate(self) -> float:
         return self.learning_rate if self._outer_rate else 1.0
 
     def _settings(self) -> tuple[Any, ...]:

@@ -118,7 +118,7 @@ def _apart(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
 _LARGE = 1 << 18  # elements of a gradient that is worth the kernels which put apart the numbers of its weight alone
 
 
-def wide(dtype: jax.typing.DTypeLike) -> Any:
+def wide(dtype: jax.typing.DTypeLike) -> np.dtype:
     """Return the type in which a formula computes: float32 at least."""
     return jnp.promote_types(dtype, jnp.float32)
 
@@ -254,9 +254,9 @@ def per_parameter(
         state: Sequence[Mapping[str, Any]],
         params: object = None,
         *,
-        lr: Any,
-        wd: Any,
-        t: Any,
+        lr: jax.Array | float,
+        wd: jax.Array | float,
+        t: jax.Array | float,
         rescale: jax.Array | float = 1.0,
         layouts: Sequence[Layout | None] | None = None,
         key: Any = None,
@@ -324,7 +324,7 @@ def with_master_weights(tx: Rule | optax.GradientTransformation) -> Rule:
     init.draws = getattr(inner.init, "draws", False)
     init.lazy = getattr(inner.init, "lazy", False)
 
-    def update(updates: object, state: MasterState, params: object = None, **extra: Any) -> tuple[Any, MasterState]:
+    def update(updates: object, state: MasterState, params: object = None, **extra: object) -> tuple[Any, MasterState]:
         weights, treedef = jax.tree.flatten(params)
         grads = [g.astype(jnp.float32) if _is_narrow(w) else g for g, w in zip(treedef.flatten_up_to(updates), weights)]
         full = _first(state.master, weights)
@@ -459,7 +459,7 @@ class FlatRule:
         grads: Sequence[Any],
         state: Sequence[Any],
         hyper: jax.Array | np.ndarray | Hyper | dict[str, Any],
-        **extra: Any,
+        **extra: object,
     ) -> tuple[Leaves, Leaves]:
         """Compute one update; pure, to be traced.
 
@@ -512,7 +512,7 @@ class FlatRule:
             return hyper
         return unpack(hyper, self.count)._asdict()
 
-    def __call__(self, *arrays: jax.Array | np.ndarray, **extra: Any) -> Leaves:
+    def __call__(self, *arrays: jax.Array | np.ndarray, **extra: object) -> Leaves:
         """Run `apply` on one flat list: weights, gradients, state, step vector in, weights and state out."""
         n = self.count
         weights, state = self.apply(arrays[:n], arrays[n : 2 * n], arrays[2 * n : -1], arrays[-1], **extra)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,8 @@ import jax.numpy as jnp
 from gluonx.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import optax
 
 _NEEDS = (
@@ -44,7 +46,11 @@ class _NotGiven:
 
 
 def _asking(
-    update: Callable[..., Any], known: Any, extra: dict[str, Any], more: dict[str, Any], *args: object
+    update: Callable[..., Any],
+    known: Literal[True] | Collection[str],
+    extra: dict[str, Any],
+    more: dict[str, Any],
+    *args: object,
 ) -> tuple[Any, Any]:
     """Call a transformation with the arguments that it asks for: with `extra`, then with one more of `more` at a time.
 

@@ -18,6 +18,8 @@ from gluonx.dtype import canonical
 from gluonx.errors import FormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import jax
 
     from gluonx.device import DeviceLike
@@ -171,7 +173,7 @@ def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
     return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape)}
 
 
-def _restore(node: Any, arrays: Any) -> Any:
+def _restore(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     if node is None:
         return None
     if isinstance(node, list):
@@ -180,5 +182,10 @@ def _restore(node: Any, arrays: Any) -> Any:
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
-    """Return an `Updater` of an optimizer."""
+    """Return an `Updater` of an optimizer.
+
+    Returns
+    -------
+    Updater
+    """
     return Updater(optimizer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -15,6 +15,11 @@ from gluonx.dtype import WIDE, keeping_64_bits, operand_dtype
 from gluonx.errors import DeviceError, ShapeError
 from gluonx.ops import prng
 from gluonx.parallel import roll
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike
 
 
 class Share:
@@ -72,7 +77,7 @@ def share_of(size: int) -> Share | None:
     return Share(size, sorted(rows))
 
 
-def same_epoch(count: int | None, indices: Any) -> None:
+def same_epoch(count: int | None, indices: Iterable[Any]) -> None:
     """Ask the other processes whether they begin the same epoch: its length, the first batch, and the random state.
 
     Raises
@@ -86,7 +91,7 @@ def same_epoch(count: int | None, indices: Any) -> None:
     roll.agree(("epoch", count, some, prng.get_state()), told)
 
 
-def same_shapes(shapes: Any) -> None:
+def same_shapes(shapes: Sequence[tuple[Sequence[int], str]]) -> None:
     """Ask the other processes whether their rows of a batch have these shapes.
 
     Raises
@@ -161,7 +166,7 @@ def _joined(local: np.ndarray, spread: int) -> jax.Array:
         return jax.device_put(local, place)
 
 
-def gather(x: Any) -> np.ndarray:
+def gather(x: ArrayLike) -> np.ndarray:
     """Bring an array that lies on several processes together, in each of them.
 
     Parameters

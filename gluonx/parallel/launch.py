@@ -137,7 +137,7 @@ class _Run:
         os.close(self._outer)
 
 
-def _copying(source: IO[bytes] | None, to: Any, prefix: str) -> threading.Thread:
+def _copying(source: IO[bytes] | None, to: IO[str], prefix: str) -> threading.Thread:
     """Return a thread that copies whole lines, each with the number of its process."""
 
     def copy() -> None:

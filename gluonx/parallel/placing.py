@@ -94,7 +94,7 @@ def use(
     return sharding.Use(mesh, batch, statistics)
 
 
-def split(data: Any, *spec: Any, axis: int = 0) -> Any:
+def split(data: Any, *spec: str | tuple[str, ...] | None, axis: int = 0) -> Any:
     """Put a batch on the mesh in use, split.
 
     Parameters
@@ -157,7 +157,7 @@ def _on_mesh(data: Any, place: Any) -> Any:
     return placing.placed(handle, place(handle.shape))
 
 
-def constrain(x: Any, *spec: Any) -> Any:
+def constrain(x: Any, *spec: str | tuple[str, ...] | None) -> Any:
     """Tell XLA how a value inside a program is to lie; without a mesh in use, nothing happens.
 
     Parameters

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -34,6 +34,9 @@ from gluonx.parallel.topologies import abstract_mesh, quietly
 from gluonx.trainer import Trainer
 from gluonx.trainer.held import Held
 
+if TYPE_CHECKING:
+    from gluonx.block.parameter import Parameter
+
 
 class Absent(jax.ShapeDtypeStruct):
     """An array that is not there: a shape, a dtype, and where it would lie. It has what the engine asks of one."""
@@ -42,7 +45,7 @@ class Absent(jax.ShapeDtypeStruct):
     is_fully_addressable = False
     is_fully_replicated = False
 
-    def devices(self) -> Any:
+    def devices(self) -> object:
         """Return the devices that it would be on."""
         sharding: Any = self.sharding
         return sharding.device_set
@@ -366,11 +369,11 @@ def _scale(scaler: Any, mesh: Any) -> Any:
     return scaler.arrays[0]
 
 
-def _tuple(values: Any) -> tuple[Any, ...]:
+def _tuple(values: object) -> tuple[Any, ...]:
     return tuple(values) if isinstance(values, (tuple, list)) else (values,)
 
 
-def _empty(param: Any) -> None:
+def _empty(param: Parameter) -> None:
     """Give a parameter an array that is not there, laid out as it is told."""
     if param.shape is None or -1 in param.shape:
         raise ShapeError(f"plan(): parameter '{param._path}' has the shape {param.shape}, which the inputs do not tell")

@@ -45,7 +45,7 @@ class StochasticBlock(HybridBlock):
         self._losses: list[Any] = []
         self._added: list[Any] = []
 
-    def add_loss(self, loss: Any) -> None:
+    def add_loss(self, loss: ndarray) -> None:
         """Add a loss, or a list of losses; to be called in a decorated forward."""
         self._added.append(loss)
 
@@ -54,7 +54,7 @@ class StochasticBlock(HybridBlock):
         """Make of a forward one that gives its losses too; a decorator."""
 
         @functools.wraps(func)
-        def collected(self: StochasticBlock, *args: ndarray, **kwargs: Any) -> tuple[Any, ...]:
+        def collected(self: StochasticBlock, *args: object, **kwargs: object) -> tuple[Any, ...]:
             before, self._added = self._added, []
             try:
                 output = func(self, *args, **kwargs)

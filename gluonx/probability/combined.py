@@ -16,6 +16,7 @@ from gluonx.probability.transformation import ComposeTransform, Transformation
 from gluonx.probability.utils import sum_right_most, where
 
 if TYPE_CHECKING:
+    from gluonx.common.arguments import Size
     from gluonx.np.handle import ndarray
 
 
@@ -85,7 +86,7 @@ class TransformedDistribution(Distribution):
         """Number of batch axes of the base that belong to one event."""
         return (self.event_dim or 0) - (self._base_dist.event_dim or 0)
 
-    def broadcast_to(self, batch_shape: Any) -> Distribution:
+    def broadcast_to(self, batch_shape: Size) -> Distribution:
         """Return the transformed broadcast base."""
         spread = super().broadcast_to(batch_shape)
         shape = self._base_dist.batch_shape
@@ -200,14 +201,14 @@ class Independent(Distribution):
         shape = self.base_dist.batch_shape
         return (*shape[len(shape) - self.reinterpreted_batch_ndims :], *self.base_dist.event_shape)
 
-    def broadcast_to(self, batch_shape: Any) -> Distribution:
+    def broadcast_to(self, batch_shape: Size) -> Distribution:
         """Return the distribution whose base is broadcast."""
         taken = self.event_shape[: self.reinterpreted_batch_ndims]
         spread = copy.copy(self)
         spread.base_dist = self.base_dist.broadcast_to((*as_size(batch_shape), *taken))
         return spread
 
-    def sample(self, size: Any = None) -> ndarray:
+    def sample(self, size: Size | None = None) -> ndarray:
         """Draw from the base.
 
         Parameters
@@ -217,11 +218,11 @@ class Independent(Distribution):
         """
         return self.base_dist.sample(size)
 
-    def sample_n(self, size: Any = None) -> ndarray:
+    def sample_n(self, size: Size | None = None) -> ndarray:
         """Draw `size` times for each element of the batch."""
         return self.base_dist.sample_n(size)
 
-    def _sample_batch(self, size: tuple[int, ...]) -> Any:
+    def _sample_batch(self, size: tuple[int, ...]) -> ndarray:
         return self.base_dist._sample_batch((*size, *self.event_shape[: self.reinterpreted_batch_ndims]))
 
     def _log_prob(self, value: ndarray | float) -> ndarray:
@@ -328,7 +329,7 @@ class MixtureSameFamily(Distribution):
         """The event shape of the components."""
         return self.component_distribution.event_shape
 
-    def broadcast_to(self, batch_shape: Any) -> Distribution:
+    def broadcast_to(self, batch_shape: Size) -> Distribution:
         """Return the mixture of broadcast weights and components."""
         spread = copy.copy(self)
         count = self.mixture_distribution.num_events

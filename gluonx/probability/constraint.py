@@ -75,11 +75,11 @@ class Constraint:
     upper_bound: Any = None
     text = "be of another kind"
 
-    def holds(self, value: Any) -> Any:
+    def holds(self, value: float | ndarray) -> ndarray | bool:
         """Return as booleans which elements lie in the set; of a set of vectors or matrices, which of those."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it holds.")
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: float | ndarray) -> float | ndarray:
         """Return `value`, if all of it lies in the set.
 
         In a hybridized block, where there are no values, the error is raised as soon as what the block gave is
@@ -107,11 +107,11 @@ def _shown(value: float | ndarray) -> str:
     return f"values of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: float | ndarray) -> ndarray | bool:
     return np.floor(value) == value
 
 
-def _both(one: Any, other: Any) -> Any:
+def _both(one: ndarray | bool, other: ndarray | bool) -> ndarray | bool:
     arrays = isinstance(one, np.ndarray) or isinstance(other, np.ndarray)
     return np.logical_and(one, other) if arrays else bool(one and other)
 
@@ -121,7 +121,7 @@ class Real(Constraint):
 
     text = "be real numbers"
 
-    def holds(self, value: Any) -> Any:
+    def holds(self, value: float | ndarray) -> ndarray | bool:
         """Return which elements are numbers: not NaN."""
         return value == value
 
@@ -132,7 +132,7 @@ class Boolean(Constraint):
     lower_bound, upper_bound = 0, 1
     text = "be either 0 or 1"
 
-    def holds(self, value: Any) -> Any:
+    def holds(self, value: float | ndarray) -> ndarray | bool:
         """Return which elements are 0 or 1."""
         return value * (1 - value) == 0
 
@@ -213,14 +213,14 @@ class GreaterThan(_Range):
 
     _closed = (False, False)
 
-    def __init__(self, lower_bound: Any) -> None:
+    def __init__(self, lower_bound: float | ndarray) -> None:
         super().__init__(lower_bound, None)
 
 
 class GreaterThanEq(_Range):
     """Numbers from `lower_bound` on."""
 
-    def __init__(self, lower_bound: Any) -> None:
+    def __init__(self, lower_bound: float | ndarray) -> None:
         super().__init__(lower_bound, None)
 
 
@@ -229,14 +229,14 @@ class LessThan(_Range):
 
     _closed = (False, False)
 
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: float | ndarray) -> None:
         super().__init__(None, upper_bound)
 
 
 class LessThanEq(_Range):
     """Numbers up to `upper_bound`."""
 
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: float | ndarray) -> None:
         super().__init__(None, upper_bound)
 
 
@@ -437,7 +437,7 @@ class dependent_property(property, _Dependent):
 dependent = _Dependent()
 
 
-def is_dependent(constraint: Any) -> bool:
+def is_dependent(constraint: object) -> bool:
     """Return whether a set depends on other values.
 
     Examples

@@ -72,7 +72,7 @@ class Normal(ExponentialFamily):
     def _cdf(self, value: float | ndarray) -> ndarray:
         return ndtr((value - self.loc) / self.scale)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.loc + self.scale * ndtri(value)
 
     @property
@@ -98,10 +98,10 @@ class Normal(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return self.loc / self.scale**2, -0.5 / self.scale**2
 
-    def _log_normalizer(self, x: Any, y: Any) -> ndarray:
+    def _log_normalizer(self, x: ndarray, y: ndarray) -> ndarray:
         return -0.25 * np.square(x) / y + 0.5 * np.log(-math.pi / y)
 
-    def _mean_carrier_measure(self) -> Any:
+    def _mean_carrier_measure(self) -> float:
         return 0.0
 
 
@@ -141,7 +141,7 @@ class Uniform(Distribution):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return (value - self.low) / (self.high - self.low)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.low + value * (self.high - self.low)
 
     @property
@@ -193,7 +193,7 @@ class Laplace(Distribution):
         tail = 0.5 * np.exp(-np.abs(z))
         return where(z < 0, tail, 1 - tail)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         lower = value < 0.5
         depth = np.log(2 * where(lower, value, 1 - value))
         return self.loc + self.scale * where(lower, depth, -depth)
@@ -254,7 +254,7 @@ class Cauchy(Distribution):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return np.arctan2(1.0, -(value - self.loc) / self.scale) / math.pi  # exact in the lower tail
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.loc - self.scale * np.cos(math.pi * value) / np.sin(math.pi * value)
 
     @property
@@ -299,7 +299,7 @@ class Gumbel(Distribution):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return np.exp(-np.exp(-(value - self.loc) / self.scale))
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.loc - self.scale * np.log(-np.log(value))
 
     @property
@@ -358,7 +358,7 @@ class Exponential(ExponentialFamily):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return -np.expm1(-value / self.scale)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return -self.scale * np.log1p(-value)
 
     @property
@@ -384,7 +384,7 @@ class Exponential(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (-self.rate,)
 
-    def _log_normalizer(self, x: Any) -> ndarray:
+    def _log_normalizer(self, x: ndarray) -> ndarray:
         return -np.log(-x)
 
 
@@ -421,7 +421,7 @@ class Gamma(ExponentialFamily):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return gammainc(self.shape, value / self.scale)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.scale * gammaincinv(self.shape, value)
 
     @property
@@ -443,7 +443,7 @@ class Gamma(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return self.shape - 1, -1 / self.scale
 
-    def _log_normalizer(self, x: Any, y: Any) -> ndarray:
+    def _log_normalizer(self, x: ndarray, y: ndarray) -> ndarray:
         return log_gamma(x + 1) - (x + 1) * np.log(-y)
 
 
@@ -480,7 +480,7 @@ class Chi2(Gamma):
         return self.df / 2
 
     @property
-    def scale(self) -> Any:
+    def scale(self) -> float:
         """2, the scale of the gamma distribution that it is."""
         return 2
 
@@ -516,7 +516,7 @@ class Beta(ExponentialFamily):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return betainc(self.alpha, self.beta, value)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return betaincinv(self.alpha, self.beta, value)[0]
 
     @property
@@ -540,7 +540,7 @@ class Beta(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return self.alpha - 1, self.beta - 1
 
-    def _log_normalizer(self, x: Any, y: Any) -> ndarray:
+    def _log_normalizer(self, x: ndarray, y: ndarray) -> ndarray:
         return betaln(x + 1, y + 1)
 
 
@@ -589,7 +589,7 @@ class StudentT(Distribution):
         tail = 0.5 * betainc(self.df / 2, 0.5, self.df / (self.df + np.square(away)))
         return where(centre, 0.5 + self._peak * z, where(away < 0, tail, 1 - tail))
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         centre = value == 0.5  # as in `_cdf`
         away = where(centre, 0.25, value)
         lower = away < 0.5
@@ -653,7 +653,7 @@ class FisherSnedecor(Distribution):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return betainc(self.df1 / 2, self.df2 / 2, self.df1 * value / (self.df1 * value + self.df2))
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         x, rest = betaincinv(self.df1 / 2, self.df2 / 2, value)
         return self.df2 * x / (self.df1 * rest)
 

@@ -60,7 +60,7 @@ class ProbOrLogit(Distribution):
 
     _binary = True
 
-    def _take(self, prob: float | ndarray | None, logit: float | ndarray | None) -> None:
+    def _take(self, prob: ArrayLike | None, logit: ArrayLike | None) -> None:
         if (prob is None) == (logit is None):
             raise ValueError(
                 f"{type(self).__name__}: either `prob` or `logit` must be specified, but not both. "
@@ -78,11 +78,11 @@ class ProbOrLogit(Distribution):
         """The logit; of a given probability, kept finite as by :func:`prob2logit`."""
         return self._logit if self._prob is None else prob2logit(self._prob, self._binary)
 
-    def _log_success(self, times: Any) -> Any:
+    def _log_success(self, times: Any) -> float | ndarray:
         """Return `times` the logarithm of the probability of a one."""
         return xlogy(times, self._prob) if self._logit is None else -times * softplus(-self._logit)
 
-    def _log_failure(self, times: ndarray) -> ndarray:
+    def _log_failure(self, times: float | ndarray) -> ndarray:
         """Return `times` the logarithm of the probability of a zero."""
         return xlog1py(times, -self._prob) if self._logit is None else -times * softplus(self._logit)
 
@@ -113,7 +113,9 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
     arg_constraints: ClassVar = {"prob": C.Interval(0, 1), "logit": C.Real()}
     _sampler = ("bernoulli", "prob")
 
-    def __init__(self, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, prob: ArrayLike | None = None, logit: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
 
@@ -123,7 +125,7 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return where(value < 1, self._failure, 1.0)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         failure = self._failure
         return where(value <= failure, 0.0, 1.0) + 0 * (value + failure)  # in their dtype, NaN for NaN
 
@@ -149,7 +151,7 @@ class Bernoulli(ProbOrLogit, ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.logit,)
 
-    def _log_normalizer(self, x: Any) -> ndarray:
+    def _log_normalizer(self, x: ndarray) -> ndarray:
         return softplus(x)
 
 
@@ -172,20 +174,22 @@ class Geometric(ProbOrLogit):
     support = C.NonNegativeInteger()
     arg_constraints: ClassVar = {"prob": C.Interval(0, 1), "logit": C.Real()}
 
-    def __init__(self, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, prob: ArrayLike | None = None, logit: ArrayLike | None = None, validate_args: bool | None = None
+    ) -> None:
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
 
     def _draw(self, size: tuple[int, ...]) -> ndarray:
         return draw("geometric", (self.prob,), size, self._dtype) - 1
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: float | ndarray) -> ndarray:
         return self._log_failure(value) + self._log_success(1)
 
     def _cdf(self, value: ndarray | float) -> ndarray:
         return -np.expm1(self._log_failure(np.floor(value) + 1))
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return negative_binomial_quantile(1.0, self.prob, value)
 
     @property
@@ -234,7 +238,13 @@ class Binomial(ProbOrLogit):
     arg_constraints: ClassVar = {"n": C.NonNegativeInteger(), "prob": C.Interval(0, 1), "logit": C.Real()}
     _sampler = ("binomial", "n", "prob")
 
-    def __init__(self, n: Any = 1, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        n: ArrayLike = 1,
+        prob: ArrayLike | None = None,
+        logit: ArrayLike | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         (self.n,) = as_parameters(n)
         if isinstance(self.n, (int, float)) and (self.n < 0 or self.n != int(self.n)):
             raise ValueError(f"Binomial: expect `n` to be a non-negative integer, received n={n}")
@@ -255,7 +265,7 @@ class Binomial(ProbOrLogit):
         k = where(full, 0, np.floor(value))
         return where(full, 1.0, betainc(where(full, 1, self.n - k), k + 1, self._failure))
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return binomial_quantile(self.n, self._failure, value)
 
     @property
@@ -295,7 +305,13 @@ class NegativeBinomial(ProbOrLogit):
     arg_constraints: ClassVar = {"n": C.GreaterThanEq(0), "prob": C.Interval(0, 1), "logit": C.Real()}
     _sampler = ("negative_binomial", "n", "_failure")
 
-    def __init__(self, n: ArrayLike, prob: Any = None, logit: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self,
+        n: ArrayLike,
+        prob: ArrayLike | None = None,
+        logit: ArrayLike | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         (self.n,) = as_parameters(n)
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
@@ -307,7 +323,7 @@ class NegativeBinomial(ProbOrLogit):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return betainc(self.n, np.floor(value) + 1, self._failure)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return negative_binomial_quantile(self.n, self._failure, value)
 
     @property
@@ -354,7 +370,7 @@ class Poisson(ExponentialFamily):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return gammaincc(np.floor(value) + 1, self.rate)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return poisson_quantile(self.rate, value)
 
     @property
@@ -375,7 +391,7 @@ class Poisson(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (np.log(self.rate),)
 
-    def _log_normalizer(self, x: Any) -> ndarray:
+    def _log_normalizer(self, x: ndarray) -> ndarray:
         return np.exp(x)
 
 
@@ -392,8 +408,8 @@ class Classes(ProbOrLogit):
     def __init__(
         self,
         num_events: int,
-        prob: Any,
-        logit: Any,
+        prob: ArrayLike | None,
+        logit: ArrayLike | None,
         event_dim: int,
         validate_args: bool | None,
     ) -> None:
@@ -468,8 +484,8 @@ class Categorical(Classes):
     def __init__(
         self,
         num_events: int,
-        prob: Any = None,
-        logit: Any = None,
+        prob: ArrayLike | None = None,
+        logit: ArrayLike | None = None,
         validate_args: bool | None = None,
     ) -> None:
         super().__init__(num_events, prob, logit, 0, validate_args)
@@ -482,7 +498,7 @@ class Categorical(Classes):
     def _draw(self, size: tuple[int, ...]) -> ndarray:
         return self._drawn(size)
 
-    def _at(self, weights: Any, value: Any) -> Any:
+    def _at(self, weights: ndarray, value: float | ndarray) -> ndarray:
         """Return the entries of `weights`, whose last axis is that of the classes, at the classes `value`."""
         shape = onp.broadcast_shapes(shape_of(value), self.batch_shape)
         index = np.broadcast_to(value, shape).astype("int32")
@@ -496,7 +512,7 @@ class Categorical(Classes):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return self._at(np.cumsum(self._weights, axis=-1), value)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         short = np.cumsum(self._weights, axis=-1)[..., :-1] < np.expand_dims(np.asarray(value), -1)
         return short.sum(-1).astype("int64")
 
@@ -525,8 +541,8 @@ class OneHotCategorical(Classes):
     def __init__(
         self,
         num_events: int,
-        prob: Any = None,
-        logit: Any = None,
+        prob: ArrayLike | None = None,
+        logit: ArrayLike | None = None,
         validate_args: bool | None = None,
     ) -> None:
         super().__init__(num_events, prob, logit, 1, validate_args)
@@ -534,7 +550,7 @@ class OneHotCategorical(Classes):
     def _draw(self, size: tuple[int, ...]) -> ndarray:
         return npx.one_hot(self._drawn(size), self.num_events, dtype=self._dtype or "float32")
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         return self._weighted(value)
 
     def enumerate_support(self) -> ndarray:
@@ -575,8 +591,8 @@ class Multinomial(Classes):
     def __init__(
         self,
         num_events: int,
-        prob: Any = None,
-        logit: Any = None,
+        prob: ArrayLike | None = None,
+        logit: ArrayLike | None = None,
         total_count: int = 1,
         validate_args: bool | None = None,
     ) -> None:
@@ -595,7 +611,7 @@ class Multinomial(Classes):
         trials = np.full(size, self.total_count)
         return npx.random.multinomial(trials, weights, dtype=self._dtype or "float32")
 
-    def _log_prob(self, value: Any) -> Any:
+    def _log_prob(self, value: ndarray) -> ndarray:
         possible = np.logical_and(np.all(value >= 0, axis=-1), value.sum(-1) == self.total_count)
         counts = where(np.expand_dims(possible, -1), value, 0.0)
         ways = math.lgamma(self.total_count + 1) - log_gamma(counts + 1).sum(-1)

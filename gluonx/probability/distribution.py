@@ -27,6 +27,7 @@ from gluonx.probability.utils import sum_right_most, where
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from gluonx.common.arguments import Size
     from gluonx.np.handle import ndarray
 
 
@@ -54,7 +55,7 @@ def _as_parameter(value: Any) -> Any:
     return value if isinstance(value, NUMBERS) else np.asarray(value)
 
 
-def as_size(size: Any) -> tuple[int, ...]:
+def as_size(size: Size) -> tuple[int, ...]:
     """Return the shape that a number or a sequence of numbers asks for."""
     return tuple([int(n) for n in ((size,) if isinstance(size, (int, onp.integer)) else size)])
 
@@ -168,7 +169,7 @@ class Distribution:
             return value if value.shape[: len(shape)] == shape else np.broadcast_to(value, shape)
         return np.full(shape, value, dtype=self._dtype) if self._holds_arrays else value
 
-    def broadcast_to(self, batch_shape: Any) -> Distribution:
+    def broadcast_to(self, batch_shape: Size) -> Distribution:
         """Return a distribution of the same kind whose parameters are broadcast to `batch_shape`.
 
         Parameters
@@ -235,7 +236,7 @@ class Distribution:
         name, *parameters = self._sampler
         return draw(name, tuple([getattr(self, p) for p in parameters]), size, self._dtype)
 
-    def log_prob(self, value: Any) -> ndarray:
+    def log_prob(self, value: float | ndarray) -> ndarray:
         """Return the logarithm of the density, or of the probability, at `value`; -inf outside the support.
 
         Parameters
@@ -260,11 +261,11 @@ class Distribution:
             result = result if outside is None else where(outside, -onp.inf, result)
         return result
 
-    def pdf(self, value: Any) -> ndarray:
+    def pdf(self, value: float | ndarray) -> ndarray:
         """Return the density, or the probability, at `value`."""
         return np.exp(self.log_prob(value))
 
-    def cdf(self, value: Any) -> ndarray:
+    def cdf(self, value: float | ndarray) -> ndarray:
         """Return the probability of a draw not above `value`.
 
         Raises
@@ -307,7 +308,7 @@ class Distribution:
 
     # -- draws --------------------------------------------------------------------------------------------------------
 
-    def sample(self, size: Any = None) -> ndarray:
+    def sample(self, size: Size | None = None) -> ndarray:
         """Draw from the distribution.
 
         Parameters
@@ -321,7 +322,7 @@ class Distribution:
         """
         return self._draw(self.batch_shape if size is None else as_size(size))
 
-    def sample_n(self, size: Any = None) -> ndarray:
+    def sample_n(self, size: Size | None = None) -> ndarray:
         """Draw `size` times for each element of the batch.
 
         Parameters
@@ -385,10 +386,10 @@ class ExponentialFamily(Distribution):
     def _natural_params(self) -> tuple[Any, ...]:
         raise self._missing("natural parameters")
 
-    def _log_normalizer(self, *natural_params: Any) -> ndarray:
+    def _log_normalizer(self, *natural_params: ndarray) -> ndarray:
         raise self._missing("log normalizer")
 
-    def _mean_carrier_measure(self) -> Any:
+    def _mean_carrier_measure(self) -> float:
         return 0.0
 
     def entropy(self) -> ndarray:

@@ -45,6 +45,11 @@ def register_kl(typeP: type, typeQ: type) -> Callable[[Formula], Formula]:
     typeP, typeQ : type
         Classes of distributions: those of `p` and `q` in the formula ``f(p, q)``, subclasses included.
 
+    Returns
+    -------
+    callable
+        A decorator, which returns the formula itself.
+
     Raises
     ------
     TypeError
@@ -134,70 +139,70 @@ def empirical_kl(p: Distribution, q: Distribution, n_samples: int = 1) -> Any:
 
 
 @register_kl(Normal, Normal)
-def _normal_normal(p: Normal, q: Normal) -> Any:
+def _normal_normal(p: Normal, q: Normal) -> float | ndarray:
     ratio = np.square(p.scale / q.scale)
     return 0.5 * (ratio + np.square((p.loc - q.loc) / q.scale) - 1 - np.log(ratio))
 
 
 @register_kl(HalfNormal, HalfNormal)
-def _half_normal_half_normal(p: HalfNormal, q: HalfNormal) -> Any:
+def _half_normal_half_normal(p: HalfNormal, q: HalfNormal) -> float | ndarray:
     ratio = np.square(p.scale / q.scale)
     return 0.5 * (ratio - 1 - np.log(ratio))
 
 
 @register_kl(Laplace, Laplace)
-def _laplace_laplace(p: Laplace, q: Laplace) -> Any:
+def _laplace_laplace(p: Laplace, q: Laplace) -> float | ndarray:
     apart = np.abs(p.loc - q.loc)
     return np.log(q.scale / p.scale) + (apart + p.scale * np.exp(-apart / p.scale)) / q.scale - 1
 
 
 @register_kl(Cauchy, Cauchy)
-def _cauchy_cauchy(p: Cauchy, q: Cauchy) -> Any:
+def _cauchy_cauchy(p: Cauchy, q: Cauchy) -> float | ndarray:
     apart = np.square(p.loc - q.loc) + np.square(p.scale + q.scale)
     return np.log(apart / (4 * p.scale * q.scale))
 
 
 @register_kl(Uniform, Uniform)
-def _uniform_uniform(p: Uniform, q: Uniform) -> Any:
+def _uniform_uniform(p: Uniform, q: Uniform) -> float | ndarray:
     held = np.logical_and(q.low <= p.low, p.high <= q.high)
     return where(held, np.log((q.high - q.low) / (p.high - p.low)), math.inf)
 
 
 @register_kl(Exponential, Exponential)
-def _exponential_exponential(p: Exponential, q: Exponential) -> Any:
+def _exponential_exponential(p: Exponential, q: Exponential) -> float | ndarray:
     ratio = p.scale / q.scale
     return ratio - 1 - np.log(ratio)
 
 
 @register_kl(Gumbel, Gumbel)
-def _gumbel_gumbel(p: Gumbel, q: Gumbel) -> Any:
+def _gumbel_gumbel(p: Gumbel, q: Gumbel) -> float | ndarray:
     ratio, apart = p.scale / q.scale, (p.loc - q.loc) / q.scale
     return -np.log(ratio) + _EULER * (ratio - 1) + apart + np.exp(log_gamma(1 + ratio) - apart) - 1
 
 
 @register_kl(Pareto, Pareto)
-def _pareto_pareto(p: Pareto, q: Pareto) -> Any:
+def _pareto_pareto(p: Pareto, q: Pareto) -> float | ndarray:
     ratio = q.alpha / p.alpha
     value = q.alpha * np.log(p.scale / q.scale) - np.log(ratio) + ratio - 1
     return where(q.scale <= p.scale, value, math.inf)
 
 
 @register_kl(Gamma, Gamma)
-def _gamma_gamma(p: Gamma, q: Gamma) -> Any:
+def _gamma_gamma(p: Gamma, q: Gamma) -> float | ndarray:
     logs = log_gamma(q.shape) - log_gamma(p.shape) + q.shape * np.log(q.scale / p.scale)
     return logs + (p.shape - q.shape) * psi(p.shape) + p.shape * (p.scale / q.scale - 1)
 
 
 @register_kl(Beta, Beta)
-def _beta_beta(p: Beta, q: Beta) -> Any:
+def _beta_beta(p: Beta, q: Beta) -> float | ndarray:
     a, b = p.alpha - q.alpha, p.beta - q.beta
     slopes = a * psi(p.alpha) + b * psi(p.beta) - (a + b) * psi(p.alpha + p.beta)
     return betaln(q.alpha, q.beta) - betaln(p.alpha, p.beta) + slopes
 
 
 @register_kl(Dirichlet, Dirichlet)
-def _dirichlet_dirichlet(p: Dirichlet, q: Dirichlet) -> Any:
-    def log_norm(alpha: Any) -> Any:
+def _dirichlet_dirichlet(p: Dirichlet, q: Dirichlet) -> ndarray:
+    def log_norm(alpha: ndarray) -> ndarray:
         return log_gamma(alpha).sum(-1) - log_gamma(alpha.sum(-1))
 
     slopes = psi(p.alpha) - psi(p.alpha.sum(-1, keepdims=True))
@@ -213,7 +218,7 @@ def _mvn_mvn(p: MultivariateNormal, q: MultivariateNormal) -> ndarray:
     return logs + 0.5 * (trace + apart - p.event_shape[0])
 
 
-def _check(held: Any, message: str) -> None:
+def _check(held: ndarray | bool, message: str) -> None:
     """Raise ValueError if a condition does not hold; in a hybridized block, as soon as its result is computed."""
     if isinstance(held, np.ndarray):
         npx.constraint_check(held, message)
@@ -228,12 +233,12 @@ def _trial(p: ProbOrLogit, q: ProbOrLogit) -> Any:
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _bernoulli_bernoulli(p: Bernoulli, q: Bernoulli) -> Any:
+def _bernoulli_bernoulli(p: Bernoulli, q: Bernoulli) -> float | ndarray:
     return _trial(p, q)
 
 
 @register_kl(Geometric, Geometric)
-def _geometric_geometric(p: Geometric, q: Geometric) -> Any:
+def _geometric_geometric(p: Geometric, q: Geometric) -> float | ndarray:
     return _trial(p, q) / p.prob
 
 
@@ -258,7 +263,7 @@ def _binomial_binomial(p: Binomial, q: Binomial) -> Any:
 
 
 @register_kl(NegativeBinomial, NegativeBinomial)
-def _negative_binomial_negative_binomial(p: NegativeBinomial, q: NegativeBinomial) -> Any:
+def _negative_binomial_negative_binomial(p: NegativeBinomial, q: NegativeBinomial) -> float | ndarray:
     value = p.n * _trial(p, q) / p._failure
     if p.n is q.n:
         return value
@@ -271,11 +276,11 @@ def _negative_binomial_negative_binomial(p: NegativeBinomial, q: NegativeBinomia
 
 
 @register_kl(Poisson, Poisson)
-def _poisson_poisson(p: Poisson, q: Poisson) -> Any:
+def _poisson_poisson(p: Poisson, q: Poisson) -> float | ndarray:
     return xlogy(p.rate, p.rate) - xlogy(p.rate, q.rate) - (p.rate - q.rate)
 
 
-def _classes(p: Classes, q: Classes) -> Any:
+def _classes(p: Classes, q: Classes) -> ndarray:
     return p._weighted(p._weights) - q._weighted(p._weights)
 
 
@@ -284,7 +289,7 @@ register_kl(OneHotCategorical, OneHotCategorical)(_classes)
 
 
 @register_kl(Independent, Independent)
-def _independent_independent(p: Independent, q: Independent) -> Any:
+def _independent_independent(p: Independent, q: Independent) -> float | ndarray:
     taken = p.reinterpreted_batch_ndims
     if taken != q.reinterpreted_batch_ndims:
         raise NotImplementedError(
@@ -297,33 +302,33 @@ def _independent_independent(p: Independent, q: Independent) -> Any:
 
 
 @register_kl(Uniform, Normal)
-def _uniform_normal(p: Uniform, q: Normal) -> Any:
+def _uniform_normal(p: Uniform, q: Normal) -> float | ndarray:
     width = p.high - p.low
     middle = np.square(((p.high + p.low) / 2 - q.loc) / q.scale)
     return 0.5 * (math.log(2 * math.pi) + np.square(width / q.scale) / 12 + middle) - np.log(width / q.scale)
 
 
 @register_kl(Uniform, Gumbel)
-def _uniform_gumbel(p: Uniform, q: Gumbel) -> Any:
+def _uniform_gumbel(p: Uniform, q: Gumbel) -> float | ndarray:
     width = (p.high - p.low) / q.scale
     low, high = (p.low - q.loc) / q.scale, (p.high - q.loc) / q.scale
     return (low + high) / 2 + (np.exp(-low) - np.exp(-high)) / width - np.log(width)
 
 
 @register_kl(Exponential, Normal)
-def _exponential_normal(p: Exponential, q: Normal) -> Any:
+def _exponential_normal(p: Exponential, q: Normal) -> float | ndarray:
     ratio = p.scale / q.scale
     apart = np.square(ratio) + 0.5 * np.square(q.loc / q.scale) - p.scale * q.loc / q.scale**2
     return 0.5 * math.log(2 * math.pi) - 1 - np.log(ratio) + apart
 
 
 @register_kl(Exponential, Gumbel)
-def _exponential_gumbel(p: Exponential, q: Gumbel) -> Any:
+def _exponential_gumbel(p: Exponential, q: Gumbel) -> float | ndarray:
     ratio, start = p.scale / q.scale, q.loc / q.scale
     return ratio - start - 1 - np.log(ratio) + np.exp(start) / (1 + ratio)
 
 
 @register_kl(Exponential, Gamma)
-def _exponential_gamma(p: Exponential, q: Gamma) -> Any:
+def _exponential_gamma(p: Exponential, q: Gamma) -> float | ndarray:
     ratio = p.scale / q.scale
     return ratio - 1 - q.shape * np.log(ratio) + log_gamma(q.shape) + (q.shape - 1) * _EULER

@@ -81,7 +81,7 @@ class Dirichlet(ExponentialFamily):
     def _natural_params(self) -> tuple[Any, ...]:
         return (self.alpha - 1,)
 
-    def _log_normalizer(self, x: Any) -> ndarray:
+    def _log_normalizer(self, x: ndarray) -> ndarray:
         return log_gamma(x + 1).sum(-1) - log_gamma((x + 1).sum(-1))
 
 
@@ -152,7 +152,7 @@ class MultivariateNormal(Distribution):
         return solve_lower(np.swapaxes(turned, -1, -2), np.eye(self.event_shape[0], dtype=self._dtype))
 
     @property
-    def cov(self) -> Any:
+    def cov(self) -> ndarray:
         """The covariance matrix."""
         if self._cov is not None:
             return self._cov
@@ -160,7 +160,7 @@ class MultivariateNormal(Distribution):
         return np.matmul(root, np.swapaxes(root, -1, -2))
 
     @property
-    def precision(self) -> Any:
+    def precision(self) -> ndarray:
         """The inverse of the covariance matrix."""
         if self._precision is not None:
             return self._precision

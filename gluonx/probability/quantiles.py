@@ -64,7 +64,7 @@ def _gamma_quantile(a: Array, p: Array) -> Array:
 
 
 @_gamma_quantile.defjvp
-def _gamma_quantile_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
+def _gamma_quantile_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
     (a, p), (moved_a, moved_p) = primals, tangents
     x = _gamma_quantile(a, p)
     log_density = jnp.where(jnp.isinf(x), -jnp.inf, special.xlogy(a - 1, x) - x - special.gammaln(a))
@@ -108,7 +108,7 @@ def _beta_quantile(a: Array, b: Array, p: Array) -> tuple[Array, Array]:
 
 
 @_beta_quantile.defjvp
-def _beta_quantile_jvp(primals: Any, tangents: Any) -> Any:
+def _beta_quantile_jvp(primals: tuple[Array, Array, Array], tangents: tuple[Array, Array, Array]) -> Any:
     (a, b, p), (moved_a, moved_b, moved_p) = primals, tangents
     x, rest = _beta_quantile(a, b, p)
     log_density = special.xlogy(a - 1, x) + special.xlogy(b - 1, rest) - special.betaln(a, b)

@@ -136,7 +136,7 @@ class _Inverse(Transformation):
     def __call__(self, x: ndarray) -> ndarray:
         return self._forward._inv_call(x)
 
-    def _inv_call(self, y: ndarray) -> Any:
+    def _inv_call(self, y: ndarray) -> ndarray:
         return self._forward(y)
 
     def log_det_jacobian(self, x: ndarray, y: ndarray) -> ndarray:
@@ -247,7 +247,7 @@ class AffineTransform(Transformation):
 
     bijective = True
 
-    def __init__(self, loc: Any, scale: ArrayLike, event_dim: int = 0) -> None:
+    def __init__(self, loc: ArrayLike, scale: ArrayLike, event_dim: int = 0) -> None:
         super().__init__()
         self._loc, self._scale = as_parameters(loc, scale)
         self.event_dim = event_dim
@@ -385,7 +385,9 @@ class domain_map:
     def __init__(self) -> None:
         self._factories: dict[type[C.Constraint], Callable[[Any], Transformation]] = {}
 
-    def register(self, constraint: Any, factory: Callable[[Any], Transformation] | None = None) -> Callable[..., Any]:
+    def register(
+        self, constraint: C.Constraint | type[C.Constraint], factory: Callable[[Any], Transformation] | None = None
+    ) -> Callable[..., Any]:
         """Say which transformation leads into constraints of a class.
 
         Parameters
@@ -408,7 +410,7 @@ class domain_map:
         self._factories[cls] = factory
         return factory
 
-    def __call__(self, constraint: Any) -> Transformation:
+    def __call__(self, constraint: C.Constraint) -> Transformation:
         """Return the transformation from all numbers into `constraint`.
 
         Raises
@@ -428,7 +430,7 @@ transform_to = domain_map()
 """Transformations from all numbers into a constraint, not all of which have an inverse."""
 
 
-def _to_interval(constraint: Any) -> Transformation:
+def _to_interval(constraint: C.Interval) -> Transformation:
     low, high = constraint.lower_bound, constraint.upper_bound
     return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
 

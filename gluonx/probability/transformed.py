@@ -67,7 +67,7 @@ class HalfNormal(TransformedDistribution):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return npx.erf(value / (self.scale * math.sqrt(2)))
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.scale * math.sqrt(2) * npx.erfinv(value)
 
     @property
@@ -115,7 +115,7 @@ class HalfCauchy(TransformedDistribution):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return 2 / math.pi * np.arctan(value / self.scale)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.scale * np.tan(0.5 * math.pi * value)
 
     @property
@@ -172,7 +172,7 @@ class Pareto(TransformedDistribution):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return -np.expm1(-self.alpha * np.log(value / self.scale))
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.scale * np.exp(-np.log1p(-value) / self.alpha)
 
     @property
@@ -230,7 +230,7 @@ class Weibull(TransformedDistribution):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return -np.expm1(-np.power(value / self.scale, self.concentration))
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return self.scale * np.power(-np.log1p(-value), 1 / self.concentration)
 
     @property
@@ -257,7 +257,9 @@ class _LogitRelaxedBernoulli(ProbOrLogit):
     support = C.Real()
     arg_constraints: ClassVar = {"T": C.Positive(), "prob": C.Interval(0, 1), "logit": C.Real()}
 
-    def __init__(self, T: ndarray, prob: ndarray, logit: Any, validate_args: bool | None) -> None:
+    def __init__(
+        self, T: ArrayLike, prob: ArrayLike | None, logit: ArrayLike | None, validate_args: bool | None
+    ) -> None:
         (self.T,) = as_parameters(T)
         self._take(prob, logit)
         super().__init__(event_dim=0, validate_args=validate_args)
@@ -272,7 +274,7 @@ class _LogitRelaxedBernoulli(ProbOrLogit):
     def _cdf(self, value: ndarray | float) -> ndarray:
         return sigmoid(value * self.T - self.logit)
 
-    def _icdf(self, value: Any) -> ndarray:
+    def _icdf(self, value: float | ndarray) -> ndarray:
         return (self.logit + np.log(value) - np.log1p(-value)) / self.T
 
 
@@ -283,13 +285,13 @@ class _LogRelaxedOneHotCategorical(Classes):
     arg_constraints: ClassVar = {"T": C.Positive(), "prob": C.Simplex(), "logit": C.Real()}
 
     def __init__(
-        self, T: Any, num_events: int, prob: ndarray, logit: ArrayLike | None, validate_args: bool | None
+        self, T: ArrayLike, num_events: int, prob: ArrayLike | None, logit: ArrayLike | None, validate_args: bool | None
     ) -> None:
         (self.T,) = as_parameters(T)
         super().__init__(num_events, prob, logit, 1, validate_args)
 
     @property
-    def _temperature(self) -> Any:
+    def _temperature(self) -> float | ndarray:
         """With an axis for the classes."""
         return np.expand_dims(self.T, -1) if shape_of(self.T) else self.T
 
@@ -310,7 +312,7 @@ class _Relaxed(TransformedDistribution):
     _base_dist: Any
 
     @property
-    def T(self) -> Any:
+    def T(self) -> float | ndarray:
         """The temperature."""
         return self._base_dist.T
 
@@ -346,7 +348,11 @@ class RelaxedBernoulli(_Relaxed):
     arg_constraints: ClassVar = {"prob": C.Interval(0, 1), "logit": C.Real()}
 
     def __init__(
-        self, T: Any, prob: Any = None, logit: ArrayLike | None = None, validate_args: bool | None = None
+        self,
+        T: ArrayLike,
+        prob: ArrayLike | None = None,
+        logit: ArrayLike | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         super().__init__(_LogitRelaxedBernoulli(T, prob, logit, validate_args), SigmoidTransform(), validate_args)
 
@@ -379,9 +385,9 @@ class RelaxedOneHotCategorical(_Relaxed):
 
     def __init__(
         self,
-        T: Any,
+        T: ArrayLike,
         num_events: int,
-        prob: Any = None,
+        prob: ArrayLike | None = None,
         logit: ArrayLike | None = None,
         validate_args: bool | None = None,
     ) -> None:

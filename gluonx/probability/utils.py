@@ -24,6 +24,7 @@ from gluonx.deferred import invoke
 from gluonx.ops.registry import register
 
 if TYPE_CHECKING:
+    from gluonx.common.arguments import Size
     from gluonx.np.handle import ndarray
 
 
@@ -45,22 +46,46 @@ Function = Callable[..., Any]
 
 
 def digamma() -> Function:
-    """Return the function :func:`psi`."""
+    """Return the function :func:`psi`.
+
+    Returns
+    -------
+    callable
+        Of a number or an array.
+    """
     return psi
 
 
 def gammaln() -> Function:
-    """Return the function :func:`log_gamma`."""
+    """Return the function :func:`log_gamma`.
+
+    Returns
+    -------
+    callable
+        Of a number or an array.
+    """
     return log_gamma
 
 
 def erf() -> Function:
-    """Return the error function, of numbers and arrays."""
+    """Return the error function, of numbers and arrays.
+
+    Returns
+    -------
+    callable
+        Of a number or an array.
+    """
     return lambda x: math.erf(x) if isinstance(x, (int, float)) else npx.erf(x)
 
 
 def erfinv() -> Function:
-    """Return the inverse of the error function, of numbers and arrays."""
+    """Return the inverse of the error function, of numbers and arrays.
+
+    Returns
+    -------
+    callable
+        Of a number or an array.
+    """
     normal = statistics.NormalDist()
     return lambda x: normal.inv_cdf((x + 1) / 2) / math.sqrt(2) if isinstance(x, (int, float)) else npx.erfinv(x)
 
@@ -84,8 +109,13 @@ def constraint_check() -> Function:
     return check
 
 
-def sample_n_shape_converter(size: Any) -> Any:
+def sample_n_shape_converter(size: Size | None) -> Any:
     """Return the size of `sample_n` as a tuple that stands before the shape of the parameters (-2 in MXNet's notation).
+
+    Returns
+    -------
+    tuple of int, or None
+        ``(-2, *size)``, where -2 stands for the shape of the parameters.
 
     Examples
     --------
@@ -123,7 +153,13 @@ def prob2logit(prob: ndarray | float, binary: bool = True) -> ndarray:
 
 
 def logit2prob(logit: ndarray | float, binary: bool = True) -> ndarray:
-    """Return the probabilities of logits: their sigmoid, or the softmax along the last axis for `binary` False."""
+    """Return the probabilities of logits: their sigmoid, or the softmax along the last axis for `binary` False.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of the logits.
+    """
     return sigmoid(logit) if binary else npx.softmax(logit, axis=-1)
 
 
@@ -162,7 +198,7 @@ def _incomplete_beta(a: Array, b: Array, x: Array) -> Array:
     return special.betainc(a, b, x)
 
 
-def _incomplete_beta_jvp(primals: Any, tangents: Any) -> tuple[Array, Array]:
+def _incomplete_beta_jvp(primals: tuple[Any, Any, Any], tangents: tuple[Any, Any, Any]) -> tuple[Array, Array]:
     a, b, x = primals
     value = special.betainc(a, b, x)
     moved = [type(t) is not jax.custom_derivatives.SymbolicZero for t in tangents]
@@ -217,7 +253,7 @@ def in_floats(compute: Callable[..., Any], *arrays: Array) -> Any:
     return jax.tree.map(lambda x: x.astype(dtype), found)
 
 
-def log_gamma(x: Any) -> Any:
+def log_gamma(x: float | ndarray) -> Any:
     """Return the logarithm of the gamma function; of a number in 64 bits."""
     return npx.gammaln(x) if isinstance(x, np.ndarray) else math.lgamma(x)
 
@@ -284,7 +320,7 @@ def betainc(a: Any, b: Any, x: Any) -> ndarray:
 
 
 @on_arrays()
-def solve_lower(matrix: Any, right: Any) -> jax.Array:
+def solve_lower(matrix: Array, right: Array) -> jax.Array:
     """Solve ``matrix @ x = right`` for a lower triangular matrix; leading axes are broadcast."""
     batch = jnp.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     matrix, right = (jnp.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (matrix, right))

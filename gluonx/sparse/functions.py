@@ -28,6 +28,8 @@ from gluonx.ops.registry import get
 from gluonx.sparse.storage import COMPUTED, BaseSparseNDArray, CSRNDArray, RowSparseNDArray, bucket, plain
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from gluonx.device import DeviceLike
     from gluonx.dtype import DTypeLike
 
@@ -52,11 +54,11 @@ __all__ = [
 # -- making ------------------------------------------------------------------------------------------------------------
 
 
-def _host(value: Any, dtype: Any = None) -> np.ndarray:
+def _host(value: ArrayLike, dtype: DTypeLike = None) -> np.ndarray:
     return np.asarray(value.asnumpy() if isinstance(value, ndarray) else value, dtype)
 
 
-def _values(value: Any, dtype: Any) -> Any:
+def _values(value: ArrayLike, dtype: DTypeLike) -> Any:
     """Return the stored values: arrays keep their dtype, lists are float32; copies."""
     if isinstance(value, ndarray):
         return value.copy() if dtype is None or canonical(dtype) == value.dtype else value.astype(dtype)
@@ -65,20 +67,22 @@ def _values(value: Any, dtype: Any) -> Any:
     return plain(np.asarray(value, canonical(dtype)))
 
 
-def _placed(array: Any, ctx: Any) -> Any:
+def _placed(array: Any, ctx: DeviceLike) -> Any:
     return array if ctx is None else array.to_device(ctx)
 
 
-def _is_shape(given: Any) -> bool:
+def _is_shape(given: object) -> bool:
     return isinstance(given, (tuple, list)) and all(isinstance(n, (int, np.integer)) for n in given)
 
 
-def _scipy_csr(value: Any) -> bool:
+def _scipy_csr(value: object) -> bool:
     return hasattr(value, "tocsr") and getattr(value, "format", "") == "csr"
 
 
 @door
-def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> CSRNDArray:
+def csr_matrix(
+    arg1: Any, shape: Sequence[int] | None = None, ctx: DeviceLike = None, dtype: DTypeLike = None
+) -> CSRNDArray:
     """Make a matrix kept by rows.
 
     Parameters
@@ -128,12 +132,12 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
     return _placed(found, ctx)
 
 
-def _pair(shape: Any) -> tuple[int, int]:
+def _pair(shape: Sequence[int]) -> tuple[int, int]:
     rows, columns = shape
     return int(rows), int(columns)
 
 
-def _checked(array: Any) -> Any:
+def _checked(array: CSRNDArray | RowSparseNDArray) -> Any:
     array.check_format(full_check=False)
     numbers = array._columns if isinstance(array, CSRNDArray) else array.row_numbers
     limit = array.shape[1] if isinstance(array, CSRNDArray) else array.shape[0]
@@ -145,12 +149,14 @@ def _checked(array: Any) -> Any:
     return array
 
 
-def _same_shape(shape: Any, found: Any) -> None:
+def _same_shape(shape: Sequence[int] | None, found: Sequence[int]) -> None:
     if shape is not None and tuple(shape) != tuple(found):
         raise ArgumentError(f"the shape was given as {tuple(shape)}, but the array has shape {tuple(found)}")
 
 
-def _from_coordinates(data: Any, row: np.ndarray, column: np.ndarray, shape: Any, dtype: Any) -> CSRNDArray:
+def _from_coordinates(
+    data: ArrayLike, row: np.ndarray, column: np.ndarray, shape: Sequence[int] | None, dtype: DTypeLike
+) -> CSRNDArray:
     if dtype is None:
         dtype = data.dtype if isinstance(data, (np.ndarray, Handle)) else np.asarray(data).dtype
     values = _values(data, dtype)
@@ -177,7 +183,9 @@ def _starts(rows: np.ndarray, count: int) -> np.ndarray:
 
 
 @door
-def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: DTypeLike = None) -> RowSparseNDArray:
+def row_sparse_array(
+    arg1: Any, shape: Sequence[int] | None = None, ctx: DeviceLike = None, dtype: DTypeLike = None
+) -> RowSparseNDArray:
     """Make an array of which some rows are stored.
 
     Parameters
@@ -218,7 +226,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: DType
     return _placed(found, ctx)
 
 
-def _cast_given(value: Any, stype: str, dtype: DTypeLike) -> Any:
+def _cast_given(value: Any, stype: str, dtype: DTypeLike) -> ndarray:
     if isinstance(value, BaseSparseNDArray):
         found = value.tostype(stype)
     else:
@@ -255,7 +263,7 @@ empty = zeros
 
 
 @door
-def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
+def array(source_array: Any, ctx: DeviceLike = None, dtype: DTypeLike = None) -> CSRNDArray | RowSparseNDArray:
     """Make a sparse array of the storage of another one, or of a ``scipy.sparse.csr_matrix``.
 
     Raises
@@ -372,7 +380,7 @@ def _of_kind(handle: ndarray, kind: type) -> ndarray:
 
 
 @door
-def retain(data: Any, indices: Any) -> RowSparseNDArray:
+def retain(data: ndarray, indices: ArrayLike) -> RowSparseNDArray:
     """Return a row_sparse array with only the rows of some numbers.
 
     Parameters
@@ -410,13 +418,13 @@ def retain(data: Any, indices: Any) -> RowSparseNDArray:
 
 @program_cache.once
 def _laid_op(count: int) -> DerivedOp:
-    def laid(values: Any, places: Any) -> Any:
+    def laid(values: jax.Array, places: jax.Array) -> jax.Array:
         return jnp.zeros((count, *values.shape[1:]), values.dtype).at[places].set(values)
 
     return DerivedOp("lay_rows", laid, extra=("lay_rows", count))
 
 
-def rows_of(table: Any, numbers: Any) -> RowSparseNDArray:
+def rows_of(table: ndarray, numbers: ArrayLike) -> RowSparseNDArray:
     """Return some rows of a dense array, as a row_sparse array, by `gluonx.deferred.rows.look_up`."""
     wanted = np.unique(_host(numbers).astype(np.int64).reshape(-1))
     if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < table.shape[0]:
@@ -477,14 +485,14 @@ def square(x: ndarray) -> Any:
     return mapped(x, lambda values: values * values)
 
 
-def _keys(array: Any) -> np.ndarray:
+def _keys(array: CSRNDArray | RowSparseNDArray) -> np.ndarray:
     """Return the places of an array as ascending numbers."""
     if isinstance(array, RowSparseNDArray):
         return array.row_numbers
     return array.row_numbers * array.shape[1] + array._columns
 
 
-def _at(array: Any, keys: np.ndarray, values: Any) -> Any:
+def _at(array: Any, keys: np.ndarray, values: ndarray) -> CSRNDArray | RowSparseNDArray:
     if isinstance(array, RowSparseNDArray):
         return RowSparseNDArray(values, keys, array.shape)
     width = max(array.shape[1], 1)
@@ -493,7 +501,7 @@ def _at(array: Any, keys: np.ndarray, values: Any) -> Any:
 
 @program_cache.once
 def _joined_op(count: int, sign: int) -> DerivedOp:
-    def joined(x: ndarray, y: Any, px: Any, py: Any) -> Any:
+    def joined(x: jax.Array, y: jax.Array, px: jax.Array, py: jax.Array) -> jax.Array:
         dtype = jnp.promote_types(x.dtype, y.dtype)
         whole = jnp.zeros((count, *x.shape[1:]), dtype)
         return whole.at[px].add(x.astype(dtype)).at[py].add(sign * y.astype(dtype))
@@ -501,7 +509,7 @@ def _joined_op(count: int, sign: int) -> DerivedOp:
     return DerivedOp("join_stored", joined, extra=("join_stored", count, sign))
 
 
-def _sum(x: Any, y: Any, sign: int) -> Any:
+def _sum(x: Any, y: Any, sign: int) -> CSRNDArray | RowSparseNDArray:
     x, y = (a.exact() if isinstance(a, RowSparseNDArray) else a for a in (x, y))
     kx, ky = _keys(x), _keys(y)
     keys = np.union1d(kx, ky)
@@ -515,7 +523,7 @@ def _sum(x: Any, y: Any, sign: int) -> Any:
     return _at(x, keys, x._kin(invoke(_joined_op(len(keys), sign), (x._handle, y._handle, *places))))
 
 
-def _product(x: Any, y: Any) -> Any:
+def _product(x: Any, y: Any) -> CSRNDArray | RowSparseNDArray:
     x, y = (a.exact() if isinstance(a, RowSparseNDArray) else a for a in (x, y))
     kx, ky = _keys(x), _keys(y)
     keys = np.intersect1d(kx, ky, assume_unique=True)
@@ -523,7 +531,7 @@ def _product(x: Any, y: Any) -> Any:
     return _at(x, keys, x._kin(a * b))
 
 
-def _of_dense(x: Any, dense: Any) -> Any:
+def _of_dense(x: CSRNDArray | RowSparseNDArray, dense: Any) -> ndarray:
     """Return the elements of a dense array, which may broadcast, at the places of a sparse one."""
     shape = (1,) * (len(x.shape) - len(dense.shape)) + tuple(dense.shape)
     if len(shape) != len(x.shape) or any(n not in (1, m) for n, m in zip(shape, x.shape, strict=True)):
@@ -536,7 +544,7 @@ def _of_dense(x: Any, dense: Any) -> Any:
     return _picked(dense, rows, x._columns if shape[1] != 1 else np.zeros_like(x._columns))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (bool, int, float, np.generic)) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
@@ -566,34 +574,34 @@ def operate(name: str, x: Any, other: Any) -> Any:
     return NotImplemented
 
 
-def add(lhs: ndarray, rhs: Any) -> Any:
+def add(lhs: ndarray, rhs: Any) -> ndarray:
     """Add two arrays, or an array and a number; sparse if both are of one sparse storage."""
     return lhs + rhs
 
 
-def subtract(lhs: ndarray, rhs: Any) -> Any:
+def subtract(lhs: ndarray, rhs: Any) -> ndarray:
     """Subtract `rhs` from `lhs`; sparse if both are of one sparse storage."""
     return lhs - rhs
 
 
-def multiply(lhs: Any, rhs: Any) -> Any:
+def multiply(lhs: Any, rhs: Any) -> ndarray:
     """Multiply two arrays, or an array and a number; sparse if `lhs` is."""
     return lhs * rhs
 
 
-def divide(lhs: ndarray, rhs: Any) -> Any:
+def divide(lhs: ndarray, rhs: Any) -> ndarray:
     """Divide `lhs` by `rhs`; sparse if `lhs` is, and `rhs` a number."""
     return lhs / rhs
 
 
-def sum_of(arrays: Sequence[Any]) -> Any:
+def sum_of(arrays: Sequence[ndarray]) -> ndarray:
     """Add up arrays of one shape; row_sparse if all are."""
     return functools.reduce(lambda x, y: x + y, arrays)
 
 
 @program_cache.once
 def _reduce_op(axis: int | None, count: int) -> DerivedOp:
-    def total(values: Any, places: Any) -> Any:
+    def total(values: jax.Array, places: jax.Array) -> jax.Array:
         return values.sum() if axis is None else jax.ops.segment_sum(values, places, num_segments=count)
 
     return DerivedOp("sum_stored", total, extra=("sum_stored", axis, count))
@@ -656,7 +664,7 @@ def slice_csr(x: CSRNDArray, begin: Sequence[Any], end: Sequence[Any]) -> CSRNDA
 def _product_op(count: int, vector: bool) -> DerivedOp:
     """(values, rows of the right side, where each is summed) -> (count, ...)."""
 
-    def product(values: Any, picked: Any, places: Any) -> Any:
+    def product(values: jax.Array, picked: jax.Array, places: jax.Array) -> jax.Array:
         terms = values * picked if vector else values[:, None] * picked
         return jax.ops.segment_sum(terms, places, num_segments=count)
 
@@ -667,7 +675,7 @@ def _product_op(count: int, vector: bool) -> DerivedOp:
 def _right_op(count: int) -> DerivedOp:
     """Dense (m, rows) x csr -> (m, count): the terms are summed by column."""
 
-    def product(values: Any, dense: Any, rows: Any, columns: Any) -> Any:
+    def product(values: jax.Array, dense: jax.Array, rows: jax.Array, columns: jax.Array) -> jax.Array:
         terms = jnp.take(dense, rows, axis=1, mode="clip") * values
         return jax.ops.segment_sum(terms.T, columns, num_segments=count).T
 
@@ -676,8 +684,8 @@ def _right_op(count: int) -> DerivedOp:
 
 @door
 def dot(
-    lhs: Any, rhs: Any, transpose_a: bool = False, transpose_b: bool = False, forward_stype: str | None = None
-) -> Any:
+    lhs: ndarray, rhs: ndarray, transpose_a: bool = False, transpose_b: bool = False, forward_stype: str | None = None
+) -> ndarray:
     """Multiply two matrices of which one or both are sparse.
 
     ======================= ================ =====================================================
@@ -727,16 +735,16 @@ def dot(
 _DOT, _TRANSPOSE = DerivedOp("dense_dot", jnp.dot), DerivedOp("dense_transpose", jnp.transpose)
 
 
-def _transposed(array: ndarray) -> Any:
+def _transposed(array: ndarray) -> ndarray:
     return invoke(_TRANSPOSE, (array,))
 
 
-def _needs(ok: bool, lhs: Any, rhs: Any) -> None:
+def _needs(ok: bool, lhs: ndarray, rhs: ndarray) -> None:
     if not ok:
         raise ShapeError(f"dot: shapes {lhs.shape} and {rhs.shape} do not fit each other")
 
 
-def _dot_csr(lhs: CSRNDArray, rhs: Any, transposed: bool, forward_stype: str | None) -> Any:
+def _dot_csr(lhs: CSRNDArray, rhs: ndarray, transposed: bool, forward_stype: str | None) -> ndarray:
     _needs(len(rhs.shape) in (1, 2) and rhs.shape[0] == lhs.shape[0 if transposed else 1], lhs, rhs)
     values, rows, columns = lhs.padded()
     sparse = transposed and forward_stype != "default"
@@ -780,7 +788,7 @@ def _stored_rows(rhs: RowSparseNDArray, numbers: np.ndarray, size: int) -> tuple
     return table, new_handle(on_device(np.pad(places, pads).astype(np.int32))), own
 
 
-def _dot_to_csr(lhs: ndarray, rhs: CSRNDArray, transposed: bool, forward_stype: str | None) -> Any:
+def _dot_to_csr(lhs: ndarray, rhs: CSRNDArray, transposed: bool, forward_stype: str | None) -> ndarray:
     _needs(len(lhs.shape) == 2 and lhs.shape[1] == rhs.shape[1 if transposed else 0], lhs, rhs)
     values, rows, columns = rhs.padded()
     if transposed:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import jax
 import jax.numpy as jnp
@@ -52,7 +52,12 @@ from gluonx.errors import ArgumentError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray
 
 if TYPE_CHECKING:
-    from gluonx.device import DeviceLike
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
+
+    from gluonx.deferred.rows import RowVariable
+    from gluonx.device import Device, DeviceLike
     from gluonx.dtype import DTypeLike
 
 
@@ -92,7 +97,7 @@ def _is_still(seen: Any, now: Any) -> bool:
     return now is seen or (type(seen) is Pending and seen.value is not None and seen.value is now)
 
 
-def plain(value: Any) -> Any:
+def plain(value: ArrayLike) -> Any:
     """Return a handle for values on the host, in the kind of array of the program, as any result is."""
     return value if isinstance(value, Handle) else new_handle(on_device(np.array(value)))
 
@@ -120,7 +125,7 @@ class BaseSparseNDArray(ndarray):
     _whole_of: Any  # the stored values that it was made of
     _shown: Any  # the gradient of a leaf, in its storage
 
-    def __init__(self, values: Any, shape: tuple[int, ...], dtype: DTypeLike = None) -> None:
+    def __init__(self, values: Handle | np.ndarray, shape: tuple[int, ...], dtype: DTypeLike = None) -> None:
         self._home = None
         self._values = values
         self.tape = self.variable = None
@@ -172,7 +177,7 @@ class BaseSparseNDArray(ndarray):
     def value(self, value: Any) -> None:
         _set_value(self, value)
 
-    def _read(self) -> Any:
+    def _read(self) -> jax.Array | np.ndarray:
         return self._dense()._read()
 
     def tracked(self) -> Any:
@@ -217,10 +222,10 @@ class BaseSparseNDArray(ndarray):
             self._values = plain(self._values)
         return self._values
 
-    def _dense(self) -> Any:
+    def _dense(self) -> ndarray:
         raise NotImplementedError
 
-    def _with(self, values: Any) -> Any:
+    def _with(self, values: Any) -> Self:
         """Return an array with the same places and other values."""
         raise NotImplementedError
 
@@ -248,12 +253,12 @@ class BaseSparseNDArray(ndarray):
         return self.aval.shape
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         """The dtype of the values."""
         return self._values.dtype
 
     @property
-    def device(self) -> Any:
+    def device(self) -> Device:
         """The device of the values."""
         return self._handle.device
 
@@ -273,7 +278,7 @@ class BaseSparseNDArray(ndarray):
         found = self.asnumpy()
         return found if dtype is None else found.astype(dtype)
 
-    def item(self, *args: Any) -> Any:
+    def item(self, *args: int) -> Any:
         """Return the one element (or the element at `args`) as a Python scalar."""
         return self.asnumpy().item(*args)
 
@@ -288,11 +293,11 @@ class BaseSparseNDArray(ndarray):
 
     wait_to_write = wait_to_read
 
-    def detach(self) -> Any:
+    def detach(self) -> Self:
         """Return the same array without a gradient."""
         return self._with(stripped(self._handle))
 
-    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+    def reshape(self, *args: object, **kwargs: object) -> NoReturn:
         """Not for sparse arrays, as in MXNet."""
         raise GluonxError("reshape is not for sparse arrays: call tostype('default') first")
 
@@ -328,7 +333,7 @@ class BaseSparseNDArray(ndarray):
             grad._home, self._shown = self._whole.grad, grad
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Self | None:
         """The gradient of the whole array in its storage; None without `attach_grad`."""
         home = None if self._whole is None else self._whole.grad
         if home is None:
@@ -363,31 +368,31 @@ class BaseSparseNDArray(ndarray):
 
     # -- copies --------------------------------------------------------------------------------------------------------
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: str = "C") -> Self:
         """Return a copy of the same storage."""
         return self._by_values(lambda values: values.copy())
 
     def astype(
         self, dtype: DTypeLike, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
-    ) -> Any:
+    ) -> Self:
         """Return the array with another dtype, of the same storage."""
         target = canonical(dtype)
         return self if not copy and target == self.dtype else self._by_values(lambda values: values.astype(target))
 
-    def to_device(self, device: Any) -> Any:
+    def to_device(self, device: DeviceLike) -> Self:
         """Return the array on another device; itself where it is there already."""
         moved = self._handle.to_device(device)
         return self if moved is self._values else self._with(moved)
 
-    def as_in_context(self, context: Any) -> Any:
+    def as_in_context(self, context: DeviceLike) -> Self:
         """Do `to_device`, by its older name."""
         return self.to_device(context)
 
-    def as_in_ctx(self, ctx: DeviceLike) -> Any:
+    def as_in_ctx(self, ctx: DeviceLike) -> Self:
         """Do `to_device`, by its older name."""
         return self.to_device(ctx)
 
-    def copyto(self, other: Any) -> Any:
+    def copyto(self, other: ndarray | DeviceLike) -> ndarray:
         """Write the values into `other`, dense or of the same storage, or return a copy on the device `other`.
 
         Raises
@@ -407,7 +412,7 @@ class BaseSparseNDArray(ndarray):
             other[:] = self.tostype("default")
         return other
 
-    def tostype(self, stype: str) -> Any:
+    def tostype(self, stype: str) -> ndarray:
         """Return the array in another storage: ``'default'``, or a copy in its own.
 
         Raises
@@ -422,21 +427,21 @@ class BaseSparseNDArray(ndarray):
         whole = self.tracked() if current_state().recording else None
         return self._kin(self._dense() if whole is None else whole.copy())
 
-    def as_np_ndarray(self) -> Any:
+    def as_np_ndarray(self) -> ndarray:
         """Return the values as a dense ``gluonx.np.ndarray``; np arrays have one storage."""
         return twin_of(self._dense(), ndarray)
 
-    def as_nd_ndarray(self) -> Any:
+    def as_nd_ndarray(self) -> Self:
         """Itself."""
         return self
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Self:
         return self.copy()
 
-    def __deepcopy__(self, memo: object) -> Any:
+    def __deepcopy__(self, memo: object) -> Self:
         return self.copy().detach()
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: Any) -> None:
         if key is not Ellipsis and not (isinstance(key, slice) and key == slice(None)):
             raise TypeError(f"{type(self).__name__} only supports [:] for assignment, as in x[:] = y")
         cast_storage = COMPUTED["cast_storage"]
@@ -477,7 +482,7 @@ class BaseSparseNDArray(ndarray):
 
 
 def _operator(name: str) -> Callable[..., Any]:
-    def method(self: Any, other: Any) -> ndarray:
+    def method(self: BaseSparseNDArray, other: ArrayLike) -> ndarray:
         found = COMPUTED["operate"](name, self, other)
         if found is not NotImplemented:
             return found
@@ -489,8 +494,8 @@ def _operator(name: str) -> Callable[..., Any]:
     return method
 
 
-def _of_values(name: str) -> Any:
-    def method(self: Any) -> Any:
+def _of_values(name: str) -> Callable[..., Any]:
+    def method(self: BaseSparseNDArray) -> BaseSparseNDArray:
         return self._by_values(lambda values: getattr(values, name)())
 
     method.__name__ = name
@@ -498,7 +503,7 @@ def _of_values(name: str) -> Any:
 
 
 def _in_place(name: str) -> Callable[..., Any]:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: BaseSparseNDArray, other: ArrayLike) -> BaseSparseNDArray:
         self[:] = getattr(self, name)(other)
         return self
 
@@ -554,32 +559,32 @@ class CSRNDArray(BaseSparseNDArray):
 
     stype_name = "csr"
 
-    def __init__(self, values: Any, indices: Index, indptr: Index, shape: tuple[int, int]) -> None:
+    def __init__(self, values: Handle | np.ndarray, indices: Index, indptr: Index, shape: tuple[int, int]) -> None:
         self._home = None
         self._columns, self._indptr = np.asarray(indices, np.int64), np.asarray(indptr, np.int64)
         self._padded = None
         super().__init__(values, shape)
 
-    def _with(self, values: Any) -> CSRNDArray:
+    def _with(self, values: ndarray | np.ndarray) -> CSRNDArray:
         return CSRNDArray(values, self._columns, self._indptr, self.shape)  # type: ignore[arg-type]
 
-    def _take(self, other: Any, values: Any) -> None:
+    def _take(self, other: CSRNDArray, values: ndarray) -> None:
         if self._home is None:
             self._columns, self._indptr, self._padded = other._columns, other._indptr, None
         super()._take(other, values)
 
     @property
-    def data(self) -> Any:
+    def data(self) -> ndarray:
         """The values that are there, shape (nnz,)."""
         return self._handle
 
     @property
-    def indices(self) -> Any:
+    def indices(self) -> ndarray:
         """Their columns, int64, shape (nnz,)."""
         return self._kin(_whole(self._columns))
 
     @property
-    def indptr(self) -> Any:
+    def indptr(self) -> ndarray:
         """The position among them at which each row begins, int64, shape (rows + 1,)."""
         return self._kin(_whole(self._indptr))
 
@@ -623,7 +628,7 @@ class CSRNDArray(BaseSparseNDArray):
             self._padded = more, rows, columns, now, whole
         return whole, rows, columns
 
-    def __getitem__(self, key: Any) -> CSRNDArray:
+    def __getitem__(self, key: int | slice | tuple[int, ...]) -> CSRNDArray:
         """Return some rows: ``x[i]``, which has one row, or ``x[i:j]``.
 
         Raises
@@ -652,7 +657,7 @@ class CSRNDArray(BaseSparseNDArray):
             values, self._columns[first:last], self._indptr[begin : end + 1] - first, (end - begin, self.shape[1])
         )
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[CSRNDArray]:
         for i in range(self.shape[0]):
             yield self[i]
 
@@ -681,7 +686,7 @@ class CSRNDArray(BaseSparseNDArray):
                     f"the columns of a csr array must ascend in each row, from 0 to less than {self.shape[1]}"
                 )
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         return CSRNDArray, (self._handle.asnumpy(), self._columns, self._indptr, self.shape)
 
 
@@ -732,16 +737,16 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     stype_name = "row_sparse"
 
-    def __init__(self, values: Any, indices: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, values: Handle | np.ndarray, indices: Any, shape: tuple[int, ...]) -> None:
         self._home = None
         self._numbers = indices if isinstance(indices, Handle) else np.asarray(indices, np.int64)
         super().__init__(values, shape)
 
-    def _with(self, values: Any) -> RowSparseNDArray:
+    def _with(self, values: ndarray | np.ndarray) -> RowSparseNDArray:
         numbers = self._numbers
         return RowSparseNDArray(values, numbers.copy() if isinstance(numbers, ndarray) else numbers, self.shape)
 
-    def _take(self, other: Any, values: ndarray) -> None:
+    def _take(self, other: RowSparseNDArray, values: ndarray) -> None:
         if self._home is None and isinstance(self._numbers, Handle):  # a gradient's own, which the engine writes to
             rows = other._numbers if isinstance(other._numbers, Handle) else _index(other._numbers)
             for mine, new in ((self._numbers, rows), (self._values, values)):
@@ -774,12 +779,12 @@ class RowSparseNDArray(BaseSparseNDArray):
         return RowSparseNDArray(self._handle[: len(numbers)].copy(), numbers, self.shape)
 
     @property
-    def data(self) -> Any:
+    def data(self) -> ndarray:
         """The rows that are there, shape (stored rows, ...)."""
         return self._kin(self.exact()._handle)
 
     @property
-    def indices(self) -> Any:
+    def indices(self) -> ndarray:
         """Their numbers, int64, ascending."""
         return self._kin(_whole(self.row_numbers))
 
@@ -798,17 +803,17 @@ class RowSparseNDArray(BaseSparseNDArray):
             np.add.at(found, numbers, values)
         return found
 
-    def retain(self, indices: Any) -> RowSparseNDArray:
+    def retain(self, indices: ArrayLike) -> RowSparseNDArray:
         """Return the array with only the rows of these numbers; see `gluonx.sparse.retain`."""
         return COMPUTED["retain"](self, indices)
 
-    def __getitem__(self, key: Any) -> RowSparseNDArray:
+    def __getitem__(self, key: slice) -> RowSparseNDArray:
         """Return the array itself for ``x[:]``; a RowSparseNDArray has no other index."""
         if isinstance(key, slice) and key == slice(None):
             return self
         raise GluonxError("RowSparseNDArray only supports [:] for __getitem__; call retain(rows) or tostype('default')")
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[ndarray]:
         return iter(self.tostype("default"))
 
     def check_format(self, full_check: bool = True) -> None:
@@ -832,7 +837,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         ):
             raise ArgumentError(f"row numbers of a row_sparse array must ascend, from 0 to less than {self.shape[0]}")
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         own = self.exact()
         return RowSparseNDArray, (own._handle.asnumpy(), own._numbers, self.shape)
 
@@ -852,7 +857,7 @@ class RowGradient(RowSparseNDArray):
 
     __slots__ = ("_variable",)
 
-    def __init__(self, variable: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, variable: RowVariable, shape: tuple[int, ...]) -> None:
         self._variable = variable
         super().__init__(variable.values, variable.rows, shape)
 
@@ -860,7 +865,9 @@ class RowGradient(RowSparseNDArray):
 RowGradient.__name__ = RowGradient.__qualname__ = "RowSparseNDArray"
 
 
-def attach_rows(handle: Any, grad_req: str = "write", owner: str = "", grad: RowSparseNDArray | None = None) -> None:
+def attach_rows(
+    handle: ndarray, grad_req: str = "write", owner: str = "", grad: RowSparseNDArray | None = None
+) -> None:
     """Make an array the end point of gradients, which are kept by rows.
 
     Parameters

@@ -399,7 +399,7 @@ class Fusions:
             "_fusions": list(self.current()),
         }
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Support a block whose class copies all of its attributes by itself: what is fused is fused again later."""
         return Fusions, (self.block,), self.kept()
 

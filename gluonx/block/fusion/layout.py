@@ -29,6 +29,8 @@ from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import FusionError
 
 if TYPE_CHECKING:
+    import jax
+
     from gluonx.np.handle import ndarray
 
 
@@ -264,11 +266,11 @@ class FunctionLayout(Layout):
         super().__init__("functions", 0, False, tuple(shapes))
         self._join, self._cut = join, cut
 
-    def join(self, arrays: Sequence[Any]) -> Any:
+    def join(self, arrays: Sequence[Any]) -> jax.Array:
         """Fuse all pieces into one array."""
         return self._join([jnp.asarray(a) for a in arrays])
 
-    def part(self, joined: object, i: int) -> Any:
+    def part(self, joined: object, i: int) -> jax.Array:
         """Return piece number `i`."""
         return self.split(joined)[i]
 
@@ -276,11 +278,11 @@ class FunctionLayout(Layout):
         """Return all pieces."""
         return list(self._cut(jnp.asarray(joined)))
 
-    def replace(self, joined: object, i: int, piece: object) -> Any:
+    def replace(self, joined: object, i: int, piece: object) -> jax.Array:
         """Return the fused array with another piece number `i`."""
         return self.join([piece if k == i else part for k, part in enumerate(self.split(joined))])
 
-    def spread(self, values: Sequence[Any]) -> Any:
+    def spread(self, values: Sequence[Any]) -> jax.Array:
         """Return one number for each piece as an array that broadcasts against the fused one."""
         return self.join([jnp.broadcast_to(v, shape) for v, shape in zip(values, self.shapes, strict=True)])
 
@@ -394,7 +396,7 @@ def of_functions(
     made = []
     for name, pieces in found.items():
 
-        def join(arrays: Sequence[Any], name: str = name, pieces: list[str] = pieces) -> Any:
+        def join(arrays: Sequence[Any], name: str = name, pieces: list[str] = pieces) -> jax.Array:
             given = dict(zip(pieces, arrays, strict=True))
             rest = arrays[0].dtype
             return fuse({n: given[n] if n in given else jnp.zeros(s, rest) for n, s in shapes.items()})[name]

@@ -140,7 +140,7 @@ class Piece(ndarray):
         """Return the fused array."""
         return _get(self).base
 
-    def part_of(self, other: Any) -> Any:
+    def part_of(self, other: Any) -> ndarray:
         """Return the part of an array shaped like the fused one at the position of this piece."""
         link = _get(self)
         return invoke(reader(link.layout, link.number), (other,))
@@ -354,7 +354,7 @@ class FusedParameter(Parameter):
         kinds = (own.how, own.axis, own.transposed) == (declared.how, declared.axis, declared.transposed)
         return self._waits and kinds and list(self.pieces) == list(pieces)
 
-    def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> Any:
+    def _uninitialized_error(self, kind: type[UninitializedError] = UninitializedError) -> Exception:
         if not self._waits:
             return kind(_DISSOLVED.format(path=self._path))
         if any(p._handle is None for p in self.pieces):
@@ -568,7 +568,7 @@ class FusedParameter(Parameter):
             piece._dtype, piece._device, piece._layout = self._dtype, self._device, self._layout
             piece._handle.aval = intern_aval(tuple(shape), self._dtype, self._handle._placed())
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle as its pieces, which are then fused again."""
         layout = self._declared if self.layout is None else self.layout
         return FusedParameter, (self._name, self.names, self.pieces, layout, self._path)

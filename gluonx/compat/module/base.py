@@ -18,6 +18,8 @@ from gluonx.compat.model import by_kind
 from gluonx.errors import GraphError
 
 if TYPE_CHECKING:
+    from gluonx.compat.monitor import Monitor
+    from gluonx.metric.base import EvalMetric
     from gluonx.np.handle import ndarray
     from gluonx.optimizer.optimizer import Optimizer
 
@@ -25,12 +27,12 @@ if TYPE_CHECKING:
 DEFAULT_RATE = (("learning_rate", 0.01),)  # of the "sgd" that is the default optimizer
 
 
-def shown(path: str, doc: str) -> Any:
+def shown(path: str, doc: str) -> property:
     """Return a property that is an attribute of a module, or of a part of it: ``'_module.symbol'``."""
     return property(operator.attrgetter(path), doc=doc)
 
 
-def called(callbacks: Any, *args: Any) -> None:
+def called(callbacks: Any, *args: object) -> None:
     """Call one function, or each of a list of them."""
     for callback in callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]:
         if callback is not None:
@@ -234,9 +236,9 @@ class BaseModule:
         self,
         epoch: int,
         data: Iterable[Any],
-        eval_metric: Any,
+        eval_metric: EvalMetric,
         callback: Callable[..., Any] | None,
-        monitor: Any = None,
+        monitor: Monitor | None = None,
     ) -> None:
         start = time.time()
         eval_metric.reset()
@@ -307,7 +309,7 @@ class BaseModule:
         """
         self.set_params(*by_kind(fname))
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Have a `gluonx.compat.monitor.Monitor` look at the outputs within the symbol."""
         raise NotImplementedError(f"{type(self).__name__} has no symbol to monitor")
 

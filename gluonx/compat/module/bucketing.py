@@ -14,6 +14,9 @@ from gluonx.compat.module.module import Module
 from gluonx.compat.symbol import load as load_symbol
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from gluonx.compat.monitor import Monitor
     from gluonx.metric.base import EvalMetric
     from gluonx.np.handle import ndarray
     from gluonx.optimizer.optimizer import Optimizer
@@ -35,7 +38,7 @@ class BucketingModule(BaseModule):
     def __init__(
         self,
         sym_gen: Callable[[Any], tuple[Any, Sequence[str], Sequence[str]]],
-        default_bucket_key: Any = None,
+        default_bucket_key: Hashable = None,
         logger: ModuleType | logging.Logger = logging,
         context: Any = None,
         work_load_list: object = None,
@@ -61,7 +64,7 @@ class BucketingModule(BaseModule):
         self._symbols: dict[Any, Any] = {}
         self._curr_module = self._made(default_bucket_key)
 
-    def _made(self, key: Any) -> Module:
+    def _made(self, key: Hashable) -> Module:
         symbol, data_names, label_names = self._sym_gen(key)
         symbol = self._symbols.get(key, symbol)
         fixed = self._settings["fixed_param_names"]
@@ -101,7 +104,7 @@ class BucketingModule(BaseModule):
         self._buckets = {self._default_bucket_key: self._curr_module}
         self.binded, self.params_initialized = True, self._curr_module.params_initialized
 
-    def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
+    def switch_bucket(self, bucket_key: Hashable, data_shapes: Any, label_shapes: Any = None) -> None:
         """Go over to a bucket, whose module is made and bound if there is none yet."""
         self._needs("switch_bucket", self.binded, "bind()")
         if bucket_key not in self._buckets:
@@ -116,7 +119,7 @@ class BucketingModule(BaseModule):
             self._buckets[bucket_key] = module
         self._curr_module, self._curr_bucket_key = self._buckets[bucket_key], bucket_key
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Have a monitor look at all buckets, also those to come."""
         self._needs("install_monitor", self.binded, "bind()")
         self._monitor = mon
@@ -184,7 +187,7 @@ class BucketingModule(BaseModule):
         """See `Module.set_states`."""
         self._curr_module.set_states(states, value)
 
-    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
+    def update_metric(self, eval_metric: EvalMetric, labels: Sequence[ndarray], pre_sliced: bool = False) -> None:  # type: ignore[override]
         """See `Module.update_metric`."""
         self._curr_module.update_metric(eval_metric, labels)
 

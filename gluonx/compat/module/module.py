@@ -29,7 +29,9 @@ from gluonx.sparse import cast_storage
 from gluonx.utils import split_and_load
 
 if TYPE_CHECKING:
+    from gluonx.compat.monitor import Monitor
     from gluonx.compat.nd.ndarray import NDArray
+    from gluonx.metric.base import EvalMetric
     from gluonx.np.handle import ndarray
 
 
@@ -571,13 +573,15 @@ class Module(BaseModule):
                 raise ShapeError(f"set_states: '{name}' has shape {state.shape}, but {tuple(new.shape)} came")
             state[...] = new
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
+    def update_metric(
+        self, eval_metric: EvalMetric, labels: Sequence[ndarray] | None, pre_sliced: bool = False
+    ) -> None:  # type: ignore[override]
         """Show labels and the last outputs to a metric."""
         names = [d.name for d in self._label_shapes]
         given = dict(zip(names, labels or [], strict=False))
         eval_metric.update_dict(given, dict(zip(self.output_names, self.get_outputs(), strict=True)))
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Have a `gluonx.compat.monitor.Monitor` look at the outputs within the symbol, in batches of all shapes."""
         self._needs("install_monitor", self.binded, "bind()")
         mon.install(self._executor)

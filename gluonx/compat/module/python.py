@@ -11,6 +11,7 @@ from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of, names_
 from gluonx.compat.nd import NDArray, array
 
 if TYPE_CHECKING:
+    from gluonx.metric.base import EvalMetric
     from gluonx.np.handle import ndarray
     from gluonx.optimizer.optimizer import Optimizer
 
@@ -80,7 +81,7 @@ class PythonModule(BaseModule):
         """Return nothing: there are no parameters."""
         return {}, {}
 
-    def init_params(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+    def init_params(self, *args: object, **kwargs: object) -> None:  # type: ignore[override]
         """Do nothing: there are no parameters."""
         self.params_initialized = True
 
@@ -97,7 +98,7 @@ class PythonModule(BaseModule):
     def update(self) -> None:  # type: ignore[override]
         """Do nothing: there are no parameters."""
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
+    def update_metric(self, eval_metric: EvalMetric, labels: Sequence[ndarray], pre_sliced: bool = False) -> None:  # type: ignore[override]
         """Update a metric by the outputs, if the module has labels."""
         if self._label_shapes is not None:
             eval_metric.update(labels, self.get_outputs())

@@ -12,6 +12,8 @@ from gluonx import initializer as init
 from gluonx.compat.module.base import DEFAULT_RATE, BaseModule, batch_of
 
 if TYPE_CHECKING:
+    from gluonx.compat.monitor import Monitor
+    from gluonx.metric.base import EvalMetric
     from gluonx.np.handle import ndarray
     from gluonx.optimizer.optimizer import Optimizer
 
@@ -228,13 +230,13 @@ class SequentialModule(BaseModule):
         self._needs("get_input_grads", self.binded and self.inputs_need_grad, "bind(inputs_need_grad=True)")
         return self._modules[0].get_input_grads(merge_multi_context)  # type: ignore[attr-defined]
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:  # type: ignore[override]
+    def update_metric(self, eval_metric: EvalMetric, labels: Sequence[ndarray], pre_sliced: bool = False) -> None:  # type: ignore[override]
         """Update a metric by the outputs of the modules that take labels."""
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_TAKE_LABELS):
                 module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Have a monitor look at all modules."""
         for module in self._modules:
             module.install_monitor(mon)

@@ -12,6 +12,7 @@ from gluonx.compat.nd.creation import array
 from gluonx.compat.nd.names import module_of
 
 if TYPE_CHECKING:
+    from gluonx.common.arguments import Size
     from gluonx.np.handle import ndarray
 
 
@@ -21,7 +22,7 @@ __getattr__, __dir__ = module_of(globals(), "nd")
 
 
 def _sample_unique_zipfian(
-    range_max: int, shape: Any = None, out: ndarray | None = None, name: str | None = None
+    range_max: int, shape: Size | None = None, out: ndarray | None = None, name: str | None = None
 ) -> list[Any]:
     """Draw numbers below `range_max`, the small ones often, all of a row distinct.
 

@@ -22,7 +22,10 @@ from gluonx.compat.nd.ndarray import as_nd, nd_twin
 from gluonx.sparse import CSRNDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from gluonx.device import DeviceLike
+    from gluonx.np.handle import ndarray
 
 
 __all__ = [
@@ -40,35 +43,50 @@ __all__ = [
 ]
 
 
-def _with_nd(function: Any) -> Any:
+def _with_nd(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a body that is given NDArrays."""
     return lambda *args: function(*[nd_twin(a) for a in args])
 
 
-def foreach(body: Any, data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
+def foreach(
+    body: Callable[..., Any],
+    data: ndarray | Sequence[ndarray],
+    init_states: ndarray | Sequence[ndarray],
+    name: str = "foreach",
+) -> tuple[Any, Any]:
     """``body(item, states) -> (output, states)`` over the first axis of `data`; see `gluonx.npx.foreach`."""
     outs, states = npx.foreach(_with_nd(body), data, init_states)
     return as_nd(outs), as_nd(states)
 
 
-def while_loop(cond: Any, func: Any, loop_vars: Any, max_iterations: int | None = None, name: str = "") -> Any:
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+    name: str = "",
+) -> tuple[Any, Any]:
     """``func(*loop_vars) -> (output, loop_vars)`` as long as ``cond(*loop_vars)``; see `gluonx.npx.while_loop`."""
     outs, states = npx.while_loop(_with_nd(cond), _with_nd(func), loop_vars, max_iterations)
     return as_nd(outs), as_nd(states)
 
 
-def cond(pred: Any, then_func: Any, else_func: Any, inputs: Any = None, name: str = "cond") -> Any:
+def cond(
+    pred: Any, then_func: Callable[..., Any], else_func: Callable[..., Any], inputs: object = None, name: str = "cond"
+) -> Any:
     """Return the result of one of two functions without arguments; see `gluonx.npx.cond`."""
     return as_nd(npx.cond(pred, then_func, else_func))
 
 
-def rand_zipfian(true_classes: Any, num_sampled: int, range_max: int, ctx: DeviceLike = None) -> tuple[Any, Any, Any]:
+def rand_zipfian(
+    true_classes: ndarray, num_sampled: int, range_max: int, ctx: DeviceLike = None
+) -> tuple[Any, Any, Any]:
     """Class numbers, the small ones often, and how often these and `true_classes` are expected among them."""
     log_range = math.log(range_max + 1)
     drawn = np.random.uniform(0, log_range, size=(num_sampled,))
     sampled = np.mod(np.astype(np.exp(drawn), "int32") - 1, range_max)
 
-    def expected(classes: Any) -> Any:
+    def expected(classes: ndarray) -> ndarray:
         wide = np.astype(classes, "float32")
         return np.log((wide + 2.0) / (wide + 1.0)) / log_range * num_sampled
 
@@ -98,7 +116,7 @@ def getnnz(data: CSRNDArray, axis: int | None = None) -> Any:
     return array(count, dtype="int64")
 
 
-def edge_id(data: CSRNDArray, u: Any, v: Any) -> Any:
+def edge_id(data: CSRNDArray, u: ndarray, v: ndarray) -> Any:
     """Read a csr matrix of edges at ``(u[i], v[i])``; -1 where it stores nothing.
 
     Examples

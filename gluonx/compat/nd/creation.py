@@ -24,6 +24,9 @@ from gluonx.np.creation import read_as
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gluonx.common.arguments import Size
     from gluonx.device import DeviceLike
     from gluonx.dtype import DTypeLike
     from gluonx.np.handle import ndarray
@@ -32,16 +35,16 @@ if TYPE_CHECKING:
 Shape = int | Sequence[int]
 
 
-def _placed(array: Any, ctx: Any, out: ndarray | None = None) -> Any:
+def _placed(array: ndarray, ctx: DeviceLike, out: ndarray | None = None) -> Any:
     found = as_nd(array if ctx is None else array.to_device(ctx))
     return write_out(found, out)
 
 
-def _size(shape: Any) -> tuple[int, ...]:
+def _size(shape: Shape) -> tuple[int, ...]:
     return (int(shape),) if isinstance(shape, (int, onp.integer)) else tuple([int(n) for n in shape])
 
 
-def array(source_array: Any, ctx: Any = None, dtype: Any = None, device: Any = None) -> NDArray:
+def array(source_array: Any, ctx: DeviceLike = None, dtype: DTypeLike = None, device: DeviceLike = None) -> NDArray:
     """Return an array of the values of anything array-like; float32 unless it is an NDArray or a dtype is given.
 
     Examples
@@ -69,7 +72,7 @@ def zeros(
     stype: str | None = None,
     out: ndarray | None = None,
     device: DeviceLike = None,
-    **kw: Any,
+    **kw: object,
 ) -> NDArray:
     """Zeros; of another storage, ``'csr'`` or ``'row_sparse'``, without an element."""
     if stype not in (None, "default"):
@@ -83,7 +86,7 @@ def ones(
     dtype: DTypeLike = None,
     out: ndarray | None = None,
     device: DeviceLike = None,
-    **kw: Any,
+    **kw: object,
 ) -> NDArray:
     """Ones."""
     return _placed(np.ones(_size(shape), dtype=dtype or "float32"), ctx if device is None else device, out)
@@ -146,13 +149,13 @@ def eye(
     ctx: DeviceLike = None,
     dtype: DTypeLike = None,
     device: DeviceLike = None,
-    **kw: Any,
+    **kw: object,
 ) -> NDArray:
     """Ones on a diagonal."""
     return _placed(np.eye(int(N), int(M) or None, k, dtype=dtype or "float32"), ctx if device is None else device)
 
 
-def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
+def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> NDArray:
     """Return an array of the values of a NumPy array, of its dtype; always a copy."""
     return as_nd(np.array(ndarray, dtype=ndarray.dtype))
 
@@ -162,12 +165,12 @@ def from_dlpack(dlpack: Any) -> NDArray:
     return as_nd(np.from_dlpack(dlpack))
 
 
-def to_dlpack_for_read(data: Any) -> Any:
+def to_dlpack_for_read(data: ndarray) -> object:
     """Return a DLPack capsule of the array, computed, for others to read."""
     return npx.to_dlpack_for_read(data)
 
 
-def to_dlpack_for_write(data: Any) -> Any:
+def to_dlpack_for_write(data: ndarray) -> object:
     """Return a DLPack capsule of memory that is the array's from now on, for others to write to."""
     return npx.to_dlpack_for_write(data)
 
@@ -175,7 +178,9 @@ def to_dlpack_for_write(data: Any) -> Any:
 # -- an array or a number on each side --------------------------------------------------------------------------------
 
 
-def _either(name: str, both: str, scalar: str, reflected: str, plain: Callable[[Any, Any], Any], doc: str) -> Any:
+def _either(
+    name: str, both: str, scalar: str, reflected: str, plain: Callable[[Any, Any], Any], doc: str
+) -> Callable[..., Any]:
     arrays, right, left = TABLE[f"broadcast_{both}"], TABLE[f"_{scalar}_scalar"], TABLE[f"_{reflected}_scalar"]
 
     def function(lhs: Any, rhs: Any) -> Any:
@@ -195,7 +200,7 @@ def _either(name: str, both: str, scalar: str, reflected: str, plain: Callable[[
     return function
 
 
-def _one(name: str, plain: Callable[[Any, Any], Any], doc: str, opposite: str = "") -> Any:
+def _one(name: str, plain: Callable[[Any, Any], Any], doc: str, opposite: str = "") -> Callable[..., Any]:
     """Return a function whose operators have its name; `opposite` is what it is with its arguments exchanged."""
     return _either(name, name, name, opposite or name, plain, doc)
 
@@ -228,12 +233,14 @@ def concatenate(arrays: Sequence[Any], axis: int = 0, always_copy: bool = True) 
     return as_nd(core("concatenate", *arrays, axis=axis))
 
 
-def moveaxis(tensor: Any, source: Any, destination: Any) -> NDArray:
+def moveaxis(tensor: ndarray, source: Size, destination: Size) -> NDArray:
     """Return the array with some axes at other places."""
     return as_nd(core("moveaxis", tensor, source=source, destination=destination))
 
 
-def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
+def split_v2(
+    ary: ndarray, indices_or_sections: Size, axis: int = 0, squeeze_axis: bool = False
+) -> NDArray | list[NDArray]:
     """Return the array cut into equal parts, or at places; a list, or the array itself where it stays whole."""
     sections = indices_or_sections
     if not isinstance(sections, int):
@@ -244,19 +251,19 @@ def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bo
     return as_nd(list(parts) if len(parts) > 1 else parts[0])
 
 
-def histogram(a: Any, bins: Any = 10, range: Any = None) -> Any:
+def histogram(a: ndarray, bins: ArrayLike = 10, range: Sequence[float] | None = None) -> list[NDArray]:
     """Count the elements between the edges, and return the counts and the edges."""
     counts, edges = np.histogram(a, bins, range)
     return as_nd([np.astype(counts, a.dtype), edges])
 
 
-def onehot_encode(indices: Any, out: Any) -> Any:
+def onehot_encode(indices: ndarray, out: ndarray) -> ndarray:
     """Rows of `out` with 1 at the places that `indices` name, 0 elsewhere."""
     out[:] = TABLE["_onehot_encode"](indices, out)
     return out
 
 
-def cast(data: Any, dtype: DTypeLike = None, out: ndarray | None = None, name: str | None = None) -> NDArray:
+def cast(data: ndarray, dtype: DTypeLike = None, out: ndarray | None = None, name: str | None = None) -> NDArray:
     """Return the values in another dtype."""
     return write_out(as_nd(core("cast", data, dtype=canonical(dtype))), out)
 
@@ -306,13 +313,13 @@ def load_frombuffer(buf: bytes) -> Any:
     return _wrapped(serialize.load_ndarrays(buf))
 
 
-def _wrapped(found: list[onp.ndarray] | dict[str, Any]) -> Any:
+def _wrapped(found: list[onp.ndarray] | dict[str, Any]) -> list[Any] | dict[str, Any]:
     if isinstance(found, dict):
         return {name: _array_of(value) for name, value in found.items()}
     return [_array_of(value) for value in found]
 
 
-def _array_of(value: Any) -> ndarray:
+def _array_of(value: onp.ndarray | serialize.Stored) -> ndarray:
     """Return a NumPy array, or the parts of a sparse one, as an array."""
     if not isinstance(value, serialize.Stored):
         return as_nd(np.array(value, dtype=value.dtype))
@@ -321,7 +328,7 @@ def _array_of(value: Any) -> ndarray:
     return made(as_nd(np.array(value.data, dtype=value.data.dtype)), *places, value.shape)
 
 
-def _stored(array: ndarray) -> Any:
+def _stored(array: ndarray) -> onp.ndarray | serialize.Stored:
     """Return an array as a NumPy array, or the parts of a sparse one."""
     if isinstance(array, CSRNDArray):
         return serialize.Stored("csr", array.shape, array._handle.asnumpy(), [array._indptr, array._columns])

@@ -19,14 +19,13 @@ from gluonx.compat.nd.sparse import csr_matrix
 from gluonx.sparse import CSRNDArray
 
 if TYPE_CHECKING:
-    from gluonx.compat.nd.ndarray import NDArray
     from gluonx.np.handle import ndarray
 
 
 _Parts = tuple[onp.ndarray, onp.ndarray, onp.ndarray]  # values, columns, and where each row begins
 
 
-def parts_of(name: str, graph: Any) -> _Parts:
+def parts_of(name: str, graph: object) -> _Parts:
     """Return the three arrays of a csr matrix, on the host."""
     if not isinstance(graph, CSRNDArray):
         raise TypeError(f"{name}: a csr matrix was expected, got {type(graph).__name__}")
@@ -41,7 +40,7 @@ def _edges(name: str, graph: ndarray) -> _Parts:
     return values, columns, starts
 
 
-def _vertices(name: str, given: NDArray, count: int) -> onp.ndarray:
+def _vertices(name: str, given: Any, count: int) -> onp.ndarray:
     found = onp.asarray(given.asnumpy() if hasattr(given, "asnumpy") else given).astype(onp.int64).ravel()
     if found.size and not 0 <= found.min() <= found.max() < count:
         beyond = found.max() if found.max() >= count else found.min()
@@ -105,7 +104,7 @@ def _padded(found: onp.ndarray, size: int, filler: float) -> onp.ndarray:
 
 
 def _sampled(
-    name: str, graph: ndarray, chances: Any, seeds: Sequence[Any], hops: int, neighbours: int, most: int
+    name: str, graph: ndarray, chances: ndarray | None, seeds: Sequence[Any], hops: int, neighbours: int, most: int
 ) -> list[ndarray]:
     edges, count = _edges(name, graph), graph.shape[0]
     weights = onp.ones(count, onp.float32) if chances is None else chances.asnumpy().astype(onp.float32).ravel()
@@ -127,7 +126,7 @@ def _sampled(
 
 def dgl_csr_neighbor_uniform_sample(
     csr_matrix: CSRNDArray,
-    *seed_arrays: Any,
+    *seed_arrays: ndarray,
     num_args: int | None = None,
     num_hops: int = 1,
     num_neighbor: int = 2,
@@ -177,13 +176,13 @@ def dgl_csr_neighbor_uniform_sample(
 
 def dgl_csr_neighbor_non_uniform_sample(
     csr_matrix: CSRNDArray,
-    probability: Any,
-    *seed_arrays: Any,
+    probability: ndarray,
+    *seed_arrays: ndarray,
     num_args: int | None = None,
     num_hops: int = 1,
     num_neighbor: int = 2,
     max_num_vertices: int = 100,
-) -> Any:
+) -> list[ndarray]:
     """Sample as :func:`dgl_csr_neighbor_uniform_sample` does, but neighbours by the `probability` of each vertex.
 
     Returns
@@ -223,7 +222,7 @@ def _mapped(graphs: list[_Parts], return_mapping: bool) -> Any:
     return made[0] if len(made) == 1 else made
 
 
-def dgl_subgraph(graph: CSRNDArray, *data: Any, return_mapping: bool, num_args: int | None = None) -> Any:
+def dgl_subgraph(graph: CSRNDArray, *data: ndarray, return_mapping: bool, num_args: int | None = None) -> Any:
     """Return the subgraphs of sets of vertices: the edges between these.
 
     Parameters
@@ -259,7 +258,7 @@ def dgl_subgraph(graph: CSRNDArray, *data: Any, return_mapping: bool, num_args: 
 
 
 def dgl_graph_compact(
-    *graph_data: Any, return_mapping: bool, graph_sizes: int | Sequence[int], num_args: int | None = None
+    *graph_data: ndarray, return_mapping: bool, graph_sizes: int | Sequence[int], num_args: int | None = None
 ) -> Any:
     """Remove the empty rows and columns of sampled graphs.
 

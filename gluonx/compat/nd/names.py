@@ -67,7 +67,7 @@ def _absent(name: str, part: str) -> str:
 def module_of(namespace: dict[str, Any], part: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of the module that is a `part` of ``mx.nd``."""
 
-    def found(name: str) -> Any:
+    def found(name: str) -> Callable[..., Any]:
         made = namespace[name] = lookup(name, part)
         return made
 
@@ -89,7 +89,7 @@ RULES: dict[str, Rule] = {}
 """By name of the operator, what it does with sparse arrays; entered by `gluonx.compat.nd.sparse`."""
 
 
-def written_nd(result: Any, out: Any) -> ndarray:
+def written_nd(result: ndarray, out: ndarray | None) -> ndarray:
     """Return a result with NDArrays in it, in the array `out` if one is given."""
     if out is None:
         return kept_nd(result)
@@ -124,7 +124,7 @@ def _embedding(op: Callable[..., Any]) -> Callable[..., Any]:
     """``Embedding``, which takes a row_sparse weight too."""
 
     @functools.wraps(op)
-    def call(*args: ndarray, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         named = dict(zip(("data", "weight"), args, strict=False)) | kwargs
         weight, data = named.get("weight"), named.get("data")
         if isinstance(weight, RowSparseNDArray) and isinstance(data, Handle):
@@ -140,10 +140,10 @@ def _embedding(op: Callable[..., Any]) -> Callable[..., Any]:
 _METHODS = (*METHODS, "batch_dot", "cumsum", "dot", "slice_assign", "slice_assign_scalar")
 
 
-def method_of(name: str, function: Callable[..., Any] | None = None) -> Any:
+def method_of(name: str, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Return the function `name` of ``mx.nd``, which is looked up when it is first called, as a method of arrays."""
 
-    def method(self: NDArray, *args: Any, **kwargs: Any) -> NDArray:
+    def method(self: NDArray, *args: object, **kwargs: object) -> NDArray:
         nonlocal function
         if function is None:
             function = lookup(name, "nd")

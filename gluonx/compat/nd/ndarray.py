@@ -32,6 +32,11 @@ from gluonx.np.handle import Detached, Kind, View, is_readable, make_kinds, ndar
 from gluonx.sparse import BaseSparseNDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from gluonx.common.arguments import Size
     from gluonx.device import DeviceLike
     from gluonx.dtype import DTypeLike
 
@@ -39,11 +44,11 @@ if TYPE_CHECKING:
 class _Kind(Kind):
     """Makes every array an instance of NDArray, as every ``mx.np.ndarray`` was one of MXNet's."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, ndarray) if cls is NDArray else type.__instancecheck__(cls, instance)
 
 
-def _scalar(value: Any) -> bool:
+def _scalar(value: object) -> bool:
     return isinstance(value, (bool, int, float, onp.generic))
 
 
@@ -104,7 +109,7 @@ def _as_numpy(name: str, left: ndarray, right: ndarray) -> ndarray:
     return _OPERATORS[name](as_np(left), as_np(right))
 
 
-def from_host(value: Any, dtype: DTypeLike) -> Any:
+def from_host(value: onp.ndarray, dtype: DTypeLike) -> ndarray:
     """Return an array of a NumPy array's values in `dtype`."""
     from gluonx import np
 
@@ -115,7 +120,7 @@ def _compare(name: str) -> Any:
     direct = _binary(f"broadcast_{name}", f"_{name}_scalar")[0]
     missing = {"equal": False, "not_equal": True}.get(name, NotImplemented)
 
-    def compare(self: NDArray, other: Any) -> Any:
+    def compare(self: NDArray, other: object) -> Any:
         found = direct(self, other)
         return missing if found is NotImplemented else found
 
@@ -168,7 +173,7 @@ class NDArray(ndarray, metaclass=_Kind):
     def __neg__(self) -> Any:
         return self * -1 if self.dtype == bool else _NEGATIVE(self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: Any) -> NDArray:
         return as_nd(super().__floordiv__(other))
 
     def __hash__(self) -> int:
@@ -187,10 +192,10 @@ class NDArray(ndarray, metaclass=_Kind):
 
     __str__ = __repr__
 
-    def __getitem__(self, key: Any) -> NDArray:
+    def __getitem__(self, key: object) -> NDArray:
         return as_nd(super().__getitem__(_legacy_key(key, self.shape)))
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: ArrayLike) -> None:
         super().__setitem__(_legacy_key(key, self.shape), value)
 
     # -- shapes --------------------------------------------------------------------------------------------------------
@@ -208,7 +213,7 @@ class NDArray(ndarray, metaclass=_Kind):
 
     reshape_view = reshape
 
-    def transpose(self, *axes: Any, **kwargs: Any) -> NDArray:
+    def transpose(self, *axes: int | Sequence[int] | None, **kwargs: Any) -> NDArray:
         """Return the array with its axes permuted (reversed, if none are given)."""
         axes = kwargs.pop("axes", axes)
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
@@ -227,27 +232,27 @@ class NDArray(ndarray, metaclass=_Kind):
         key = tuple([0 if a in gone else slice(None) for a in range(ndim)])
         return as_nd(ndarray.__getitem__(self, key))
 
-    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Any:
+    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: object) -> NDArray:
         """Return the array with a new axis of length 1; with `inplace` a view, which writes through, as MXNet 1's."""
         if not inplace:
             return self._expand_dims(axis, **kwargs)
         place = axis % (len(self.shape) + 1)
         return as_nd(ndarray.__getitem__(self, (*[slice(None)] * place, None)))
 
-    def flatten(self, **kwargs: Any) -> Any:
+    def flatten(self, **kwargs: object) -> NDArray:
         """All axes but the first as one."""
         return _call("Flatten", self)
 
-    def split(self, *args: Any, **kwargs: Any) -> Any:
+    def split(self, *args: object, **kwargs: object) -> NDArray | list[NDArray]:
         """``num_outputs`` parts along `axis`."""
         return self._SliceChannel(*args, **kwargs)
 
-    def broadcast_to(self, *shape: Any, **kwargs: Any) -> Any:
+    def broadcast_to(self, *shape: int | Sequence[int], **kwargs: Any) -> NDArray:
         """Return the array repeated to `shape`."""
         target = kwargs.get("shape", shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
         return _call("broadcast_to", self, shape=target)
 
-    def tile(self, reps: Any, **kwargs: Any) -> Any:
+    def tile(self, reps: Size, **kwargs: object) -> NDArray:
         """Return the array repeated as a tile."""
         return _call("tile", self, reps=reps)
 
@@ -265,7 +270,7 @@ class NDArray(ndarray, metaclass=_Kind):
             raise ValueError("The current array is not a scalar")
         return self.asnumpy().reshape(-1)[0]
 
-    def tostype(self, stype: str) -> Any:
+    def tostype(self, stype: str) -> ndarray:
         """Return the array in another storage, ``'csr'`` or ``'row_sparse'``; a copy as ``'default'``."""
         return self.copy() if stype == "default" else kept_nd(sparse.cast_storage(self, stype))
 
@@ -273,14 +278,14 @@ class NDArray(ndarray, metaclass=_Kind):
         """Return the same array as a ``gluonx.np.ndarray``: what is written to one is seen in the other."""
         return NAMES["gluonx.nd.NDArray.as_np_ndarray"](self)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle_nd, super().__reduce__()[1]
 
     def as_nd_ndarray(self) -> NDArray:
         """Itself."""
         return self
 
-    def astype(self, dtype: DTypeLike, copy: bool = True, **kwargs: Any) -> NDArray:
+    def astype(self, dtype: DTypeLike, copy: bool = True, **kwargs: object) -> NDArray:
         """Return the array with another dtype."""
         return as_nd(super().astype(dtype, copy=copy))
 
@@ -288,23 +293,23 @@ class NDArray(ndarray, metaclass=_Kind):
         """Return a new array of the same value."""
         return as_nd(super().copy())
 
-    def copyto(self, other: Any) -> Any:
+    def copyto(self, other: ndarray | DeviceLike) -> ndarray:
         """Write this value into an array, and return that, or make a copy on a device."""
         return super().copyto(other) if isinstance(other, Handle) else as_nd(super().copy().to_device(other))
 
-    def to_device(self, device: Any) -> Any:
+    def to_device(self, device: DeviceLike) -> NDArray:
         """Return the array on another device; itself where it is there already."""
         return as_nd(super().to_device(device))
 
-    def as_in_context(self, context: Any) -> Any:
+    def as_in_context(self, context: DeviceLike) -> NDArray:
         """`to_device`, by its name in MXNet 1."""
         return as_nd(super().to_device(context))
 
-    def as_in_ctx(self, ctx: DeviceLike) -> Any:
+    def as_in_ctx(self, ctx: DeviceLike) -> NDArray:
         """`to_device`, by its name in MXNet 1.6."""
         return as_nd(super().to_device(ctx))
 
-    def detach(self) -> Any:
+    def detach(self) -> NDArray:
         """Return the same value, through which no gradient flows."""
         return as_nd(super().detach())
 
@@ -314,7 +319,7 @@ class NDArray(ndarray, metaclass=_Kind):
         return self.transpose()
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> ndarray | None:
         """The gradient that the last backward left here."""
         return held_as_nd(super().grad)
 
@@ -405,20 +410,20 @@ def held_as_nd(array: Any) -> Any:
     return NAMES["gluonx.np.ndarray.as_nd_ndarray"](array)
 
 
-def _is_int(item: Any) -> bool:
+def _is_int(item: object) -> bool:
     return isinstance(item, (int, onp.integer)) and not isinstance(item, (bool, onp.bool_))
 
 
-def _positions(item: Any) -> Any:
+def _positions(item: object) -> Any:
     return as_np(item) if isinstance(item, ndarray) else item
 
 
-def _call(name: str, *inputs: NDArray, **attrs: Any) -> NDArray:
+def _call(name: str, *inputs: NDArray, **attrs: object) -> NDArray:
     op = TABLE[name]
     return as_nd(op.rule(op.parse(attrs), *inputs))
 
 
-def kept_nd(value: Any) -> ndarray:
+def kept_nd(value: ndarray) -> ndarray:
     """Return a result with NDArrays in it: a sparse array whose values are one, or an NDArray."""
     if isinstance(value, BaseSparseNDArray):
         value._values = as_nd(value._handle)

@@ -13,12 +13,16 @@ from gluonx.deferred.core import Handle
 from gluonx.ops.prng import seed as seed
 
 if TYPE_CHECKING:
+    from gluonx.common.arguments import Size
     from gluonx.compat.nd.ndarray import NDArray
     from gluonx.device import DeviceLike
     from gluonx.dtype import DTypeLike
+    from gluonx.np.handle import ndarray
 
 
-def _draw(name: str, values: tuple[Any, ...], shape: Any, dtype: DTypeLike, ctx: DeviceLike, out: Any) -> NDArray:
+def _draw(
+    name: str, values: tuple[Any, ...], shape: Any, dtype: DTypeLike, ctx: DeviceLike, out: ndarray | None
+) -> NDArray:
     """Draw by the operator `name`, whose first attributes are `values`, or by that for arrays if one of them is one."""
     shape = out.shape if shape is None and isinstance(out, Handle) and not isinstance(values[0], Handle) else shape
     given = {} if shape is None else {"shape": shape}
@@ -39,120 +43,125 @@ def _draw(name: str, values: tuple[Any, ...], shape: Any, dtype: DTypeLike, ctx:
 
 
 def uniform(
-    low: Any = 0,
-    high: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    low: float | ndarray = 0,
+    high: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Numbers spread evenly over ``[low, high)``."""
     return _draw("uniform", (low, high), shape, dtype, kw.get("device", ctx), out)
 
 
 def normal(
-    loc: Any = 0,
-    scale: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    loc: float | ndarray = 0,
+    scale: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Return the normal distribution."""
     return _draw("normal", (loc, scale), shape, dtype, kw.get("device", ctx), out)
 
 
 def randn(
-    *shape: int, loc: Any = 0, scale: Any = 1, dtype: DTypeLike = None, ctx: DeviceLike = None, **kw: Any
+    *shape: int,
+    loc: float | ndarray = 0,
+    scale: float | ndarray = 1,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    **kw: Any,
 ) -> NDArray:
     """Return the normal distribution, the shape given as arguments."""
     return normal(loc, scale, shape, dtype, kw.get("device", ctx), kw.get("out"))
 
 
 def gamma(
-    alpha: Any = 1,
-    beta: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    alpha: float | ndarray = 1,
+    beta: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Return the gamma distribution of shape parameter `alpha` and scale `beta`."""
     return _draw("gamma", (alpha, beta), shape, dtype, kw.get("device", ctx), out)
 
 
 def exponential(
-    scale: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    scale: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Return the exponential distribution of mean `scale`."""
     return _draw("exponential", (1.0 / scale,), shape, dtype, kw.get("device", ctx), out)
 
 
 def poisson(
-    lam: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    lam: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Return the Poisson distribution of rate `lam`, as floats."""
     return _draw("poisson", (lam,), shape, dtype, kw.get("device", ctx), out)
 
 
 def binomial(
-    n: Any = 1,
-    p: Any = 0.5,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    n: float | ndarray = 1,
+    p: float | ndarray = 0.5,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Sample the number of successes in `n` trials."""
     return _draw("binomial", (n, p), shape, dtype, kw.get("device", ctx), out)
 
 
 def negative_binomial(
-    k: Any = 1,
-    p: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    k: float | ndarray = 1,
+    p: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Sample the number of failures before the `k`-th success."""
     return _draw("negative_binomial", (k, p), shape, dtype, kw.get("device", ctx), out)
 
 
 def generalized_negative_binomial(
-    mu: Any = 1,
-    alpha: Any = 1,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    mu: float | ndarray = 1,
+    alpha: float | ndarray = 1,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Return the negative binomial distribution of mean `mu` and dispersion `alpha`."""
     return _draw("generalized_negative_binomial", (mu, alpha), shape, dtype, kw.get("device", ctx), out)
 
 
 def multinomial(
-    data: Any = None,
+    data: NDArray | None = None,
     shape: Any = None,
     get_prob: bool = False,
-    out: Any = None,
-    dtype: Any = "int32",
+    out: ndarray | None = None,
+    dtype: DTypeLike = "int32",
     **kw: Any,
 ) -> Any:
     """Class numbers by the probabilities in the last axis of `data`.
@@ -176,12 +185,12 @@ categorical = multinomial
 def randint(
     low: int,
     high: int,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    shape: Size | None = None,
+    dtype: DTypeLike = None,
+    ctx: DeviceLike = None,
+    out: ndarray | None = None,
     **kw: Any,
-) -> Any:
+) -> NDArray:
     """Whole numbers from `low` to below `high`."""
     shape = out.shape if shape is None and out is not None else shape
     given = {"low": low, "high": high, "shape": shape, "dtype": dtype}
@@ -189,7 +198,7 @@ def randint(
     return write_out(as_nd(result if ctx is None else result.to_device(ctx)), out)
 
 
-def shuffle(data: Any, **kwargs: Any) -> Any:
+def shuffle(data: ndarray, **kwargs: Any) -> NDArray:
     """Return the rows in random order."""
     return write_out(as_nd(TABLE["_shuffle"](data)), kwargs.get("out"))
 

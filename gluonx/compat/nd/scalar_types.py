@@ -41,7 +41,7 @@ class _Meta(type):
     def __repr__(cls) -> str:
         return repr(cls._type)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, cls._type)
 
     def __subclasscheck__(cls, subclass: type) -> bool:

@@ -20,6 +20,7 @@ from gluonx.dtype import on_device
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, functions
 
 if TYPE_CHECKING:
+    from gluonx.common.arguments import Size
     from gluonx.np.handle import ndarray
 
 
@@ -45,7 +46,7 @@ __all__ = [
 
 def _of(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> ndarray:
+    def call(*args: object, **kwargs: object) -> ndarray:
         return kept_nd(function(*args, **kwargs))
 
     return door(call)
@@ -67,8 +68,8 @@ def retain(data: ndarray, indices: ndarray, out: ndarray | None = None, name: st
 
 
 def dot(
-    lhs: Any,
-    rhs: Any,
+    lhs: ndarray,
+    rhs: ndarray,
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: str | None = None,
@@ -96,7 +97,7 @@ def _rule(names: str) -> Callable[[Rule], Rule]:
 
 
 @_rule(_KEEP_ZEROS)
-def _mapped(op: Callable[..., Any], x: ndarray, *args: Any, **kwargs: Any) -> ndarray:
+def _mapped(op: Callable[..., Any], x: ndarray, *args: object, **kwargs: object) -> ndarray:
     return functions.mapped(x, lambda values: op(values, *args, **kwargs))
 
 
@@ -113,7 +114,7 @@ def _clip(op: Callable[..., Any], data: ndarray, a_min: Any = None, a_max: Any =
 
 
 def _arithmetic(names: str, function: Callable[[Any, Any], Any]) -> None:
-    def rule(op: Callable[..., Any], lhs: Any, rhs: Any) -> ndarray:
+    def rule(op: Callable[..., Any], lhs: ndarray, rhs: ndarray) -> ndarray:
         return function(lhs, rhs) if isinstance(lhs, BaseSparseNDArray) else NotImplemented
 
     RULES.update(dict.fromkeys(names.split(), rule))
@@ -131,7 +132,7 @@ def _add_n(op: Callable[..., Any], *arrays: ndarray) -> ndarray:
     return functions.sum_of(arrays) if all(isinstance(a, RowSparseNDArray) for a in arrays) else NotImplemented
 
 
-def _along(x: Any, axis: Any, keepdims: Any, exclude: Any) -> int | None:
+def _along(x: ndarray, axis: Any, keepdims: bool, exclude: bool) -> int | None:
     """Return the axis of a sum that a csr matrix has a rule for; LookupError else."""
     axis = axis[0] if isinstance(axis, (tuple, list)) and len(axis) == 1 else axis
     if not isinstance(x, CSRNDArray) or keepdims or exclude or axis not in (None, (), 0, 1, -1, -2):
@@ -140,7 +141,7 @@ def _along(x: Any, axis: Any, keepdims: Any, exclude: Any) -> int | None:
 
 
 @_rule("sum sum_axis mean")
-def _sum(op: Callable[..., Any], data: Any, axis: Any = None, keepdims: Any = False, exclude: Any = False) -> ndarray:
+def _sum(op: Callable[..., Any], data: Any, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> ndarray:
     try:
         axis = _along(data, axis, keepdims, exclude)
     except LookupError:
@@ -152,7 +153,9 @@ def _sum(op: Callable[..., Any], data: Any, axis: Any = None, keepdims: Any = Fa
 
 
 @_rule("norm")
-def _norm(op: Any, data: Any, ord: int = 2, axis: Any = None, **kwargs: Any) -> ndarray:
+def _norm(
+    op: Callable[..., Any], data: BaseSparseNDArray, ord: int = 2, axis: Size | None = None, **kwargs: object
+) -> ndarray:
     if axis is not None or kwargs or ord not in (1, 2) or functions.flowing([data]):
         return NotImplemented
     return op(data._handle.reshape((-1,)), ord=ord)
@@ -205,7 +208,7 @@ def _dense_of(array: ndarray) -> ndarray:
     return array.tostype("default") if isinstance(array, BaseSparseNDArray) else array
 
 
-def _replaced(array: ndarray, numbers: Any, part: Any) -> ndarray:
+def _replaced(array: ndarray, numbers: ndarray, part: ndarray) -> ndarray:
     new = array.copy()
     new[numbers] = part
     return new

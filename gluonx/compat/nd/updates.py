@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gluonx.compat.nd.ndarray import NDArray
 
 
-def _scale(value: Any) -> Any:
+def _scale(value: float | Handle) -> Handle:
     """Return the scale of the gradient as the array that the operators take."""
     return value if isinstance(value, Handle) else as_nd(np.array(value, dtype="float32"))
 

@@ -223,7 +223,7 @@ row(
     via="clip",
 )
 same("hard_sigmoid(data; alpha: float=0.2, beta: float=0.5)", "hard_sigmoid")
-same("make_loss(data)", "make_loss")
+same("make_loss(data)", "make_loss", loss=True)
 row("_identity_with_attr_like_rhs(lhs, rhs)", lambda a, lhs, rhs: core("copy", lhs), via="copy")
 same("Cast(data; dtype: dtype)", "cast", alias="cast")
 

@@ -19,7 +19,7 @@ _linalg: Any = np.linalg
 _TWO = "transpose_a: bool=False, transpose_b: bool=False, alpha: float=1.0"
 
 
-def _turned(x: Any, turn: bool = True) -> Any:
+def _turned(x: ndarray, turn: bool = True) -> ndarray:
     return core("swapaxes", x, axis1=-1, axis2=-2) if turn else x
 
 
@@ -27,7 +27,7 @@ def _scaled(x: ndarray, factor: float) -> ndarray:
     return x if factor == 1.0 else core("multiply", x, factor)
 
 
-def _product(a: Attrs, left: ndarray, right: ndarray) -> Any:
+def _product(a: Attrs, left: ndarray, right: ndarray) -> ndarray:
     """``alpha * op(A) @ op(B)`` over the last axis and that which `axis` names."""
     moved = a.axis % len(left.shape) != len(left.shape) - 2
     if moved:
@@ -37,7 +37,7 @@ def _product(a: Attrs, left: ndarray, right: ndarray) -> Any:
 
 
 @row(f"_linalg_gemm2(A, B; {_TWO}, axis: int=-2)", via="batch_dot multiply", alias="linalg_gemm2")
-def _gemm2(a: Attrs, left: ndarray, right: ndarray) -> Any:
+def _gemm2(a: Attrs, left: ndarray, right: ndarray) -> ndarray:
     return _scaled(_product(a, left, right), a.alpha)
 
 
@@ -47,7 +47,7 @@ def _gemm2(a: Attrs, left: ndarray, right: ndarray) -> Any:
     via="batch_dot multiply add",
     alias="linalg_gemm",
 )
-def _gemm(a: Attrs, left: Any, right: Any, other: Any) -> Any:
+def _gemm(a: Attrs, left: ndarray, right: ndarray, other: ndarray) -> ndarray:
     return core("add", _gemm2(a, left, right), _scaled(other, a.beta))
 
 
@@ -55,7 +55,7 @@ row("_linalg_potrf(A)", lambda a, x: _linalg.cholesky(x), via="cholesky", alias=
 
 
 @row("_linalg_potri(A)", via="inv matmul", alias="linalg_potri")
-def _potri(a: Attrs, factor: Any) -> Any:
+def _potri(a: Attrs, factor: ndarray) -> ndarray:
     inverse = _linalg.inv(core("tril", factor))
     return core("batch_dot", inverse, inverse, transpose_a=True)
 
@@ -63,30 +63,30 @@ def _potri(a: Attrs, factor: Any) -> Any:
 _TRIANGLE = "transpose: bool=False, rightside: bool=False, lower: bool=True, alpha: float=1.0"
 
 
-def _triangle(a: Any, x: Any) -> Any:
+def _triangle(a: Attrs, x: ndarray) -> ndarray:
     return _turned(core("tril" if a.lower else "triu", x), a.transpose)
 
 
 @row(f"_linalg_trmm(A, B; {_TRIANGLE})", via="tril triu matmul", alias="linalg_trmm")
-def _trmm(a: Any, x: Any, y: Any) -> Any:
+def _trmm(a: Attrs, x: ndarray, y: ndarray) -> ndarray:
     pair = (y, _triangle(a, x)) if a.rightside else (_triangle(a, x), y)
     return _scaled(core("matmul", *pair), a.alpha)
 
 
 @row(f"_linalg_trsm(A, B; {_TRIANGLE})", via="tril triu solve", alias="linalg_trsm")
-def _trsm(a: Attrs, x: Any, y: Any) -> Any:
+def _trsm(a: Attrs, x: ndarray, y: ndarray) -> ndarray:
     triangle = _triangle(a, x)
     if a.rightside:
         return _scaled(_turned(_linalg.solve(_turned(triangle), _turned(y))), a.alpha)
     return _scaled(_linalg.solve(triangle, y), a.alpha)
 
 
-def _diagonal(x: Any, offset: int = 0) -> Any:
+def _diagonal(x: ndarray, offset: int = 0) -> ndarray:
     return np.diagonal(x, offset, -2, -1)
 
 
 @row("_linalg_sumlogdiag(A)", via="diagonal log sum", alias="linalg_sumlogdiag")
-def _sumlogdiag(a: Attrs, x: Any) -> Any:
+def _sumlogdiag(a: Attrs, x: ndarray) -> ndarray:
     return at_least_1d(core("sum", core("log", _diagonal(x)), axis=-1))
 
 
@@ -99,7 +99,7 @@ row(
 
 
 @row("_linalg_makediag(A; offset: int=0)", via="pad multiply", alias="linalg_makediag")
-def _makediag(a: Attrs, x: Any) -> Any:
+def _makediag(a: Attrs, x: ndarray) -> ndarray:
     n, k = x.shape[-1], abs(a.offset)
     eye = np.eye(n + k, k=a.offset, dtype=x.dtype)
     width = [(0, 0)] * (len(x.shape) - 1)
@@ -107,7 +107,7 @@ def _makediag(a: Attrs, x: Any) -> Any:
     return core("multiply", core("expand_dims", rows, axis=-1), eye)
 
 
-def _places(n: int, a: Any) -> Any:
+def _places(n: int, a: Attrs) -> tuple[ndarray, ...]:
     """Rows and columns of a triangle of an n by n matrix: a lower one row by row, an upper one column by column."""
     if a.lower if a.offset == 0 else a.offset < 0:
         return np.tril_indices(n, a.offset)
@@ -115,7 +115,7 @@ def _places(n: int, a: Any) -> Any:
 
 
 @row("_linalg_extracttrian(A; offset: int=0, lower: bool=True)", via="take", alias="linalg_extracttrian")
-def _extracttrian(a: Any, x: Any) -> Any:
+def _extracttrian(a: Attrs, x: ndarray) -> ndarray:
     n = x.shape[-1]
     i, j = _places(n, a)
     flat = core("reshape", x, newshape=(*x.shape[:-2], n * n))
@@ -123,7 +123,7 @@ def _extracttrian(a: Any, x: Any) -> Any:
 
 
 @row("_linalg_maketrian(A; offset: int=0, lower: bool=True)", via="index_update", alias="linalg_maketrian")
-def _maketrian(a: Any, x: Any) -> Any:
+def _maketrian(a: Attrs, x: ndarray) -> ndarray:
     k = abs(a.offset)
     n = next((n for n in range(k, k + 4096) if (n - k) * (n - k + 1) // 2 == x.shape[-1]), None)
     if n is None:
@@ -139,18 +139,18 @@ def _maketrian(a: Any, x: Any) -> Any:
 
 
 @row("_linalg_syrk(A; transpose: bool=False, alpha: float=1.0)", via="batch_dot multiply", alias="linalg_syrk")
-def _syrk(a: Attrs, x: Any) -> Any:
+def _syrk(a: Attrs, x: ndarray) -> ndarray:
     return _scaled(core("batch_dot", x, x, transpose_a=a.transpose, transpose_b=not a.transpose), a.alpha)
 
 
 @row("_linalg_gelqf(A)", via="qr", alias="linalg_gelqf", nout=2)
-def _gelqf(a: Attrs, x: Any) -> Any:
+def _gelqf(a: Attrs, x: ndarray) -> tuple[ndarray, ndarray]:
     q, r = _linalg.qr(_turned(x))
     return _turned(q), _turned(r)
 
 
 @row("_linalg_syevd(A)", via="eigh", alias="linalg_syevd", nout=2)
-def _syevd(a: Attrs, x: Any) -> Any:
+def _syevd(a: Attrs, x: ndarray) -> tuple[ndarray, ndarray]:
     values, vectors = _linalg.eigh(x)
     return _turned(vectors), values
 
@@ -160,5 +160,5 @@ row("_linalg_det(A)", lambda a, x: at_least_1d(_linalg.det(x)), via="det", alias
 
 
 @row("_linalg_slogdet(A)", via="slogdet", alias="linalg_slogdet", nout=2)
-def _slogdet(a: Attrs, x: Any) -> Any:
+def _slogdet(a: Attrs, x: ndarray) -> tuple[ndarray, ...]:
     return tuple([at_least_1d(part) for part in _linalg.slogdet(x)])

@@ -11,6 +11,7 @@ import numpy as onp
 from gluonx import autograd, np, npx
 from gluonx.compat.operators.reduce import at_least_1d
 from gluonx.compat.operators.row import TABLE, core, given, row, same
+from gluonx.compat.operators.shapes import of_convolution, of_dense
 from gluonx.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -29,17 +30,17 @@ _BACKWARD = _CONV.format(extra="adj: shape=(), target_shape: shape=(), ", worksp
 _DENSE = "num_hidden: int, no_bias: bool=False, flatten: bool=True"
 
 
-def _layer(signature: str, via: str) -> None:
+def _layer(signature: str, via: str, **traits: Any) -> None:
     def rule(a: Attrs, data: ndarray, weight: ndarray, bias: ndarray | None = None) -> ndarray:
         return core(via, data, weight, None if a.no_bias else bias, **given(a))
 
-    row(signature, rule, via=via, needs=_HAS_BIAS)
+    row(signature, rule, via=via, needs=_HAS_BIAS, **traits)
 
 
-_layer(f"Convolution(data, weight, bias?; {_FORWARD})", "convolution")
+_layer(f"Convolution(data, weight, bias?; {_FORWARD})", "convolution", shapes_told=of_convolution)
 _layer(f"Convolution_v1(data, weight, bias?; {_FORWARD})", "convolution")
 _layer(f"Deconvolution(data, weight, bias?; {_BACKWARD})", "deconvolution")
-_layer(f"FullyConnected(data, weight, bias?; {_DENSE})", "fully_connected")
+_layer(f"FullyConnected(data, weight, bias?; {_DENSE})", "fully_connected", shapes_told=of_dense)
 
 for _name in ("Embedding", "_contrib_SparseEmbedding"):
     row(
@@ -62,8 +63,8 @@ def _pooling(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("pooling", data, **attrs)
 
 
-for _name in ("Pooling", "Pooling_v1"):
-    row(f"{_name}(data; {_POOL})", _pooling, via="pooling")
+row(f"Pooling(data; {_POOL})", _pooling, via="pooling", counted=2)
+row(f"Pooling_v1(data; {_POOL})", _pooling, via="pooling")
 # MXNet 2 registered it with the attributes of Pooling, which mean nothing to it.
 row(
     f"_contrib_AdaptiveAvgPooling2D(data; output_size: shape?=(), {_POOL})",
@@ -95,8 +96,15 @@ def _three(a: Attrs) -> int:
     return 3 if a.output_mean_var else 1
 
 
-row(f"BatchNorm({_STATES}; {_BN}, {_CALIB})", _batch_norm, via="batch_norm", nout=_three)
-row(f"BatchNorm_v1({_STATES}; {_BN})", _batch_norm, via="batch_norm", nout=_three)
+row(
+    f"BatchNorm({_STATES}; {_BN}, {_CALIB})",
+    _batch_norm,
+    via="batch_norm",
+    nout=_three,
+    outputs="output mean var",
+    counted=3,
+)
+row(f"BatchNorm_v1({_STATES}; {_BN})", _batch_norm, via="batch_norm", nout=_three, counted=3)
 row(f"_contrib_SyncBatchNorm({_STATES}; {_BN}, ndev: int=1, key: str='')", _batch_norm, via="batch_norm", nout=_three)
 
 
@@ -110,15 +118,22 @@ same(
     "LayerNorm(data, gamma, beta; axis: int=-1, eps: float=1e-05, output_mean_var: bool=False)",
     "layer_norm",
     nout=_three,
+    outputs="output mean std",
+    counted=3,
 )
-same("InstanceNorm(data, gamma, beta; eps: float=0.001)", "instance_norm")
+same("InstanceNorm(data, gamma, beta; eps: float=0.001)", "instance_norm", counted=3)
 same(
     "GroupNorm(data, gamma, beta; num_groups: int=1, eps: float=1e-05, output_mean_var: bool=False)",
     "group_norm",
     nout=_three,
+    counted=3,
 )
-same("L2Normalization(data; eps: float=1e-10, mode: {channel instance spatial}=instance)", "l2_normalization")
-same("LRN(data; alpha: float=0.0001, beta: float=0.75, knorm: float=2.0, nsize: int)", "lrn")
+same(
+    "L2Normalization(data; eps: float=1e-10, mode: {channel instance spatial}=instance)",
+    "l2_normalization",
+    counted=2,
+)
+same("LRN(data; alpha: float=0.0001, beta: float=0.75, knorm: float=2.0, nsize: int)", "lrn", counted=2)
 
 # -- activations ------------------------------------------------------------------------------------------------------
 
@@ -139,6 +154,7 @@ row(
     "Dropout(data; p: float=0.5, mode: {always training}=training, axes: shape=(), cudnn_off: bool?=False)",
     lambda a, data: core("dropout", data, p=a.p, mode=a.mode, axes=a.axes),
     via="dropout",
+    counted=2,
 )
 
 _SOFT = "axis: int=-1, temperature: float?=None, dtype: dtype?=None, use_length: bool?=False"
@@ -186,20 +202,23 @@ same(
     "out_grad: bool=False, smooth_alpha: float=0.0)",
     "softmax_output",
     alias="Softmax",
+    label=1,
 )
 for _name, _via in (
     ("LinearRegressionOutput", "linear_regression_output"),
     ("LogisticRegressionOutput", "logistic_regression_output"),
     ("MAERegressionOutput", "mae_regression_output"),
 ):
-    same(f"{_name}(data, label; grad_scale: float=1.0)", _via)
+    same(f"{_name}(data, label; grad_scale: float=1.0)", _via, label=1)
 same(
     "SVMOutput(data, label; margin: float=1.0, regularization_coefficient: float=1.0, use_linear: bool=False)",
     "svm_output",
+    label=1,
 )
 same(
     "MakeLoss(data; grad_scale: float=1.0, valid_thresh: float=0.0, normalization: {batch null valid}=null)",
     "make_loss",
+    loss=True,
 )
 
 
@@ -207,6 +226,7 @@ same(
     "IdentityAttachKLSparseReg(data, moving_avg!; sparseness_target: float=0.1, penalty: float=0.001, "
     "momentum: float=0.9)",
     via="make_loss stop_gradient mean",
+    loss=True,
 )
 def _identity_with_sparseness(a: Attrs, data: ndarray, moving_avg: ndarray) -> ndarray | Sequence[ndarray]:
     """Return the data, whose gradient pulls the mean activation of each unit towards `sparseness_target`."""
@@ -235,6 +255,7 @@ def _softmax_cross_entropy(a: Attrs, data: ndarray, label: ndarray) -> ndarray |
     via="ctc_batch_loss",
     alias="ctc_loss _contrib_CTCLoss _contrib_ctc_loss",
     needs={"data_lengths": lambda a: a.use_data_lengths, "label_lengths": lambda a: a.use_label_lengths},
+    counted=2,
 )
 def _ctc_loss(a: Attrs, data: ndarray, label: ndarray, *lengths: ndarray) -> ndarray | Sequence[ndarray]:
     given = [length for length in lengths if length is not None]
@@ -332,7 +353,7 @@ def _quantized_layer(via: str, attrs: str) -> None:
         return core(via, data, weight, bias, *others, **given(a))
 
     signature = f"_contrib_{via}(data, weight, bias?, {_RANGES}; {attrs})"
-    row(signature, layer, via=via, needs=_HAS_QUANTIZED_BIAS, nout=3)
+    row(signature, layer, via=via, needs=_HAS_QUANTIZED_BIAS, nout=3, gives="int32")
 
 
 _quantized_layer("quantized_conv", _FORWARD)

@@ -91,7 +91,7 @@ row(
 )
 
 
-@row("sort(data; axis: int?=-1, is_ascend: bool=True)", via="sort")
+@row("sort(data; axis: int?=-1, is_ascend: bool=True)", via="sort", counted=2)
 def _sort(a: Attrs, data: ndarray) -> ndarray:
     return core("sort", data, axis=a.axis, descending=not a.is_ascend)
 

@@ -67,6 +67,18 @@ class LegacyOp:
         Name, type and default of each attribute.
     via : tuple of str
         The core operators that it becomes, for the documentation.
+    outputs : tuple of str
+        The names of its outputs, where they are not ``output``, or ``output0``, ``output1``.
+    counted : int
+        The number of outputs that MXNet counts in a symbol file, invisible ones included.
+    label : int or None
+        The number of the input that is a label, which plays no part in what it computes forwards.
+    loss : bool
+        True if it makes its own gradient, as all with a label do.
+    gives : str
+        The dtype of its result, where that follows from neither inputs nor attributes.
+    shapes_told : callable or None
+        Completes partly known input shapes from the shape of the result: of (shapes, that shape, attributes).
     """
 
     def __init__(
@@ -77,6 +89,12 @@ class LegacyOp:
         alias: str = "",
         nout: Count = 1,
         needs: Mapping[str, Callable[[Attrs], bool]] | None = None,
+        outputs: str = "",
+        counted: int = 1,
+        label: int | None = None,
+        loss: bool = False,
+        gives: str = "",
+        shapes_told: Callable[..., Any] | None = None,
     ) -> None:
         found = _SIGNATURE.match(signature.strip())
         assert found is not None, f"no signature of a legacy operator: {signature}"
@@ -94,6 +112,8 @@ class LegacyOp:
                 kind, equals, default = rest.strip().partition("=")
                 self.attrs[name.strip()] = Attr(name.strip(), kind.strip(), default.strip() if equals else None)
         self._nout, self._needs = nout, dict(needs or {})
+        self.outputs, self.counted, self.gives = tuple(outputs.split()), counted, gives
+        self.label, self.loss, self.shapes_told = label, loss or label is not None, shapes_told
         self._seen: dict[Any, Attrs] = {}
 
     def parse(self, given: Mapping[str, Any]) -> Attrs:
@@ -155,7 +175,7 @@ class LegacyOp:
 
     def output_names(self, attrs: Attrs) -> tuple[str, ...]:
         """Return the names of the outputs, where they have names of their own."""
-        return ()
+        return self.outputs
 
     def least_inputs(self, attrs: Attrs) -> int:
         """Count the `input_names` that must be there: an optional one too, where the attributes say that it is used."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gluonx import np
 from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, row, same
+from gluonx.compat.operators.shapes import of_joined, of_parts
 from gluonx.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -130,8 +131,13 @@ same(
 )
 
 
-same("shape_array(data)", "shape_array")
-row("size_array(data)", lambda a, data: np.prod(core("shape_array", data)).reshape((1,)), via="shape_array")
+same("shape_array(data)", "shape_array", gives="int64")
+row(
+    "size_array(data)",
+    lambda a, data: np.prod(core("shape_array", data)).reshape((1,)),
+    via="shape_array",
+    gives="int64",
+)
 same("expand_dims(data; axis: int)", "expand_dims")
 
 
@@ -178,13 +184,13 @@ same("broadcast_like(lhs, rhs; lhs_axes: shape?=None, rhs_axes: shape?=None)", "
 
 # -- joining, splitting, repeating ------------------------------------------------------------------------------------
 
-for _name, _alias in (("Concat", "concat"), ("_rnn_param_concat", "")):
-    row(
-        f"{_name}(*data; dim: int=1)",
-        lambda a, *data: core("concatenate", *data, axis=a.dim),
-        via="concatenate",
-        alias=_alias,
-    )
+
+def _concat(a: Attrs, *data: ndarray) -> ndarray:
+    return core("concatenate", *data, axis=a.dim)
+
+
+row("Concat(*data; dim: int=1)", _concat, via="concatenate", alias="concat", shapes_told=of_joined)
+row("_rnn_param_concat(*data; dim: int=1)", _concat, via="concatenate")
 same("stack(*data; axis: int=0)", "stack")
 
 
@@ -197,6 +203,7 @@ def _one_or_all(parts: tuple[Any, ...]) -> Any:
     via="slice_channel",
     alias="split",
     nout=lambda a: a.num_outputs,
+    shapes_told=of_parts,
 )
 def _slice_channel(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return _one_or_all(core("slice_channel", data, **a))
@@ -321,7 +328,7 @@ def _arange_like(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("arange_like", data, start=a.start, step=a.step, repeat=a.repeat, axis=a.axis)
 
 
-@row("_contrib_index_array(data; axes: shape?=None)", via="indices")
+@row("_contrib_index_array(data; axes: shape?=None)", via="indices", gives="int64")
 def _index_array(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     places = np.stack(np.meshgrid(*[np.arange(n, dtype="int32") for n in data.shape], indexing="ij"), axis=-1)
     return places if a.axes is None else np.take(places, np.array(a.axes, dtype="int32"), axis=-1)

@@ -75,13 +75,15 @@ def agreed(shapes: list[Shape]) -> Shape | None:
     return tuple([next((n for n in sizes if n > 0), 0) for sizes in zip(*shapes, strict=True)])
 
 
-def _of_dense(shapes: list[Any], out: Shape, attrs: Attrs) -> list[Any]:
+def of_dense(shapes: list[Any], out: Shape, attrs: Attrs) -> list[Any]:
+    """Return the input shapes of a dense layer, the batch from the result's."""
     leading = 1 if attrs.flatten else len(out) - 1
     shapes[0] = (*out[:leading], *shapes[0][leading:])
     return shapes
 
 
-def _of_convolution(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+def of_convolution(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+    """Return the input shapes of a convolution: the batch, and where nothing is skipped, the image's sizes."""
     if attrs.layout not in (None, "None", "NCW", "NCHW", "NCDHW") or len(shapes[0]) != len(out):
         return shapes
     axes = len(out) - 2
@@ -96,7 +98,8 @@ def _of_convolution(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
     return shapes
 
 
-def _of_parts(shapes: list[Any], out: Shape, attrs: Attrs) -> list[Any]:
+def of_parts(shapes: list[Any], out: Shape, attrs: Attrs) -> list[Any]:
+    """Return the shape of what is split, from that of a part."""
     axis, parts = attrs.axis % len(shapes[0]), attrs.num_outputs
     part = 1 if attrs.squeeze_axis else out[axis]
     rest = list(out) if attrs.squeeze_axis else [*out[:axis], *out[axis + 1 :]]
@@ -104,13 +107,10 @@ def _of_parts(shapes: list[Any], out: Shape, attrs: Attrs) -> list[Any]:
     return shapes
 
 
-def _of_joined(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+def of_joined(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+    """Return the shapes of what is joined: the result's but along the axis."""
     axis = attrs.dim % len(out)
     return [None if s is None else (*out[:axis], s[axis], *out[axis + 1 :]) for s in shapes]
-
-
-_TOLD = {"FullyConnected": _of_dense, "Convolution": _of_convolution, "SliceChannel": _of_parts, "Concat": _of_joined}
-"""Functions that complete an operator's partly known input shapes from the shape of its result."""
 
 
 def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | None, attrs: Attrs) -> list[Shape | None]:
@@ -129,9 +129,8 @@ def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | Non
         return [agreed([shape for shape in (out, *shapes) if shape is not None])] * len(shapes)
     if out is None:
         return list(shapes)
-    told = _TOLD.get(op.name)
-    if told is not None and shapes[0] is not None:
-        return told(list(shapes), out, attrs)
+    if op.shapes_told is not None and shapes[0] is not None:
+        return op.shapes_told(list(shapes), out, attrs)
     if op.name == "transpose" and len(attrs.axes or out) == len(out):
         axes = attrs.axes or tuple(reversed(range(len(out))))
         return [tuple([out[axes.index(axis)] for axis in range(len(out))])]

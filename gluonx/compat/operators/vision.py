@@ -24,6 +24,7 @@ same(
     "in_format: {center corner}=corner, out_format: {center corner}=corner)",
     "box_nms",
     alias="_contrib_box_non_maximum_suppression",
+    counted=2,
 )
 same(
     "_contrib_bipartite_matching(data; is_ascend: bool=False, threshold: float, topk: int=-1)",
@@ -57,7 +58,7 @@ same(
 
 # -- regions ----------------------------------------------------------------------------------------------------------
 
-same("ROIPooling(data, rois; pooled_size: shape, spatial_scale: float)", "roi_pooling")
+same("ROIPooling(data, rois; pooled_size: shape, spatial_scale: float)", "roi_pooling", counted=2)
 same(
     "_contrib_ROIAlign(data, rois; pooled_size: shape, spatial_scale: float, sample_ratio: int=-1, "
     "position_sensitive: bool=False, aligned: bool=False)",
@@ -69,8 +70,8 @@ _RPN = (
     "rpn_min_size: int=16, scales: floats=(4 8 16 32), ratios: floats=(0.5 1 2), feature_stride: int=16, "
     "output_score: bool=False, iou_loss: bool=False"
 )
-for _name in ("Proposal", "MultiProposal"):
-    same(f"_contrib_{_name}({_RPN})", "proposal", nout=lambda a: 2 if a.output_score else 1)
+for _name, _counted in (("Proposal", 2), ("MultiProposal", 1)):
+    same(f"_contrib_{_name}({_RPN})", "proposal", nout=lambda a: 2 if a.output_score else 1, counted=_counted)
 same(
     "_contrib_PSROIPooling(data, rois; spatial_scale: float, output_dim: int, pooled_size: int, group_size: int=0)",
     "psroi_pooling",
@@ -155,11 +156,12 @@ def _bilinear_resize(a: Attrs, data: ndarray, like: ndarray | None = None) -> nd
     return core("bilinear_resize", data, height=sizes[0], width=sizes[1], align_corners=a.align_corners)
 
 
-same("GridGenerator(data; transform_type: {affine warp}, target_shape: shape=(0 0))", "grid_generator")
+same("GridGenerator(data; transform_type: {affine warp}, target_shape: shape=(0 0))", "grid_generator", counted=2)
 row(
     "BilinearSampler(data, grid; cudnn_off: bool?=None)",
     lambda a, data, grid: core("bilinear_sampler", data, grid),
     via="bilinear_sampler",
+    counted=2,
 )
 
 
@@ -167,6 +169,7 @@ row(
     "SpatialTransformer(data, loc; target_shape: shape=(0 0), transform_type: {affine}, sampler_type: {bilinear}, "
     "cudnn_off: bool?=None)",
     via="grid_generator bilinear_sampler",
+    counted=3,
 )
 def _spatial_transformer(a: Attrs, data: ndarray, loc: ndarray) -> ndarray | Sequence[ndarray]:
     shape = tuple([wanted or old for wanted, old in zip(a.target_shape, data.shape[2:], strict=True)])
@@ -178,6 +181,7 @@ same(
     "Correlation(data1, data2; kernel_size: int=1, max_displacement: int=1, stride1: int=1, stride2: int=1, "
     "pad_size: int=0, is_multiply: bool=True)",
     "correlation",
+    counted=3,
 )
 
 

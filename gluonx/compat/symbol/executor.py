@@ -11,7 +11,7 @@ import numpy as np
 from gluonx import autograd
 from gluonx import np as gnp
 from gluonx.compat.symbol.graph import Entry, Node
-from gluonx.compat.symbol.run import LABELS, GraphBlock
+from gluonx.compat.symbol.run import GraphBlock
 from gluonx.errors import GraphError, ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, cast_storage, zeros
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gluonx.block.block import Block
     from gluonx.compat.symbol.symbol import Symbol
 
-_LOSSES = frozenset(["IdentityAttachKLSparseReg", "MakeLoss", "make_loss"])
 _REQS = ("write", "add", "null")
 _RANDOM = re.compile(r"^_?(npi_)?(random|sample|shuffle|multinomial|uniform|normal|bernoulli|choice|image_random)")
 
@@ -393,7 +392,7 @@ def _draws(node: Node, trained: bool) -> bool:
 
 def _is_loss(node: Node) -> bool:
     """Return whether an operator makes its own gradient."""
-    return node.op is not None and (node.op.name in LABELS or node.op.name in _LOSSES)
+    return node.op is not None and node.op.loss
 
 
 def _by_name(

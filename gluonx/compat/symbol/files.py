@@ -169,15 +169,6 @@ def read(path: str | os.PathLike[str]) -> tuple[list[Entry], bool]:
         return parse(file.read(), f"'{os.fspath(path)}'")
 
 
-_OUTPUTS = {
-    **dict.fromkeys(("BatchNorm", "BatchNorm_v1", "Correlation", "GroupNorm", "InstanceNorm", "LayerNorm"), 3),
-    **dict.fromkeys(("BilinearSampler", "CTCLoss", "Dropout", "GridGenerator", "L2Normalization", "LRN", "Pooling"), 2),
-    **dict.fromkeys(("ROIPooling", "_contrib_Proposal", "_contrib_box_nms", "sort"), 2),
-    "SpatialTransformer": 3,
-}
-"""Numbers of outputs of MXNet's operators, including the invisible ones, which ``node_row_ptr`` counts too."""
-
-
 def dump(entries: list[Entry], modern: bool) -> str:
     """Return the JSON of a graph.
 
@@ -210,7 +201,7 @@ def _content(entries: list[Entry], called: Mapping[str, str]) -> dict[str, Any]:
         if node.subgraphs:
             described["subgraphs"] = [_content(inner, called) for inner in node.subgraphs]
         nodes.append(described)
-        rows.append(rows[-1] + max(node.nout, _OUTPUTS.get(described["op"], 1)))
+        rows.append(rows[-1] + max(node.nout, 1 if node.op is None else node.op.counted))
     return {
         "nodes": nodes,
         "arg_nodes": [i for i, node in enumerate(order) if node.op is None],

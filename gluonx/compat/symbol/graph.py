@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gluonx.compat.operators.row import LegacyOp
-from gluonx.compat.symbol.table import OUTPUT_NAMES
 from gluonx.errors import FormatError
 
 _HIDDEN = frozenset(
@@ -144,7 +143,7 @@ def entry_name(entry: Entry) -> str:
     node, index = entry
     if node.op is None:
         return node.name
-    words = OUTPUT_NAMES.get(node.op.name) or node.op.output_names(node.parsed)
+    words = node.op.output_names(node.parsed)
     if index < len(words):
         return f"{node.name}_{words[index]}"
     return f"{node.name}_output{index}" if node.nout > 1 else f"{node.name}_output"

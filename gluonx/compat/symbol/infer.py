@@ -40,12 +40,6 @@ _ROUNDS = 4
 _KEPT = 16  # answers of a node
 _KINDS = 2048  # answers for nodes of the same operator and attributes
 _told_of_kinds: dict[tuple[Any, ...], Any] = memo()  # the oldest makes room
-_NO_FLOAT = {
-    "_npi_argmax": "int64",
-    "_npi_argmin": "int64",
-    **dict.fromkeys(("_contrib_index_array", "shape_array", "size_array"), "int64"),
-    **dict.fromkeys(("_contrib_quantized_conv", "_contrib_quantized_fully_connected"), "int32"),
-}
 
 
 def number_dtype(text: str | None) -> np.dtype | None:
@@ -290,8 +284,8 @@ def _type_of(node: Node, found: dict[int, np.dtype | None]) -> None:
             if found.get(s) is None:
                 found[s] = common
     given = attrs.get("dtype") or (None if attrs.get("out_type") == "auto" else attrs.get("out_type"))
-    if name in _NO_FLOAT:
-        common = jax.numpy.dtype(_NO_FLOAT[name])
+    if node.op.gives:
+        common = jax.numpy.dtype(node.op.gives)
     elif given is not None:
         common = jax.numpy.dtype(given)
     found[id(node)] = common if common is not None or sources else jax.numpy.dtype("float32")

@@ -26,8 +26,8 @@ TABLE: dict[str, LegacyOp] = {}
 """Every operator by its registered name."""
 
 
-def _row(signature: str, rule: Callable[..., Any], nout: Any = 1, needs: Any = None, alias: str = "") -> None:
-    op = LegacyOp(signature, rule, nout=nout, needs=needs, alias=alias)
+def _row(signature: str, rule: Callable[..., Any], **traits: Any) -> None:
+    op = LegacyOp(signature, rule, **traits)
     for name in (op.name, *op.aliases):
         assert name not in TABLE, f"there already is an operator '{name}'"
         TABLE[name] = op
@@ -123,6 +123,7 @@ for _word in ("argmax", "argmin"):
     _row(
         f"_npi_{_word}(data; axis: int?=None, keepdims: bool=False)",
         _reduction(getattr(np, _word), ()),
+        gives="int64",
     )
 _row(
     "_npi_average(a, weights?; axis: shape?=None, returned: bool=False, weighted: bool=True)",

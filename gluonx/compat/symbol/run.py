@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from gluonx.np.handle import ndarray
 
 
-LABELS = {
-    "LinearRegressionOutput": 1,
-    "LogisticRegressionOutput": 1,
-    "MAERegressionOutput": 1,
-    "SVMOutput": 1,
-    "SoftmaxOutput": 1,
-}
-"""Operators whose input of this number is a label, which plays no part in what they compute forwards."""
-
 _MADE = ("_zeros", "_ones", "_full", "_npi_zeros", "_npi_ones", "_npi_full")
 _STATES = (2, 3)  # which inputs of RNN are begin states
 
@@ -118,7 +109,7 @@ def _step(node: Node, inputs: list[Any]) -> Sequence[Any]:
         if op.name == "dot" and isinstance(inputs[0], CsrInput) and not (attrs.transpose_a or attrs.transpose_b):
             return (dot_padded(*inputs[0].parts, inputs[0].shape[0], inputs[1]),)
         inputs = [x.dense() if isinstance(x, CsrInput) else x for x in inputs]
-    label = LABELS.get(op.name)
+    label = op.label
     if label is not None and inputs[label] is None:
         found = _inferred(op, inputs, attrs)[label]
         if found is None or any(n <= 0 for n in found):

@@ -8,13 +8,6 @@ from gluonx.compat.operators.table import TABLE as LEGACY
 from gluonx.compat.symbol.custom import CUSTOM
 from gluonx.compat.symbol.ops2 import TABLE as MODERN
 
-OUTPUT_NAMES = {
-    "BatchNorm": ("output", "mean", "var"),
-    "LayerNorm": ("output", "mean", "std"),
-    "RNN": ("output", "state", "state_cell"),
-}
-"""The names of an operator's outputs, where they are not ``output`` or ``output0``, ``output1``."""
-
 _OF_NUMPY = "atleast_1d atleast_2d atleast_3d copy cumsum diag dot max min moveaxis prod roll squeeze sum transpose"
 FORMER = {f"_npi_{name}": f"_np_{name}" for name in _OF_NUMPY.split()}
 """What MXNet 1.9 calls some of MXNet 2's operators."""

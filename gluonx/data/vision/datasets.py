@@ -35,6 +35,8 @@ from gluonx.np.handle import ndarray
 from gluonx.utils import check_sha1, download, repo_file_url
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from gluonx.dtype import DTypeLike
 
 
@@ -62,14 +64,14 @@ class _ImageDataset(Dataset[list[ndarray]]):
     def _told(self) -> str:
         return repr(self._root) if self._root else super()._told()
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return device_sample(self._host_item(idx))
 
-    def _host_item(self, idx: Any) -> Any:
+    def _host_item(self, idx: int) -> Any:
         sample = self._read(idx)
         return sample if self._transform is None else call_on_host(self._transform, *sample)
 
-    def _read(self, idx: Any) -> tuple[Any, Any]:
+    def _read(self, idx: int) -> tuple[Any, Any]:
         raise NotImplementedError(f"{type(self).__name__} must define _read")
 
 
@@ -94,11 +96,11 @@ class _DownloadedDataset(_ImageDataset):
         self._images, self._label = self._load()
 
     @property
-    def _data(self) -> Any:
+    def _data(self) -> ndarray:
         return device_batch(OnHost(self._images.copy()))
 
     @_data.setter
-    def _data(self, images: Any) -> None:
+    def _data(self, images: ArrayLike) -> None:
         self._images = np.asarray(as_host(images))
 
     def __len__(self) -> int:
@@ -107,7 +109,7 @@ class _DownloadedDataset(_ImageDataset):
     def _load(self) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError(f"{type(self).__name__} must define _load")
 
-    def _read(self, idx: Any) -> tuple[Any, Any]:
+    def _read(self, idx: int) -> tuple[Any, Any]:
         return OnHost(self._images[idx].copy()), self._label[idx]  # a transform may write into it
 
     def _gather(self, indices: Sequence[int]) -> Any:
@@ -486,7 +488,7 @@ def read_image_list(path: PathLike, dtype: DTypeLike = np.float32) -> dict[int, 
     return entries
 
 
-def image_list_entry(entry: Any, place: int, dtype: DTypeLike = np.float32) -> tuple[np.ndarray, str]:
+def image_list_entry(entry: Sequence[Any], place: int, dtype: DTypeLike = np.float32) -> tuple[np.ndarray, str]:
     """Return labels and file of an entry ``[label, ..., file]`` at a place of a list of images.
 
     Raises

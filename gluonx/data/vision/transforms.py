@@ -28,6 +28,9 @@ from gluonx.ops import get
 from gluonx.ops.prng import host_rng
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from gluonx.common.arguments import Size
     from gluonx.dtype import DTypeLike
 
 
@@ -87,7 +90,7 @@ class _OfImage(HostForm):
         out = self._on_numpy(x)
         return (out, *args) if args else out
 
-    def _on_device(self, x: Any) -> ndarray:
+    def _on_device(self, x: ndarray) -> ndarray:
         raise NotImplementedError(f"{type(self).__name__} must define _on_device")
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -232,17 +235,17 @@ class HybridRandomApply(_OfImage, HybridSequential):
         If `transforms` is no HybridBlock.
     """
 
-    def __init__(self, transforms: Any, p: float = 0.5) -> None:
+    def __init__(self, transforms: HybridBlock, p: float = 0.5) -> None:
         super().__init__()
         if not isinstance(transforms, HybridBlock):
             raise TypeError(f"HybridRandomApply takes a HybridBlock, got {type(transforms).__name__}; see RandomApply")
         self.transforms = transforms
         self.p = _probability("HybridRandomApply", p)
 
-    def _on_device(self, x: Any) -> ndarray:
+    def _on_device(self, x: ndarray) -> ndarray:
         return np.where(np.random.uniform(0, 1, (1,)) < self.p, self.transforms(x), x)
 
-    def _on_numpy(self, x: Any) -> onp.ndarray:
+    def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         return x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
 
 
@@ -299,7 +302,7 @@ class _Rotation(_OfImage, Block):
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
         return self._turned(x, functional.rotate)
 
-    def _turned(self, x: Any, rotate: Any) -> Any:
+    def _turned(self, x: ndarray | onp.ndarray, rotate: Callable[..., Any]) -> Any:
         raise NotImplementedError(f"{type(self).__name__} must define _turned")
 
     def _need_floats(self, x: ndarray | onp.ndarray) -> None:
@@ -379,7 +382,7 @@ class RandomRotation(_Rotation):
         self._args = (angle_limits, zoom_in, zoom_out)
         self._rotate_with_proba = _probability("RandomRotation", rotate_with_proba)
 
-    def _turned(self, x: Any, rotate: Any) -> Any:
+    def _turned(self, x: ndarray | onp.ndarray, rotate: Callable[..., Any]) -> Any:
         rng = host_rng()
         if rng.random() > self._rotate_with_proba:
             return x
@@ -411,7 +414,7 @@ class RandomResizedCrop(_Transform):
     """
 
     def __init__(
-        self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3 / 4, 4 / 3), interpolation: int = 1
+        self, size: Size, scale: Any = (0.08, 1.0), ratio: Any = (3 / 4, 4 / 3), interpolation: int = 1
     ) -> None:
         super().__init__()
         self._width, self._height = _pair("RandomResizedCrop", size)
@@ -423,7 +426,7 @@ class RandomResizedCrop(_Transform):
             )
         self._interp = interpolation
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return image.random_resized_crop(
             x,
             width=self._width,
@@ -485,7 +488,7 @@ class CropResize(_Transform):
 class _Crop(_Transform):
     """A rectangle between bounds of the place; a smaller image is enlarged, after the cut."""
 
-    def __init__(self, size: Any, bounds: tuple[float, float], interpolation: int) -> None:
+    def __init__(self, size: Size, bounds: tuple[float, float], interpolation: int) -> None:
         super().__init__()
         self._width, self._height = _pair(type(self).__name__, size)
         self._bounds = bounds
@@ -526,14 +529,14 @@ class RandomCrop(_Crop):
     (8, 8, 3)
     """
 
-    def __init__(self, size: Any, pad: Any = None, pad_value: float = 0, interpolation: int = 1) -> None:
+    def __init__(self, size: Size, pad: Any = None, pad_value: float = 0, interpolation: int = 1) -> None:
         super().__init__(size, (0.0, 1.0), interpolation)
         if pad is not None and not isinstance(pad, int) and len(pad) < 4:
             raise ValueError(f"RandomCrop: pad must be one number, or four (above, below, left, right), got {pad!r}")
         self._pad = (pad,) * 4 if isinstance(pad, int) else None if pad is None else tuple(pad[:4])
         self._pad_value = pad_value
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         if self._pad:
             above, below, left, right = self._pad
             around = [(0, 0)] * (x.ndim - 3)
@@ -567,7 +570,7 @@ class CenterCrop(_Crop):
     (4, 4, 3)
     """
 
-    def __init__(self, size: Any, interpolation: int = 1) -> None:
+    def __init__(self, size: Size, interpolation: int = 1) -> None:
         super().__init__(size, (0.5, 0.5), interpolation)
 
 
@@ -788,7 +791,7 @@ class RandomColorJitter(_Transform):
             if bound < 0:
                 raise ValueError(f"RandomColorJitter: {name} must not be negative, got {bound}")
 
-    def _on_device(self, x: Any) -> ndarray:
+    def _on_device(self, x: ndarray) -> ndarray:
         return image.random_color_jitter(x, **self._bounds)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -821,7 +824,7 @@ class RandomLighting(_Transform):
         super().__init__()
         self._alpha = alpha
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         return image.random_lighting(x, self._alpha)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
@@ -850,7 +853,7 @@ class RandomGray(_Transform):
         super().__init__()
         self.p = _probability("RandomGray", p)
 
-    def _on_device(self, x: Any) -> Any:
+    def _on_device(self, x: ndarray) -> ndarray:
         x = x.astype("float32")
         return np.where(np.random.uniform(0, 1, (1,)) < self.p, np.dot(x, np.array(self._weights)), x)
 
@@ -859,7 +862,7 @@ class RandomGray(_Transform):
         return functional.mix_channels(x, self._weights) if host_rng().random() < self.p else x
 
 
-def rotated(x: ndarray, degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> ndarray:
+def rotated(x: ndarray, degrees: ArrayLike, zoom_in: bool = False, zoom_out: bool = False) -> ndarray:
     """Return an ndarray rotated by an operator, through which gradients flow; see `functional.rotate`."""
     angles = functional.angles_of(x, degrees.asnumpy() if isinstance(degrees, ndarray) else degrees)
     height, width = x.shape[-2:]
@@ -868,7 +871,7 @@ def rotated(x: ndarray, degrees: Any, zoom_in: bool = False, zoom_out: bool = Fa
     return invoke(sampler, (np.expand_dims(x, 0), grid))[0] if x.ndim == 3 else invoke(sampler, (x, grid))
 
 
-def _pair(name: str, size: Any) -> tuple[int, int]:
+def _pair(name: str, size: Size) -> tuple[int, int]:
     """Width and height of a size that is one number or two."""
     pair = (size, size) if isinstance(size, (int, onp.integer)) else tuple(size)
     if len(pair) != 2 or any(int(n) != n or n < 1 for n in pair):

@@ -24,6 +24,7 @@ import numpy as np
 from gluonx.common.thresholds import threshold
 from gluonx.dtype import WIDE, bfloat16
 from gluonx.ops.common import axis_of
+from gluonx.ops.elementwise import ACTIVATIONS
 from gluonx.ops.host import draws, elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
@@ -68,16 +69,11 @@ def cost_of(op: Any) -> float:
     """Return the time that the operator takes for an element, relative to a function such as ``exp``."""
     if not isinstance(op, BoundOp):
         return 1
-    light = op.name in _LIGHT_ONES or (op.name == "activation" and op.attrs["act_type"] == "relu")
+    light = op.op.light or (op.name == "activation" and op.attrs["act_type"] == "relu")
     return 1 / _LIGHT if light else 1
 
 
 _LIGHT = threshold("host.light")
-_LIGHT_ONES = frozenset([
-    "add", "subtract", "multiply", "true_divide", "maximum", "minimum", "equal", "not_equal", "greater",
-    "greater_equal", "less", "less_equal", "negative", "absolute", "square", "relu", "where", "clip", "cast", "sum",
-    "mean", "max", "min", "concatenate", "stack",
-])  # fmt: skip
 
 
 def _lowered(op: Lifted, kernel: Kernel) -> Kernel:
@@ -212,15 +208,10 @@ _UNARY: dict[str, Kernel] = {
 for _name, _unary in _UNARY.items():
     numpy_kernel(_name)(_unary)
 
-_ACTIVATIONS = {
-    "relu": _relu, "sigmoid": _sigmoid, "tanh": _tanh, "softrelu": _softrelu, "softsign": _softsign,
-    "log_sigmoid": _log_sigmoid, "silu": _silu,
-}  # fmt: skip
-
 
 @numpy_kernel("activation")
 def _activation(x: np.ndarray, *, act_type: str) -> Any:
-    compute = _ACTIVATIONS.get(act_type)
+    compute = _UNARY.get(act_type) if act_type in ACTIVATIONS else None
     return NotImplemented if compute is None else compute(x)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gluonx.ops.common import axis_of
+from gluonx.ops.elementwise import ACTIVATIONS
 from gluonx.ops.host.kernels import Kernel, Work, converted, kernel_of, numpy_kernel
 from gluonx.ops.registry import BoundOp, Lifted
 
@@ -131,8 +132,8 @@ def _relu(g: Array, x: Array) -> Ways:
 
 @_rule("activation")
 def _activation(g: Array, x: Array, *, act_type: str) -> Ways:
-    known = {"relu", "sigmoid", "tanh", "softrelu"}
-    return PULLBACKS[act_type](g, x) if act_type in known else NotImplemented
+    rule = PULLBACKS.get(act_type) if act_type in ACTIVATIONS else None
+    return NotImplemented if rule is None else rule(g, x)
 
 
 @_rule("add")
