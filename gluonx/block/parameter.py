@@ -942,7 +942,7 @@ class Parameter:
             table = self._replica(row_id.device if isinstance(row_id, ndarray) else None)
         return rows_of(table, row_id)
 
-    def list_row_sparse_data(self, row_id: object) -> list[Any]:
+    def list_row_sparse_data(self, row_id: ArrayLike) -> list[Any]:
         """Return the results of `row_sparse_data` in a list, one for each device."""
         if self._replicas is None:
             return [self.row_sparse_data(row_id)]

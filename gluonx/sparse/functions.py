@@ -718,7 +718,8 @@ def dot(
     [[1.0], [2.0]]
     """
     if flowing([lhs, rhs]):
-        if isinstance(lhs, CSRNDArray) and not flowing([lhs]):  # which then stays sparse
+        sparse = isinstance(lhs, CSRNDArray) and not flowing([lhs])
+        if sparse and isinstance(rhs, BaseSparseNDArray):  # lhs stays so
             return dot(lhs, rhs.tracked(), transpose_a, transpose_b, forward_stype)
         plain_dot = functools.partial(dot, transpose_a=transpose_a, transpose_b=transpose_b)
         return through_whole(lambda: plain_dot(lhs, rhs, forward_stype=forward_stype), plain_dot, lhs, rhs)

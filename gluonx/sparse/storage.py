@@ -652,7 +652,8 @@ class CSRNDArray(BaseSparseNDArray):
 
     def _rows(self, begin: int, end: int) -> CSRNDArray:
         first, last = int(self._indptr[begin]), int(self._indptr[end])
-        values = self._values[first:last].copy()
+        values: Any = self._values  # an array or a NumPy array
+        values = values[first:last].copy()
         return CSRNDArray(
             values, self._columns[first:last], self._indptr[begin : end + 1] - first, (end - begin, self.shape[1])
         )
@@ -713,6 +714,11 @@ def _whole(numbers: np.ndarray) -> ndarray:
 # -- row_sparse --------------------------------------------------------------------------------------------------------
 
 
+def _rebind(handle: Any, other: Any) -> None:
+    """Give a handle what another one holds, without its gradient."""
+    handle.value, handle.aval, handle.tape = other.value, other.aval, None
+
+
 class RowSparseNDArray(BaseSparseNDArray):
     """An array of which some rows are stored; made by `row_sparse_array`, ``tostype('row_sparse')``, gradients.
 
@@ -749,8 +755,8 @@ class RowSparseNDArray(BaseSparseNDArray):
     def _take(self, other: RowSparseNDArray, values: ndarray) -> None:
         if self._home is None and isinstance(self._numbers, Handle):  # a gradient's own, which the engine writes to
             rows = other._numbers if isinstance(other._numbers, Handle) else _index(other._numbers)
-            for mine, new in ((self._numbers, rows), (self._values, values)):
-                mine.value, mine.aval, mine.tape = new.value, new.aval, None
+            _rebind(self._numbers, rows)
+            _rebind(self._values, values)
             self._renew()
             return
         if self._home is None:
