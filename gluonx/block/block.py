@@ -105,9 +105,7 @@ class _Asked:
         self.name = name
 
     def __get__(self, block: Block | None, cls: type) -> Any:
-        if block is None:
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {self.name!r}")
-        return BLOCK_ATTRIBUTES[self.name](block, self.name)
+        return self if block is None else BLOCK_ATTRIBUTES[self.name](block, self.name)
 
 
 class Block(Checked):
@@ -1091,6 +1089,7 @@ class Block(Checked):
 
 for _name in BLOCK_ATTRIBUTES:
     setattr(Block, _name, _Asked(_name))
+NAMES["gluonx.np.methods"]  # gives arrays their methods, so that the steps of a net find them: see its end
 
 _NOT_HYBRID = (
     "{cls} is a HybridBlock, whose children must be HybridBlocks too, but '{name}' is a {child}. Derive {child} from "

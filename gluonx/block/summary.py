@@ -23,12 +23,12 @@ from gluonx.common import html
 from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import needs_64_bits, strong
 from gluonx.dtype import keeping_64_bits
+from gluonx.ops.registry import BoundOp
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block
     from gluonx.deferred.contracts import Operator
     from gluonx.np.handle import ndarray
-    from gluonx.ops.registry import BoundOp
 
 
 _COLUMNS = "{:<44}{:<26}{:>12}{:>12}{:>12}"

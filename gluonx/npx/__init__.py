@@ -26,7 +26,6 @@ def __dir__() -> list[str]:
 
 
 from gluonx.common.arguments import named as _named
-from gluonx.common.extensions import NAMES as _NAMES
 from gluonx.npx import composed, image, random
 from gluonx.npx.calibration import contrib_calibrate_entropy as contrib_calibrate_entropy
 from gluonx.npx.composed import *  # noqa: F403
@@ -43,8 +42,6 @@ from gluonx.npx.modes import set_np_default_dtype as set_np_default_dtype
 from gluonx.npx.modes import set_np_shape as set_np_shape
 from gluonx.npx.random import scalar_poisson as scalar_poisson
 from gluonx.npx.random import tensor_poisson as tensor_poisson
-
-_NAMES["gluonx.np.methods"]  # the methods of arrays, before there is a net: see the end of that module
 
 _OWN = ("contrib_calibrate_entropy", "cond", "foreach", "while_loop", "set_np", "set_np_shape", "set_np_default_dtype")
 _named(globals(), [*_OWN, *[name for name in composed.__all__ if name != "Device"]], "npx")

@@ -151,7 +151,7 @@ def _splitting(fn: Callable[..., tuple[Array, ...]], given: _Axes, found: _Axes)
 
     part = custom_partitioning(fn)
 
-    def names(mesh: Any, arrays: Sequence[Any]) -> Any:
+    def names(mesh: jax.sharding.Mesh, arrays: Sequence[Any]) -> str | tuple[str, ...] | None:
         """Return the axes of the mesh over which the batch is split; None if it is whole."""
         first, axis = arrays[0], given[0]
         spec = getattr(first.sharding, "spec", ())
@@ -159,12 +159,12 @@ def _splitting(fn: Callable[..., tuple[Array, ...]], given: _Axes, found: _Axes)
         count = math.prod(mesh.shape[name] for name in ((held,) if isinstance(held, str) else held or ()))
         return None if held is None or axis is None or first.shape[axis] % count else held
 
-    def places(mesh: Any, axes: _Axes, held: Any) -> tuple[Any, ...]:
+    def places(mesh: jax.sharding.Mesh, axes: _Axes, held: Any) -> tuple[Any, ...]:
         return tuple(
             jax.sharding.NamedSharding(mesh, jax.P() if axis is None else jax.P(*[None] * axis, held)) for axis in axes
         )
 
-    def partition(mesh: Any, arrays: Sequence[Any], results: Any) -> Any:
+    def partition(mesh: jax.sharding.Mesh, arrays: Sequence[Any], results: object) -> tuple[Any, ...]:
         held = names(mesh, arrays)
 
         def local(*arrays: Array) -> tuple[Array, ...]:
@@ -176,10 +176,10 @@ def _splitting(fn: Callable[..., tuple[Array, ...]], given: _Axes, found: _Axes)
 
         return mesh, local, places(mesh, found, held), places(mesh, given, held)
 
-    def infer(mesh: Any, arrays: Sequence[Any], results: Any) -> Any:
+    def infer(mesh: jax.sharding.Mesh, arrays: Sequence[Any], results: object) -> tuple[Any, ...]:
         return places(mesh, found, names(mesh, arrays))
 
-    def rule(mesh: Any, arrays: Sequence[Any], results: Sequence[Any]) -> Any:
+    def rule(mesh: jax.sharding.Mesh, arrays: Sequence[Any], results: Sequence[Any]) -> tuple[str, Any]:
         """Return the same for Shardy: one name for the batch wherever it is, and one for each other axis."""
         others: list[str] = []
 

@@ -214,13 +214,17 @@ def _stacked(key: Any, x: Array, piece: dict[str, Array], states: list[Array], m
     return [x, *(jnp.stack(values) for values in last)]
 
 
-def _scanned(key: Any, data: Array, flat: Array, begin: Any, lengths: Any, pieces: Pieces, attrs: Any) -> Any:
+def _scanned(
+    key: Any, data: Array, flat: Array, begin: Any, lengths: Any, pieces: Pieces, attrs: Any
+) -> tuple[Array, ...]:
     """Run all layers by `gluonx.ops.recurrence`."""
     piece, mask = _unpacked(wide(flat), pieces), _mask(data, lengths)
     return tuple(_stacked(key, wide(data), piece, list(begin), mask, attrs))
 
 
-def _by_cudnn(key: Any, x: Array, flat: Array, begin: Any, lengths: Any, pieces: Pieces, attrs: Any) -> Any:
+def _by_cudnn(
+    key: Any, x: Array, flat: Array, begin: Any, lengths: Any, pieces: Pieces, attrs: Any
+) -> tuple[Array, ...]:
     """Run an LSTM by cuDNN: all layers at once, or one by one if something is dropped between them.
 
     cuDNN's own dropout draws the same numbers in every step, because JAX gives it a fixed seed.

@@ -116,7 +116,7 @@ def test_mistakes(name, arrays, attrs, message):
         (
             "activation",
             {"act_type": "reluu"},
-            "activation: act_type is 'reluu', but must be one of 'log_sigmoid', 'mish'",
+            "There is no activation 'reluu'; did you mean 'relu'?",
         ),
         ("pooling", {"kernel": (1,), "pool_type": "median"}, "pool_type is 'median'"),
         ("pooling", {}, "kernel, the size of the window, is needed"),
