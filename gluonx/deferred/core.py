@@ -445,7 +445,7 @@ class Packed:
         return self.aval.dtype
 
 
-def is_still(seen: Any, now: Any) -> bool:
+def is_still(seen: object, now: object) -> bool:
     """Return whether a value is the one that was seen, which may have been computed, or put on the device, since."""
     if type(seen) is Pending and seen is not now:
         seen = seen.value
