@@ -66,6 +66,7 @@ __all__ = [
     "ever_ran",
     "finds_shapes",
     "intern_aval",
+    "is_still",
     "new_handle",
     "new_pending",
     "new_pendings",
@@ -369,6 +370,10 @@ class HostArray(Placeholder):
                 placed = self._placed = on_device(self.array)
         return placed
 
+    def is_at(self, array: object) -> bool:
+        """Return whether `array` is what :meth:`make` has made of this value."""
+        return array is not None and array is self._placed
+
 
 @final
 class Pending:
@@ -438,6 +443,13 @@ class Packed:
     def dtype(self) -> np.dtype:
         """The array's dtype."""
         return self.aval.dtype
+
+
+def is_still(seen: object, now: object) -> bool:
+    """Return whether a value is the one that was seen, which may have been computed, or put on the device, since."""
+    if type(seen) is Pending and seen is not now:
+        seen = seen.value
+    return now is seen or (type(seen) is HostArray and seen.is_at(now))
 
 
 class Node:

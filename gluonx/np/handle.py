@@ -36,6 +36,7 @@ from gluonx.deferred.core import (
     aval_of,
     current_state,
     intern_aval,
+    is_still,
     new_handle,
     record_scope,
     set_handle_class,
@@ -574,7 +575,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             raise ValueError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
         if self.cuts_when_attached and self._is_recorded():
             set_variable(self, None)
-            self._put(stripped(self))
+            self._put(stripped(self), written=False)
         if stype == "row_sparse":
             return NAMES["gluonx.sparse.attach_rows"](self, grad_req)
         if stype not in (None, "default"):
@@ -655,8 +656,8 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         if self.variable is not None and current_state().recording:
             raise GraphError(_leaf_written(self))
 
-    def _put(self, new: Handle) -> None:
-        """As `_assign`, for a write that was checked when it was traced."""
+    def _put(self, new: Handle, written: bool = True) -> None:
+        """As `_assign`, for a write that was checked when it was traced, or the same value without its tape."""
         state = current_state()
         if state.trace is not None and state.trace.rebind(self, new):
             return
@@ -672,7 +673,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             value.graph.journal.append(Rebound(self, old, self.aval, self.tape, record_scope.get()))
         self.value, self.aval, self.tape = value, new.aval, new.tape
         if getweakrefcount(self) and state.trace is None:
-            _tell_detached(self)
+            _tell_detached(self, written)
 
     def _become(self, new: ndarray, reshaped: bool = False) -> ndarray:
         """Rebind this handle for an in-place operator.
@@ -858,7 +859,7 @@ class _View(ndarray):
     def _check_write(self) -> None:
         self.base._check_write()
 
-    def _put(self, new: Handle) -> None:
+    def _put(self, new: Handle, written: bool = True) -> None:
         self.base._write(self.region, new, checked=True)
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
@@ -968,10 +969,10 @@ class _Detached(ndarray):
     def value(self, value: object) -> None:
         _set_value(self, value)
 
-    def _put(self, new: Handle) -> None:
+    def _put(self, new: Handle, written: bool = True) -> None:
         root, base, before = self.root, self.base, current_state()
         if base is None:
-            super()._put(new)
+            super()._put(new, written)
         elif before.recording and root.variable is None and root._is_recorded():
             base._put(invoke(_OVERWRITE, (base, stripped(new))))  # the numbers change, the graph does not
         else:
@@ -1021,7 +1022,7 @@ class _Lent(ndarray):
     def value(self, value: object) -> None:
         np.copyto(_get_value(self).array, np.asarray(value.array if type(value) is HostArray else value))
 
-    def _put(self, new: Handle) -> None:
+    def _put(self, new: Handle, written: bool = True) -> None:
         np.copyto(_get_value(self).array, new._on_host())  # type: ignore[attr-defined]
 
 
@@ -1074,11 +1075,29 @@ class _Link(ref):
     __slots__ = ("twin",)
 
 
+class _Base(ref):
+    """A weak reference to an array that another was made of, and the value that it had; without that when it is gone.
+
+    A slice that nobody else may hold is ``held`` by it.
+    """
+
+    __slots__ = ("held", "seen")
+
+
+def _forget_seen(base: _Base) -> None:
+    base.seen = None
+
+
+def _base_of(array: ndarray, seen: Any, held: ndarray | None) -> _Base:
+    base = _Base(array, _forget_seen)
+    base.seen, base.held = seen, held
+    return base
+
+
 class _Origin(ref):
     """A weak reference to a reshaped array, which hands what is written to that on to the array that it was made of.
 
-    ``places`` lists that array and those that it was made of in turn, each as a function that gives it, or None when it
-    is gone, and the value that it had.
+    ``places`` lists that array and those that it was made of in turn.
     """
 
     __slots__ = ("places",)
@@ -1087,23 +1106,22 @@ class _Origin(ref):
     def pass_on(self) -> None:
         """Write the value of the reshaped array into the first that is there, unless that has another value by now."""
         array, state = self(), current_state()
-        found = [(base, seen) for get, seen in self.places if (base := get()) is not None]
+        found = [(place, base) for place in self.places if (base := place()) is not None]
         if array is None or not found:
             return
-        base, seen = found[0]
-        if not _is_still(seen, base.value) or (state.recording and base.variable is not None):
+        place, base = found[0]
+        if not is_still(place.seen, base.value) or (state.recording and base.variable is not None):
             return
-        set_state(state_with(recording=False))
+        flows = state.recording and base._is_recorded()
+        set_state(state if flows else state_with(recording=False))
         try:
-            written: Any = stripped(array)
+            written: Any = array if flows else stripped(array)
             base._put(ndarray.reshape(written, base.shape))
         finally:
             set_state(state)
-        self.places = [(get, base.value) for get, _ in self.places if (base := get()) is not None]
-
-
-def _is_still(seen: Any, now: Any) -> bool:
-    return now is seen or (type(seen) is Pending and seen.value is not None and seen.value is now)
+        self.places = [place for place, _ in found]
+        for place, base in found:
+            place.seen = base.value
 
 
 def write_through(array: ndarray, base: ndarray) -> None:
@@ -1116,10 +1134,11 @@ def write_through(array: ndarray, base: ndarray) -> None:
     link = _Origin(array, _forget_origin)
     # A slice that nobody else may hold is held, but not while recording: what is held is computed.
     held = isinstance(base, _View) and not current_state().recording
-    link.places = [((lambda: base) if held else ref(base), base.value)]
+    link.places = [_base_of(base, base.value, base if held else None)]
     for known in getweakrefs(base) if getweakrefcount(base) else ():
         if type(known) is _Origin:
-            link.places += known.places
+            alive = [(place, there) for place in known.places if (there := place()) is not None]
+            link.places += [_base_of(there, place.seen, place.held) for place, there in alive]
     _Origin.kept[id(link)] = link
 
 
@@ -1135,13 +1154,13 @@ def _place_of(handle: Any) -> Placement | None:
     return value.sharding if isinstance(value, Zeros) else handle._placed()
 
 
-def _tell_detached(root: ndarray) -> None:
+def _tell_detached(root: ndarray, written: bool) -> None:
     """Let arrays that refer to `root` weakly read its value now, since `root` may be gone later.
 
-    An array that `root` was made of by `write_through` is written to.
+    An array that `root` was made of by `write_through` is written to, if that value was `written`.
     """
     for link in getweakrefs(root):
-        if type(link) is _Origin:
+        if written and type(link) is _Origin:
             link.pass_on()
         twin = link.twin() if type(link) is _Link else None
         if twin is not None:

@@ -37,6 +37,7 @@ from gluonx.deferred.core import (
     at_once,
     current_state,
     intern_aval,
+    is_still,
     new_handle,
     record_scope,
     set_state,
@@ -47,6 +48,7 @@ from gluonx.deferred.core import (
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke, stripped
 from gluonx.deferred.graph import settle, source_of
+from gluonx.deferred.shapes import Zeros
 from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray
@@ -90,11 +92,6 @@ def bucket(count: int) -> int:
         return max(1, 1 << (count - 1).bit_length()) if count else 1
     step = 1 << (count.bit_length() - 3)
     return -(-count // step) * step
-
-
-def _is_still(seen: Any, now: Any) -> bool:
-    """Return whether a value is the one that was seen, which may have been computed since."""
-    return now is seen or (type(seen) is Pending and seen.value is not None and seen.value is now)
 
 
 def plain(value: ArrayLike) -> Any:
@@ -149,7 +146,7 @@ class BaseSparseNDArray(ndarray):
             return False
         if state.recording and self._seen_in is not record_scope.get():
             return False
-        return _is_still(self._seen, self._handle.value)
+        return is_still(self._seen, self._handle.value)
 
     @property
     def value(self) -> Any:  # type: ignore[override]
@@ -183,7 +180,7 @@ class BaseSparseNDArray(ndarray):
     def tracked(self) -> Any:
         """Return the dense array through which gradients flow, up to date with the stored values; None without one."""
         whole = None if self._home is not None else self._whole
-        if whole is None or _is_still(self._whole_of, self._handle.value):
+        if whole is None or is_still(self._whole_of, self._handle.value):
             return whole
         if whole.variable is None:  # recorded values, which were written over
             self._whole = self._whole_of = None
@@ -795,7 +792,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         return self._kin(_whole(self.row_numbers))
 
     def _dense(self) -> ndarray:
-        return by_row.spread(*self.places(), new_handle(jnp.zeros(self.shape, self.dtype)))
+        return by_row.spread(*self.places(), new_handle(Zeros(self.shape, np.dtype(self.dtype))))
 
     @door
     def asnumpy(self) -> np.ndarray:

@@ -1,7 +1,10 @@
 """mx.nd: arrays and functions with MXNet 1's meaning, where it is not NumPy's."""
 
+import gc
 import inspect
+import weakref
 
+import jax.numpy as jnp
 import numpy as onp
 import pytest
 
@@ -413,3 +416,45 @@ def test_every_row_has_a_signature():
         params = op.signature().parameters
         assert [n for n in params if n in op.inputs] == list(op.inputs), name
         assert set(op.attrs) <= set(params), name
+
+
+def test_a_reshaped_array_writes_through_after_its_origin_went_to_the_device():
+    x = nd.array([1, 2, 3, 4])
+    y = x.reshape((2, 2))
+    jnp.asarray(x)
+    y[:] = 7
+    assert x.asnumpy().tolist() == [7, 7, 7, 7]
+
+
+def test_gradients_of_what_was_reshaped_stay():
+    def gradient(change):
+        x = nd.array([1, 2, 3, 4])
+        x.attach_grad()
+        with autograd.record():
+            doubled = x * 2
+            reshaped = doubled.reshape((2, 2))
+            change(reshaped)
+            loss = (doubled * doubled).sum()
+        loss.backward()
+        return x.grad.asnumpy().tolist()
+
+    def triple(array):
+        array *= 3
+
+    assert gradient(lambda array: array.attach_grad()) == [8, 16, 24, 32]
+    assert gradient(triple) == [72, 144, 216, 288]
+
+
+def test_a_reshaped_array_keeps_no_value_of_what_is_gone():
+    x = nd.ones((300, 300))
+    x.attach_grad()
+    with autograd.record():
+        temporary = x * 2
+        value = weakref.ref(temporary.value)
+        reshaped = temporary.reshape((-1,))
+        del temporary
+        gc.collect()
+        assert value() is None
+        loss = reshaped.sum()
+    loss.backward()
+    assert x.grad.asnumpy().max() == 2

@@ -10,7 +10,7 @@ import scipy.sparse
 from hypothesis import given, settings
 
 import gluonx
-from gluonx import autograd, nd, np, sparse
+from gluonx import autograd, compat, nd, np, sparse
 from gluonx.errors import GluonxError, ShapeError
 from gluonx.sparse.functions import take_rows
 from gluonx.sparse.storage import bucket
@@ -238,3 +238,27 @@ def test_the_gradient_of_rows_given_in_disorder_is_not_lost():
     loss.backward()
     assert found.indices.tolist() == [1, 3]
     assert values.grad.tolist() == [[6.0, 7.0], [2.0, 3.0]]
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_both_operands_of_a_sum_have_gradients(stype):
+    x, z = (nd.array([[1, 0], [0, 3]]).tostype(stype) for _ in range(2))
+    x.attach_grad()
+    z.attach_grad()
+    with autograd.record():
+        out = x + z * 2
+    out.backward()
+    assert x.grad.asnumpy().tolist() == [[1, 1], [1, 1]]
+    assert z.grad.asnumpy().tolist() == [[2, 2], [2, 2]]
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_float64_stays_under_the_alias(stype):
+    compat.install_as_mxnet(1)
+    try:
+        import mxnet
+
+        x = mxnet.nd.array([[1.1, 0], [0, 3]], dtype="float64").tostype(stype)
+        assert x.tostype("default").asnumpy()[0, 0] == 1.1
+    finally:
+        compat.uninstall()

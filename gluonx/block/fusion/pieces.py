@@ -174,7 +174,7 @@ class Piece(ndarray):
     def _check_write(self) -> None:
         _get(self).base._check_write()
 
-    def _put(self, new: Handle) -> None:
+    def _put(self, new: Handle, written: bool = True) -> None:
         link = _get(self)
         link.base._put(invoke(writer(link.layout, link.number), (link.base, new)))
 
