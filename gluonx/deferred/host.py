@@ -462,7 +462,7 @@ def _remember(known: _Known, key: tuple[object, ...], what: object) -> None:
 def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     key = ("jaxpr", *_key(values))
     entry = known.seen.get(key)
-    if entry is None:
+    if entry is None or (entry is _TAKEN_OVER and forked.in_child()):  # XLA's program is of no use in a child
         entry = _interpreted(op, values) if _may_be_interpreted(op) else _COMPILE
         _remember(known, key, entry)
     program, single, forward = entry
@@ -477,7 +477,7 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     else:
         may_run = _spend(known, key[1:], program.cost, program.steps)
     if not may_run:
-        _remember(known, key, _COMPILE)  # the program is not needed any more
+        _remember(known, key, _TAKEN_OVER)  # the program is not needed any more
         return REFUSED
     try:
         with one_blas_thread() if known.composed else _as_it_is:
@@ -507,6 +507,7 @@ class _Forward(beside.Candidate):
 
 
 _COMPILE: Any = (None, False, None)
+_TAKEN_OVER: Any = (None, False, _COMPILE)  # NumPy could go on
 _as_it_is = contextlib.nullcontext()
 
 

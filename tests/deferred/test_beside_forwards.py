@@ -1,5 +1,8 @@
 """The prediction of a hybridized net is compiled beside NumPy's runs; XLA takes over at a run known beforehand."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import jax
@@ -206,3 +209,34 @@ def test_one_core_compiles_in_the_foreground(gate, monkeypatch):
     net, x = _net(43), np.ones((40, 43))
     assert ways(net, x, TAKES_OVER + 1) == [True] * (TAKES_OVER + 1)  # as before: NumPy's work decides
     assert gate.threads == []
+
+
+FORKED = """
+import os, signal, sys
+from gluonx import engine, nn, np
+
+net = nn.HybridSequential()
+net.add(*[nn.Dense(33, in_units=33, activation="tanh") for _ in range(6)])
+net.initialize()
+net.hybridize()
+x = np.ones((40, 33))
+wanted, before = net(x).asnumpy(), None
+for _ in range(2000):
+    before = engine.stats()["dispatches"]
+    net(x).asnumpy()
+    if engine.stats()["dispatches"] > before:
+        break
+else:
+    sys.exit("XLA has not taken over")
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    os._exit(0 if abs(net(x).asnumpy() - wanted).max() < 1e-5 else 1)
+sys.exit(os.waitpid(child, 0)[1] != 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_predicts_by_numpy_after_xla_took_over():
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr

@@ -106,7 +106,7 @@ def _conv_general_dilated(call: Call) -> Fn:
     terms = depth * math.prod(kernel)
     worker = _worker(call, terms)
     casts = [spec.dtype != worker for spec in call.ins]
-    plain = full == spatial and not any(low for low, _ in padding)
+    plain = full == spread == spatial and not any(low for low, _ in padding)
     config = [(0, 0, 0), (0, 0, 0), *[(lo, hi, d - 1) for (lo, hi), d in zip(padding, left_dilation, strict=True)]]
     pad = padded((channels, batch, *full), worker, config, (channels, batch, *spatial))
     # Groups of features or of batches: (group, batch, channels, ...) by (group, filters, channels, ...).

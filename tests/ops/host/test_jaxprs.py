@@ -416,6 +416,7 @@ CONVOLUTIONS = {
     "strided": ((2, 3, 8, 7), (4, 3, 3, 2), {"window_strides": (2, 3), "padding": ((1, 2), (0, 1))}),
     "dilated": ((2, 3, 9, 9), (4, 3, 3, 2), {"rhs_dilation": (2, 3), "padding": ((1, 1), (2, 2))}),
     "transposed": ((2, 3, 4, 5), (4, 3, 3, 3), {"lhs_dilation": (2, 3), "padding": ((2, 1), (1, 2))}),
+    "transposed to its own size": ((4, 1, 5, 6), (2, 1, 3, 2), {"lhs_dilation": (2, 2), "padding": ((0, -4), (0, -5))}),
     "cut": ((2, 3, 8, 7), (4, 3, 3, 2), {"padding": ((-1, 0), (2, -2))}),
     "groups": ((2, 6, 5, 5), (4, 3, 3, 3), {"feature_group_count": 2}),
     "depthwise": ((2, 4, 5, 5), (8, 1, 3, 3), {"feature_group_count": 4, "padding": ((1, 1), (1, 1))}),
