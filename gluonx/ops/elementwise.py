@@ -751,7 +751,7 @@ def named_activation(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
-    operator, settings = named_activation(act_type)
+    operator, settings = named_activation("swish" if act_type == "silu" else act_type)  # MXNet's list has no 'silu'
     return NotImplemented if operator == "activation" else run(operator, x, **settings)
 
 
