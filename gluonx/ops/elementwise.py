@@ -755,7 +755,13 @@ def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
     return NotImplemented if operator == "activation" else run(operator, x, **settings)
 
 
-@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each", composed=_as_other)
+@register(
+    level=1,
+    aliases=("Activation",),
+    amp=("act_type", ("elu", "selu", "softplus", "softrelu")),
+    channels_last="each",
+    composed=_as_other,
+)
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
 
