@@ -164,7 +164,7 @@ def _until(stops: set[int], rows: int, steps: Iterator[Any]) -> Iterator[list[in
 
 
 def _stops(stop: int | Iterable[int]) -> set[int]:
-    return {stop} if isinstance(stop, int) else {int(token) for token in stop}
+    return {int(stop)} if isinstance(stop, (int, np.integer)) else {int(token) for token in stop}
 
 
 def _rows(prompt: Any) -> list[np.ndarray]:
@@ -180,9 +180,9 @@ def _rows(prompt: Any) -> list[np.ndarray]:
             "A prompt must be one or several sequences of at least one token each; got the shapes "
             f"{[row.shape for row in rows]}."
         )
-    if any(row.dtype.kind not in "iuf" or (row != np.floor(row)).any() for row in rows):
+    if any(row.dtype.kind not in "iuf" or not np.isfinite(row).all() or (row != np.floor(row)).any() for row in rows):
         raise ArgumentError("A prompt must hold whole numbers, the indices of tokens.")
-    return [row.astype(np.int32) for row in rows]
+    return rows
 
 
 def _checked(net: Block, prompt: ArrayLike, count: int) -> list[np.ndarray]:
@@ -201,21 +201,23 @@ def _checked(net: Block, prompt: ArrayLike, count: int) -> list[np.ndarray]:
             f"{type(net).__name__} has {most} positions, but the longest prompt and {count} new tokens are {longest}."
         )
     words = getattr(net, "vocab_size", None)
-    wrong = next((n for row in rows for n in row.tolist() if n < 0 or (words is not None and n >= words)), None)
+    most = np.iinfo(np.int32).max if words is None else words - 1
+    wrong = next((int(n) for row in rows for n in row.tolist() if not 0 <= n <= most), None)
     if wrong is not None:
-        bound = "" if words is None else f" to {words - 1}"
-        raise ArgumentError(f"A prompt of {type(net).__name__} holds tokens from 0{bound}, but {wrong} is among them.")
-    return rows
+        raise ArgumentError(
+            f"A prompt of {type(net).__name__} holds tokens from 0 to {most}, but {wrong} is among them."
+        )
+    return [row.astype(np.int32) for row in rows]
 
 
 def _steps(
     net: Block, prompt: ArrayLike, count: int, temperature: float, top_k: int | None, top_p: float | None
 ) -> tuple[int, Iterator[Any]]:
     """Check everything; return the number of prompts, and an iterator over the new tokens, arrays of shape (rows,)."""
-    if temperature < 0:
+    if not temperature >= 0:
         raise ArgumentError(f"temperature must not be negative, got {temperature}.")
-    if top_k is not None and top_k < 1:
-        raise ArgumentError(f"top_k must be at least 1, got {top_k}.")
+    if top_k is not None and (top_k < 1 or top_k != int(top_k)):
+        raise ArgumentError(f"top_k must be a whole number, at least 1, got {top_k}.")
     if top_p is not None and not 0 < top_p <= 1:
         raise ArgumentError(f"top_p must be above 0 and at most 1, got {top_p}.")
     if not temperature and (top_k is not None or top_p is not None):
@@ -226,7 +228,7 @@ def _steps(
     rows = _checked(net, prompt, count)
     settings = (
         np.float32(temperature),
-        np.int32(np.iinfo(np.int32).max if top_k is None else top_k),
+        np.int32(np.iinfo(np.int32).max if top_k is None else min(top_k, np.iinfo(np.int32).max)),
         np.float32(1 if top_p is None else top_p),
     )
     return len(rows), _run(_programs(net), net, rows, count, settings)

@@ -94,7 +94,7 @@ class _Forwards(Protocol[_Given, _Gives]):
 
 
 class _Asked:
-    """An attribute of `BLOCK_ATTRIBUTES`; a block's own of this name comes before it.
+    """An attribute of `BLOCK_ATTRIBUTES`; a block's own of this name comes before it, and so does one of a mixin.
 
     A ``__getattr__`` in its place would keep Python's specialized bytecode from reading any attribute of a block.
     """
@@ -105,7 +105,15 @@ class _Asked:
         self.name = name
 
     def __get__(self, block: Block | None, cls: type) -> Any:
-        return self if block is None else BLOCK_ATTRIBUTES[self.name](block, self.name)
+        if block is None:
+            return self
+        if any(self.name in vars(kind) for kind in cls.__mro__[cls.__mro__.index(Block) + 1 :]):
+            return getattr(super(Block, block), self.name)
+        return BLOCK_ATTRIBUTES[self.name](block, self.name)
+
+
+def _is_asked(cls: type, name: str) -> bool:
+    return isinstance(next((vars(kind)[name] for kind in cls.__mro__ if name in vars(kind)), None), _Asked)
 
 
 class Block(Checked):
@@ -252,6 +260,10 @@ class Block(Checked):
         name: Any  # in BLOCK_ATTRIBUTES
         prefix: Any
         name_scope: Any
+
+    def __dir__(self) -> list[str]:
+        """Leave `BLOCK_ATTRIBUTES` out: who looks at each attribute in turn must not give a block a prefix."""
+        return [name for name in super().__dir__() if name in self.__dict__ or not _is_asked(type(self), name)]
 
     # ---------------------------------------------------------------- the call
 

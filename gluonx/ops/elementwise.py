@@ -751,11 +751,17 @@ def named_activation(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
-    operator, settings = named_activation(act_type)
+    operator, settings = named_activation("swish" if act_type == "silu" else act_type)  # MXNet's list has no 'silu'
     return NotImplemented if operator == "activation" else run(operator, x, **settings)
 
 
-@register(level=1, aliases=("Activation",), amp=("act_type", ("softrelu",)), channels_last="each", composed=_as_other)
+@register(
+    level=1,
+    aliases=("Activation",),
+    amp=("act_type", ("elu", "selu", "softplus", "softrelu")),
+    channels_last="each",
+    composed=_as_other,
+)
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
 

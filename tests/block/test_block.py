@@ -1,5 +1,6 @@
 """Block: registration, names, initialization, unknown shapes, calls and hooks; as oracle MXNet 2.0 where it speaks."""
 
+import inspect
 import sys
 
 import jax
@@ -19,6 +20,34 @@ from gluonx.errors import (
 from lib.blocks import NAMES, ByOperator, Inferring, Net, made, ones, same, values
 
 # ------------------------------------------------------------------ registration and names
+
+
+def test_looking_at_every_attribute_of_a_block_gives_it_no_prefix():
+    net = Net()
+    assert not {"name", "prefix", "name_scope"} & set(dir(net))
+    inspect.getmembers(net)
+    assert list(net.collect_params()) == NAMES
+
+
+def test_a_mixin_may_have_the_name_of_an_attribute_of_mxnet_1():
+    class Named:
+        prefix = "of the mixin"
+
+        @property
+        def name(self):
+            return f"{type(self).__name__} by a mixin"
+
+    class Both(Block, Named):
+        def forward(self, x):
+            return x
+
+    class Own(Block):
+        def __init__(self):
+            super().__init__()
+            self.name = "its own"
+
+    assert (Both().name, Both().prefix) == ("Both by a mixin", "of the mixin")
+    assert Own().name == "its own" and "name" in dir(Own())
 
 
 def test_structured_names():

@@ -396,3 +396,13 @@ def test_the_real_mxnet_loads_a_net_with_states(tmp_path, version, monkeypatch):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     subprocess.run([oracle, "-c", LOAD, str(tmp_path / "net")], check=True, env=environment, capture_output=True)
     same([np.load(tmp_path / f"net-{k}.npy") for k in range(3)], expected)
+
+
+def test_an_activation_that_mxnets_operator_lacks_is_written_by_others(tmp_path):
+    net, x = gluonx.nn.HybridSequential(), gluonx.np.array([[-2.0, 0.0, 3.0]])
+    net.add(gluonx.nn.Activation("silu"))
+    net.hybridize()
+    wanted = net(x).asnumpy()
+    net.export(str(tmp_path / "net"), format="mxnet")
+    found = gluonx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"])(x)
+    assert abs(found.asnumpy() - wanted).max() < 1e-6

@@ -141,7 +141,9 @@ def test_the_net_is_not_held():
         ([[0.5]], {}, "whole numbers"),
         ([1], {"max_new_tokens": 0}, "max_new_tokens must be"),
         ([1], {"temperature": -1}, "temperature must not"),
+        ([1], {"temperature": float("nan")}, "temperature must not"),
         ([1], {"top_k": 0}, "top_k must"),
+        ([1], {"top_k": 1.5, "temperature": 1.0}, "top_k must be a whole number"),
         ([1], {"top_p": 1.5}, "top_p must"),
         ([1], {"beams": 0}, "beams must be at least 1"),
         ([1], {"beams": 2, "temperature": 1.0}, "nothing is drawn"),
@@ -165,8 +167,15 @@ def test_what_only_draws_heed_is_refused_where_nothing_is_drawn(given):
         next(gluonx.stream(decoder(1), [1, 2], 3, **given))
 
 
-@pytest.mark.parametrize("wrong", [11, -1])
+@pytest.mark.parametrize("wrong", [11, -1, 2**32 + 1])
 @pytest.mark.parametrize("beams", [1, 2])
 def test_tokens_beyond_the_vocabulary_are_refused(wrong, beams):
     with pytest.raises(ArgumentError, match=rf"tokens from 0 to 10, but {wrong} is among them"):
         gluonx.generate(decoder(1), [[1], [2, wrong]], 3, beams=beams)
+
+
+def test_a_stop_may_be_a_numpy_integer_and_top_k_any_large_number():
+    net = decoder(1)
+    first = gluonx.generate(net, [1, 2], 1)[0][0]
+    assert gluonx.generate(net, [1, 2], 5, stop=onp.int64(first)) == [[first]]
+    assert len(gluonx.generate(net, [1, 2], 2, temperature=1.0, top_k=2**31)[0]) == 2

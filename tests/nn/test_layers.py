@@ -495,3 +495,11 @@ def test_gelu_by_name():
     for found in (nn.Activation("gelu")(x), dense(x), cell(x, cell.begin_state(1))[0]):
         assert found.tolist() == wanted
     assert repr(dense) == "Dense(3 -> 3, Activation(gelu))"
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "softplus", "softrelu"])
+def test_an_activation_by_name_has_the_precision_of_its_function_under_amp(name):
+    from gluonx.ops.registry import OPS
+
+    key, values = OPS["activation"].amp
+    assert key == "act_type" and name in values
