@@ -162,7 +162,7 @@ def load_dict(
     if problems:
         hint = " For a file of another library gluonx.weights.suggest(net, file) proposes a map of its names."
         told = f"Cannot load {source} into {type(block).__name__}: " + ";\n  ".join(problems) + "."
-        raise MismatchError(told + hint * bool(missing and extra and not present))
+        raise MismatchError(told + (hint if missing and extra and not present else ""))
     if skipped:
         kept = "; ".join(skipped.values())
         warn(f"Not loaded from {source} into {type(block).__name__}, which keeps its own: {kept}.")

@@ -117,7 +117,7 @@ class Candidate:
     Attributes
     ----------
     compilation : Compilation or None
-        While it is compiled beside NumPy's runs; an instance gets its own by `claim`, which one thread of several wins.
+        While it is compiled beside NumPy's runs; an instance gets its own by `lowered`, one thread of several.
     is_compiled : bool
     wide : bool
         Whether it has 64-bit types.
@@ -127,38 +127,43 @@ class Candidate:
     is_compiled = False
     wide = False
 
-    def claim(self) -> Compilation | None:
-        """Return a compilation that the caller has to lower; None where another thread, or what it interrupts, does."""
+    def lowered(self, lower: Callable[[], Any], insist: bool = False) -> Compilation | None:
+        """Lower the program for a compilation, and return that; meanwhile who else runs it has NumPy do so.
+
+        Parameters
+        ----------
+        lower : callable
+            Returns what JAX lowers the program to.
+        insist : bool
+            Whether to lower it also where another thread, or code that this one interrupts, is about to, or has
+            compiled it; otherwise the result is None then.
+        """
         made = Compilation(self.wide)
-        if vars(self).setdefault("compilation", made) is not made:
-            return None
-        if self.is_compiled:  # since the caller looked
-            self.forgo()
-            return None
+        try:
+            if vars(self).setdefault("compilation", made) is not made and not insist:
+                return None
+            if self.is_compiled and not insist:  # since the caller looked
+                self.forgo()
+                return None
+            made.lowered = lower()
+            self.compilation = made
+        except BaseException:
+            if insist or self.compilation is made:
+                self.forgo()
+            raise
         return made
 
     def forgo(self) -> None:
         """Let go of the compilation: it is over, or failed."""
         vars(self).pop("compilation", None)
 
-    def begin(self, made: Compilation, lower: Callable[[], Any]) -> Compilation:
-        """Lower the program for a compilation that was claimed, and return that.
-
-        Another thread or a handler that runs the program meanwhile has NumPy do it.
-        """
-        try:
-            lowered = lower()
-        except BaseException:
-            self.forgo()
-            raise
-        made.lowered, self.compilation = lowered, made
-        return made
-
     def may_run(self, account: Account, lower: Callable[[], Any]) -> bool:
         """Return whether NumPy runs it once more, and count that; have it compiled beside that when it is time."""
         can = account.runs >= account.waits and is_possible() and not self.is_compiled
-        if can and account.begins <= account.runs < account.takes_over and (made := self.claim()) is not None:
-            self.begin(made, lower).begin()
+        if can and account.begins <= account.runs < account.takes_over and self.compilation is None:
+            made = self.lowered(lower)
+            if made is not None:
+                made.begin()
         compilation = self.compilation
         if compilation is not None and (compilation.lowered is None or Switch.when == "ready"):
             return compilation.is_under_way()

@@ -371,8 +371,8 @@ def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
         return
     compilation = program.compilation
     if compilation is None or compilation.lowered is None:
-        made = program.claim() or beside.Compilation(program.wide)
-        compilation = program.begin(made, functools.partial(_lowered, graph, program, args))
+        compilation = program.lowered(functools.partial(_lowered, graph, program, args), insist=True)
+        assert compilation is not None, "who insists gets one"
     try:
         with uncollected(), telling_of_devices(graph):
             compilation.finish()

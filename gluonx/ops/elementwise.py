@@ -747,7 +747,7 @@ def named_activation(name: str) -> tuple[str, dict[str, Any]]:
             raise ValueError(f"The activation {name!r} goes by no name: {_UNNAMED[name].format(name=name)}.")
     known = ", ".join(map(repr, sorted(ACTIVATIONS)))
     near = did_you_mean(name, ACTIVATIONS) if isinstance(name, str) else ""
-    raise ValueError(f"There is no activation {name!r}{near or ';'} the names are {known}.".replace("? the", "? The"))
+    raise ValueError(f"There is no activation {name!r}{near or '.'} The names are {known}.")
 
 
 def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:

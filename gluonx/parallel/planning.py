@@ -267,8 +267,9 @@ def plan(
     The compilers read environment variables when they are loaded. Those that they need on a machine without TPUs and
     GPUs are set around the call, and taken away after it.
     """
-    given = (net, inputs, loss, optimizer, optimizer_params, labels, mesh, axes, rules, keep_grads, loss_scale)
-    return _answer(_recorded(*given))
+    return _answer(
+        _recorded(net, inputs, loss, optimizer, optimizer_params, labels, mesh, axes, rules, keep_grads, loss_scale)
+    )
 
 
 @dataclass
@@ -325,8 +326,9 @@ def _recorded(
             _empty(param)
         given = tuple(_input(x) for x in given)
         asked = tuple(_input(x) for x in asked)
-        how: dict[str, Any] = {"keep_grads": keep_grads, "loss_scale": loss_scale}
-        trainer = _PlannedTrainer(mine.collect_params(), optimizer, optimizer_params, **how)
+        trainer = _PlannedTrainer(
+            mine.collect_params(), optimizer, optimizer_params, keep_grads=keep_grads, loss_scale=loss_scale
+        )
         scale = _scale(trainer._scaler, made)
         try:
             with autograd.record():

@@ -13,6 +13,7 @@ from gluonx import Trainer, autograd, engine, nn, np
 from gluonx.common.process import cores
 from gluonx.deferred import beside, flushing, host, policy
 from lib import ROOT
+from lib.compiling import Gate, compiling_threads, interrupted_waits
 
 pytestmark = [pytest.mark.first_runs, pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")]
 BEGINS, TAKES_OVER = 3, 6
@@ -34,37 +35,14 @@ def _beside(monkeypatch):
     engine.reset_stats()
     yield
     engine.set_takeover("planned")
-    for thread in _threads():
+    for thread in compiling_threads():
         thread.join()
-
-
-def _threads():
-    return [thread for thread in threading.enumerate() if thread.name == "gluonx-compile"]
-
-
-class Held:
-    """Stands for what JAX lowered: is compiled once `open` is set, and may fail then."""
-
-    def __init__(self, lowered, gate):
-        self.lowered, self.gate = lowered, gate
-
-    def compile(self):
-        self.gate.threads.append(threading.current_thread())
-        assert self.gate.open.wait(60)
-        if self.gate.error is not None:
-            raise self.gate.error
-        return self.lowered.compile()
-
-
-class Gate:
-    def __init__(self):
-        self.open, self.error, self.threads = threading.Event(), None, []
 
 
 @pytest.fixture
 def gate(monkeypatch):
     found, lower = Gate(), flushing.Program.lower
-    monkeypatch.setattr(flushing.Program, "lower", lambda self, args: Held(lower(self, args), found))
+    monkeypatch.setattr(flushing.Program, "lower", lambda self, args: found.held(lower(self, args)))
     yield found
     found.open.set()
 
@@ -123,7 +101,7 @@ def test_it_takes_over_at_the_planned_step_and_counts_once():
 def test_steps_go_on_while_a_thread_compiles(gate):
     loop = Loop(22)
     assert loop.ways(TAKES_OVER) == [True] * TAKES_OVER
-    assert [thread.name for thread in gate.threads] == ["gluonx-compile"]
+    assert gate.names == ["gluonx-compile"]
     assert _compiled() == 0
     assert f"from run {BEGINS + 1} on, and takes over at run {TAKES_OVER + 1}" in engine.explain()
     timer = threading.Timer(0.2, gate.open.set)
@@ -201,23 +179,27 @@ def test_without_numpy_an_error_of_the_compiler_is_raised_and_nothing_is_lost(ga
 def test_an_interrupted_wait_loses_no_step_and_the_next_waits_again(gate, monkeypatch):
     loop, twin = Loop(28), Loop(28)
     loop.ways(TAKES_OVER)
-    before, join = loop.values(), threading.Thread.join
-
-    def interrupted(self, timeout=None):
-        if self.name == "gluonx-compile":
-            raise KeyboardInterrupt
-        return join(self, timeout)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "join", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            loop.step()
+    before = loop.values()
+    with interrupted_waits(monkeypatch), pytest.raises(KeyboardInterrupt):
+        loop.step()
     for one, two in zip(loop.values(), before, strict=True):
         onp.testing.assert_array_equal(one, two)
     gate.open.set()
     assert loop.ways(1) == [False]
     assert len(gate.threads) == 1
     check(loop, twin, TAKES_OVER + 1)
+
+
+def test_an_interrupt_of_who_is_about_to_lower_leaves_it_to_the_next():
+    class Interrupted(beside.Candidate):
+        @property
+        def is_compiled(self):
+            raise KeyboardInterrupt
+
+    candidate = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        candidate.lowered(lambda: None)
+    assert candidate.compilation is None
 
 
 def test_a_program_that_is_forgotten_while_it_is_compiled_begins_again(gate):

@@ -11,36 +11,17 @@ import pytest
 
 from gluonx import autograd, engine, nn, np
 from gluonx.deferred import beside, host, policy
+from lib.compiling import Gate, compiling_threads, interrupted_waits
 
 pytestmark = [pytest.mark.first_runs, pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")]
 BEGINS, TAKES_OVER = 3, 6
-
-
-class Gate:
-    """Holds compilations until `open` is set; they may fail then."""
-
-    def __init__(self):
-        self.open, self.error, self.threads = threading.Event(), None, []
-        self.open.set()
-
-    def held(self, lowered):
-        gate = self
-
-        class Held:
-            def compile(self):
-                gate.threads.append(threading.current_thread().name)
-                assert gate.open.wait(60)
-                if gate.error is not None:
-                    raise gate.error
-                return lowered.compile()
-
-        return Held()
 
 
 @pytest.fixture(autouse=True)
 def gate(monkeypatch):
     """Have forwards compiled beside the work after a few runs, as without a folder for programs."""
     found, lower, made = Gate(), host.lowered_alone, policy.Account.__init__
+    found.open.set()
 
     def small(self, elements, operations, nbytes):
         made(self, elements, operations, nbytes)
@@ -55,9 +36,8 @@ def gate(monkeypatch):
     yield found
     found.open.set()
     engine.set_takeover("planned")
-    for thread in threading.enumerate():
-        if thread.name == "gluonx-compile":
-            thread.join()
+    for thread in compiling_threads():
+        thread.join()
 
 
 def _net(units):
@@ -96,21 +76,21 @@ def test_it_takes_over_at_the_planned_run_and_is_compiled_once(gate):
         jax.monitoring.unregister_event_duration_listener(heard)
     for y in found:
         onp.testing.assert_allclose(y.asnumpy(), found[0].asnumpy(), rtol=1e-5)
-    assert gate.threads == ["gluonx-compile"]
+    assert gate.names == ["gluonx-compile"]
 
 
 def test_each_kind_of_input_is_counted_by_itself(gate):
     net = _net(34)
     assert ways(net, np.ones((40, 34)), TAKES_OVER + 2) == [True] * TAKES_OVER + [False] * 2
     assert ways(net, np.ones((50, 34)), TAKES_OVER + 1) == [True] * TAKES_OVER + [False]
-    assert gate.threads == ["gluonx-compile"] * 2
+    assert gate.names == ["gluonx-compile"] * 2
 
 
 def test_runs_go_on_while_a_thread_compiles(gate):
     net, x = _net(35), np.ones((40, 35))
     gate.open.clear()
     assert ways(net, x, TAKES_OVER) == [True] * TAKES_OVER
-    assert gate.threads == ["gluonx-compile"]
+    assert gate.names == ["gluonx-compile"]
     threading.Timer(0.2, gate.open.set).start()
     assert ways(net, x, 1) == [False]  # it waited
     assert gate.open.is_set() and len(gate.threads) == 1
@@ -122,9 +102,8 @@ def test_it_takes_over_when_it_is_ready(gate):
     gate.open.clear()
     assert ways(net, x, TAKES_OVER + 4) == [True] * (TAKES_OVER + 4)
     gate.open.set()
-    for thread in threading.enumerate():
-        if thread.name == "gluonx-compile":
-            thread.join()
+    for thread in compiling_threads():
+        thread.join()
     assert ways(net, x, 2) == [False] * 2
 
 
@@ -140,17 +119,8 @@ def test_an_interrupted_wait_waits_again(gate, monkeypatch):
     net, x = _net(38), np.ones((40, 38))
     gate.open.clear()
     ways(net, x, TAKES_OVER)
-    join = threading.Thread.join
-
-    def interrupted(self, timeout=None):
-        if self.name == "gluonx-compile":
-            raise KeyboardInterrupt
-        return join(self, timeout)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "join", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            net(x)
+    with interrupted_waits(monkeypatch), pytest.raises(KeyboardInterrupt):
+        net(x)
     gate.open.set()
     assert ways(net, x, 1) == [False]
     assert len(gate.threads) == 1
@@ -180,7 +150,7 @@ def test_two_threads_predict_with_one_compilation(gate):
         thread.start()
     for thread in threads:
         thread.join()
-    assert gate.threads == ["gluonx-compile"]
+    assert gate.names == ["gluonx-compile"]
     for each in found:
         onp.testing.assert_allclose(each, [found[0][0]] * len(each), rtol=1e-5)
 
@@ -201,14 +171,14 @@ def test_types_of_64_bits_are_compiled_as_such(gate):
     x = np.ones((40, 42), dtype="float64")
     assert ways(net, x, TAKES_OVER + 2) == [True] * TAKES_OVER + [False] * 2
     assert net(x).dtype == onp.dtype("float64")
-    assert gate.threads == ["gluonx-compile"]
+    assert gate.names == ["gluonx-compile"]
 
 
 def test_one_core_compiles_in_the_foreground(gate, monkeypatch):
     monkeypatch.setattr(beside, "is_possible", lambda: False)
     net, x = _net(43), np.ones((40, 43))
     assert ways(net, x, TAKES_OVER + 1) == [True] * (TAKES_OVER + 1)  # as before: NumPy's work decides
-    assert gate.threads == []
+    assert gate.names == []
 
 
 FORKED = """

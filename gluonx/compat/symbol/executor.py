@@ -317,7 +317,7 @@ class Executor:
         """
         made = self.reshaped(kwargs, partial_shaping, shared=True)
         own, new = self.outputs, made.outputs
-        if own and all(_rows_of(a, b.shape) for a, b in zip(own, new, strict=True)):
+        if own and all(_are_first_rows(a, b.shape) for a, b in zip(own, new, strict=True)):
             self._outputs = own
             made._outputs = [a[: b.shape[0]] for a, b in zip(own, new, strict=True)]
         return made
@@ -338,7 +338,7 @@ class Executor:
                     f"reshape: '{name}' would have shape {shape} instead of {old.shape}; with partial_shaping=True it "
                     "becomes a new array of zeros"
                 )
-            elif _rows_of(old, shape) and not isinstance(old, CSRNDArray):
+            elif _are_first_rows(old, shape) and not isinstance(old, CSRNDArray):
                 rows = old[: shape[0]]
                 args[name] = rows if shared and name not in self.grad_dict else rows.copy()
             elif isinstance(old, CSRNDArray):
@@ -354,7 +354,7 @@ class Executor:
         return made
 
 
-def _rows_of(array: ndarray, shape: tuple[int, ...]) -> bool:
+def _are_first_rows(array: ndarray, shape: tuple[int, ...]) -> bool:
     """Return whether arrays of this shape are the first rows of `array`."""
     return bool(shape) and array.shape[1:] == shape[1:] and shape[0] <= array.shape[0]
 

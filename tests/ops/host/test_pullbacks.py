@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import jax
@@ -14,6 +15,12 @@ from gluonx.deferred.derived import out_avals, pullback_of, run_alone
 from gluonx.ops.host import pullbacks
 
 NUMBERS = onp.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def _numbers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test draw the same numbers, whichever ran before it in its process."""
+    monkeypatch.setattr(sys.modules[__name__], "NUMBERS", onp.random.default_rng(0))
 
 
 def array(*shape: int, dtype: str = "float32") -> onp.ndarray:
