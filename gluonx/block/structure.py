@@ -53,7 +53,7 @@ class Text:
 
 
 _versions = itertools.count(1)
-_joining = threading.Lock()  # without it, two threads could make a cycle, or lose one of two joins
+_joining = threading.RLock()  # without it, two threads could make a cycle, or lose one of two joins
 
 
 class Structure:
@@ -99,9 +99,11 @@ class Structure:
     def join(self, other: Structure) -> None:
         """Make `other` a part of this one, which is a change of both."""
         with _joining:
-            one, other = self.whole(), other.whole()
-            if one is not other:
-                other._joined, other.version = one, 0
+            one, part = self.whole(), other.whole()
+            while one._joined is not None or part._joined is not None:  # a signal handler joined them meanwhile
+                one, part = self.whole(), other.whole()
+            if one is not part:
+                part._joined, part.version = one, 0
         one.changed()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -357,13 +357,35 @@ _SCIPY = "scipy.linalg"  # brings a library of its own, when it is imported
 
 
 class _Blas:
-    """The libraries of BLAS in this process, and how many threads each had before the first who asked for one."""
+    """The libraries of BLAS in this process that NumPy multiplies by, and who asked for one thread of each."""
 
-    lock = threading.Lock()
-    asked = 0
-    of_scipy = False  # whether that of SciPy is one of them
+    lock = threading.RLock()  # reentrant: a signal handler that comes in while it is held may train
+    asked = 0  # those that are inside one_blas_thread() now
+    of_scipy = False  # whether that of SciPy is one of the libraries
     libraries: ClassVar[list[Any] | None] = None
-    before: ClassVar[list[int]] = []
+    before: ClassVar[list[tuple[Any, int]]] = []  # the threads that each library gets back; empty when all have them
+
+    @classmethod
+    def hold(cls) -> None:
+        """Look the libraries up where that is due, and give each one thread."""
+        if cls.libraries is None or (not cls.of_scipy and _SCIPY in sys.modules):
+            chosen = os.environ.get(_INTEL)
+            from threadpoolctl import ThreadpoolController  # looks through the process's libraries: milliseconds
+
+            if chosen is None:
+                os.environ.pop(_INTEL, None)  # which that import sets
+            cls.of_scipy = _SCIPY in sys.modules
+            cls.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        if not cls.before:  # else an exception cut the last giving back short
+            cls.before = [(library, library.get_num_threads()) for library in cls.libraries]
+        for library, _ in cls.before:
+            library.set_num_threads(1)
+
+    @classmethod
+    def give_back(cls) -> None:
+        for library, threads in cls.before:
+            library.set_num_threads(threads)
+        cls.before = []
 
 
 @contextmanager
@@ -379,25 +401,21 @@ def one_blas_thread() -> Generator[None]:
     >>> with one_blas_thread():
     ...     pass
     """
-    with _Blas.lock:
-        if _Blas.libraries is None or (_Blas.asked == 0 and not _Blas.of_scipy and _SCIPY in sys.modules):
-            chosen = os.environ.get(_INTEL)
-            from threadpoolctl import ThreadpoolController  # looks through the process's libraries: milliseconds
-
-            if chosen is None:
-                os.environ.pop(_INTEL, None)  # which that import sets
-            _Blas.of_scipy = _SCIPY in sys.modules
-            _Blas.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-        if _Blas.asked == 0:
-            _Blas.before = [library.get_num_threads() for library in _Blas.libraries]
-            for library in _Blas.libraries:
-                library.set_num_threads(1)
-        _Blas.asked += 1
+    counted = False
     try:
+        with _Blas.lock:
+            # Counted first, and no longer counted last: what interrupts the two calls below, and asks as well, is not
+            # the only one, so it leaves the threads alone.
+            _Blas.asked += 1
+            counted = True
+            if _Blas.asked == 1:
+                _Blas.hold()
         yield
     finally:
-        with _Blas.lock:
-            _Blas.asked -= 1
-            if _Blas.asked == 0:
-                for library, threads in zip(_Blas.libraries, _Blas.before, strict=True):
-                    library.set_num_threads(threads)
+        if counted:
+            with _Blas.lock:
+                try:
+                    if _Blas.asked == 1:
+                        _Blas.give_back()
+                finally:
+                    _Blas.asked -= 1

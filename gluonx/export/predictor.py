@@ -62,7 +62,7 @@ class Predictor:
             raise ShapeError(f"buckets must be sizes from {bounds}, the bounds of '{self.name}'; got {list(buckets)}")
         self._params = params
         self._compiled: dict[tuple[Any, ...], Any] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # reentrant: a signal handler that comes in may predict
 
     def __call__(self, *inputs: Any) -> Any:
         """Predict.

@@ -283,8 +283,9 @@ class Op:
         self._read_signature()
         self._bound: dict[tuple[Any, ...], BoundOp] = {}
         self._spellings: dict[tuple[Any, ...], BoundOp] = {}
-        self._families: dict[Any, int | Lifted] = {}
-        self._lock = threading.Lock()
+        self._families: dict[Any, Lifted] = {}
+        self._seen: dict[Any, int] = {}  # how often a family was asked for before it was made
+        self._lock = threading.RLock()  # reentrant: a signal handler or finalizer on the same thread may bind
 
     def _read_signature(self) -> None:
         parameters = list(inspect.signature(self.fn).parameters.values())
@@ -350,7 +351,7 @@ class Op:
                 lifted = self._lifted(full) if self.moving else None
                 if lifted is not None:
                     return Moved(self, full, lifted)
-                bound = self._bound[key] = BoundOp(self, full)
+                bound = self._bound.setdefault(key, BoundOp(self, full))  # made meanwhile by who interrupted this
             # Each NaN is a new key, since it is not equal to itself: caching it would grow without bound.
             if spelling is not None and _NAN not in full.values():
                 self._spellings[spelling] = bound
@@ -366,13 +367,14 @@ class Op:
             return None
         rest = [attrs[n] for n in self._order if n not in lifted_names]
         family = (lifted_names, *rest, *map(_kind, rest), *self.traits(attrs))
-        seen = self._families.get(family, 0)
-        if isinstance(seen, int):
-            if seen < STEADY:
-                self._families[family] = seen + 1
-                return None
-            seen = self._families[family] = Lifted(BoundOp(self, attrs), lifted_names)
-        return seen
+        found = self._families.get(family)
+        if found is not None:
+            return found
+        seen = self._seen.get(family, 0)
+        if seen < STEADY:
+            self._seen[family] = seen + 1
+            return None
+        return self._families.setdefault(family, Lifted(BoundOp(self, attrs), lifted_names))
 
     def _unknown_attribute(self, unknown: list[str]) -> str:
         message = f"operator {self.name} has no attribute {_quoted(unknown)}{did_you_mean(unknown[0], self.attr_names)}"

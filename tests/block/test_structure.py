@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 
 import pytest
 
@@ -131,3 +132,25 @@ def test_versions_come_once():
     assert one.version > before
     one.join(three)  # a part that it has already counts as a change too
     assert one.version > before + 1
+
+
+def test_who_interrupts_a_join_may_join_the_same():
+    """A signal handler runs on the thread that it interrupts, which may hold the lock."""
+    three, joined = Structure(), []
+
+    class Interrupted(Structure):
+        __slots__ = ()
+
+        def whole(self):
+            found = super().whole()
+            if not joined:
+                joined.append(True)
+                three.join(self)
+            return found
+
+    one, two = Structure(), Interrupted()
+    thread = threading.Thread(target=one.join, args=(two,), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert one.whole() is two.whole() is three.whole()

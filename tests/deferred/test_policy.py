@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info
 
 import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
+from gluonx.common import process
 from gluonx.common.process import one_blas_thread
 from gluonx.deferred import flushing, host, linking, policy, program, repeats
 from gluonx.gluon.utils import clip_global_norm
@@ -477,3 +478,73 @@ def test_threads_of_blas_come_back_when_the_last_of_several_is_done():
     for thread in threads:
         thread.join(60)
     assert _blas_threads() == before
+
+
+class _Library:
+    """A library of BLAS that, when its threads are set, is interrupted by someone who wants one thread as well."""
+
+    def __init__(self, threads, interrupted=None):
+        self.threads, self.interrupted = threads, interrupted
+
+    def get_num_threads(self):
+        return self.threads
+
+    def set_num_threads(self, threads):
+        interrupted, self.interrupted = self.interrupted, None
+        if interrupted is not None:
+            interrupted()
+        self.threads = threads
+        if interrupted is not None:
+            self.interrupted = interrupted
+
+
+def _with_libraries(monkeypatch, libraries):
+    monkeypatch.setattr(process._Blas, "libraries", libraries)
+    monkeypatch.setattr(process._Blas, "of_scipy", True)
+    assert process._Blas.asked == 0
+    assert process._Blas.before == []
+
+
+def test_who_interrupts_the_change_of_threads_may_ask_for_one(monkeypatch):
+    """A signal handler runs on the thread that it interrupts, which may hold the lock."""
+    seen = []
+
+    def handler():
+        with one_blas_thread():
+            seen.append([library.threads for library in libraries])
+
+    libraries = [_Library(4), _Library(3, handler), _Library(2)]
+    _with_libraries(monkeypatch, libraries)
+
+    def work():
+        with one_blas_thread():
+            seen.append([library.threads for library in libraries])
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert seen == [[1, 3, 2], [1, 1, 1], [4, 1, 1]]
+    assert [library.threads for library in libraries] == [4, 3, 2]
+    assert process._Blas.asked == 0
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_an_exception_while_threads_change_loses_none(monkeypatch, at):
+    """Ctrl-C before the threads are one, or before they are given back: the next who is done gives all back."""
+    left = [at]
+
+    def interrupt():
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    libraries = [_Library(4), _Library(3, interrupt), _Library(2)]
+    _with_libraries(monkeypatch, libraries)
+    with pytest.raises(KeyboardInterrupt), one_blas_thread():
+        pass
+    assert process._Blas.asked == 0
+    libraries[1].interrupted = None
+    with one_blas_thread():
+        assert [library.threads for library in libraries] == [1, 1, 1]
+    assert [library.threads for library in libraries] == [4, 3, 2]

@@ -9,6 +9,7 @@ import pytest
 
 from gluonx import np, npx, ops
 from gluonx.np.table import IGNORED
+from gluonx.ops import registry
 from lib.rows import every
 
 softmax, convolution, dropout = ops.get("softmax"), ops.get("convolution"), ops.get("dropout")
@@ -55,6 +56,23 @@ def test_interning_from_many_threads():
     for thread in threads:
         thread.join()
     assert len(set(found)) == 100
+
+
+def test_who_interrupts_the_binding_of_an_operator_may_bind_it_too(monkeypatch):
+    """A signal handler or finalizer runs on the thread that it interrupts, which may hold the lock."""
+    plain, found = registry.BoundOp, []
+
+    def interrupted(op, attrs):
+        monkeypatch.setattr(registry, "BoundOp", plain)
+        found.append(softmax.bind(axis=-41))
+        return plain(op, attrs)
+
+    monkeypatch.setattr(registry, "BoundOp", interrupted)
+    thread = threading.Thread(target=lambda: found.append(softmax.bind(axis=-41)), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert len(found) == 2
+    assert found[0] is found[1] is softmax.bind(axis=-41)
 
 
 def test_nan_attributes_do_not_pile_up():
