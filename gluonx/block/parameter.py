@@ -176,7 +176,7 @@ class Parameter:
         return parameter_html(self)
 
     def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> object:
-        """Show the same where treescope renders it."""
+        """Return the parameter for treescope, which calls this method to render it."""
         from gluonx.block.display import parameter_part
 
         return parameter_part(self, path, subtree_renderer)
