@@ -236,7 +236,7 @@ def einsum_path(
     *operands: ArrayLike,
     optimize: bool | Literal["greedy", "optimal"] | Sequence[Any] | None = "greedy",
 ) -> tuple[list[Any], str]:
-    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are used.
+    """Return a good order for computing `einsum` (see ``numpy.einsum_path``); it depends on the shapes alone.
 
     Returns
     -------

@@ -1,12 +1,12 @@
-"""Arrays from nothing, from numbers and from other libraries' arrays.
+"""Functions that make arrays: of zeros and ones, from numbers, and from other libraries' arrays.
 
 Two rules of MXNet hold for all of them. The default dtype is float32, also for lists of integers and for NumPy arrays
 of any dtype; ``dtype=`` asks for another one, and only an ndarray or a JAX array keeps its own. ``device=`` (or
 ``ctx=``, its older name) says where the array lives; the default is the innermost ``with device:`` or JAX's default
 device.
 
-Sizes and dtypes are part of the program. What fills an array (the number of ``full``, the start of ``arange``) is a
-value; another value uses the same program.
+Sizes and dtypes are part of the program. The numbers that fill an array (the value of ``full``, the start of
+``arange``) are operands: other numbers use the same program.
 """
 
 from __future__ import annotations
@@ -173,12 +173,12 @@ def asarray(
     obj, dtype, device, ctx
         As for `array`.
     copy : bool, optional
-        True for a new array in any case.
+        Whether the result must be a new array (True) or must not be one (False); None copies only where it is needed.
 
     Returns
     -------
     ndarray
-        `obj` itself where nothing is to change, else a new array; without `dtype` of float32 where `obj` is no array.
+        `obj` itself if it fits already, else a new array; without `dtype` it is float32 if `obj` is no array.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
     Returns
     -------
     ndarray
-        `a` itself where nothing is to be changed.
+        `a` itself if it is an ndarray.
 
     Examples
     --------
@@ -660,7 +660,7 @@ def logspace(
     Returns
     -------
     ndarray
-        Of `num` along `axis`, before the axes of the ends where these are arrays.
+        `num` numbers along `axis`; if the ends are arrays, their axes follow.
 
     Examples
     --------
@@ -687,7 +687,7 @@ def geomspace(
     Returns
     -------
     ndarray
-        Of `num` along `axis`, before the axes of the ends where these are arrays.
+        `num` numbers along `axis`; if the ends are arrays, their axes follow.
 
     Examples
     --------

@@ -356,7 +356,7 @@ def norm(x: Array, ord: Any = None, axis: Size | None = None, keepdims: bool = F
     if isinstance(ord, str):
         ord = {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
     if ord == "fro" and (x.ndim if axis is None else onp.size(axis)) == 1:
-        ord = None  # these orders are the same: the root of the sum of squares
+        ord = None  # orders 2 and 'fro' agree here: the root of the sum of squares
     return jnp.linalg.norm(_sizes(_square(x), ord), ord=ord, axis=axis, keepdims=keepdims)
 
 
@@ -406,7 +406,7 @@ def vector_norm(x: Array, ord: Any = None, axis: int | tuple[int, ...] | None = 
 
 
 _RULES: dict[str, Callable[..., Any]] = {name: globals()[name] for name in _RECORDS if name in globals()}
-"""The functions above that stand in for ``jax.numpy.linalg``'s; the functions on ndarrays take their names below."""
+"""The functions above that replace ``jax.numpy.linalg``'s. Below, functions on ndarrays take their names."""
 
 for _name, _record in _RECORDS.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)

@@ -687,7 +687,7 @@ def randint(
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high <= low:
         raise ShapeError(f"np.random.randint: high must be larger than low, got low={low}, high={high}.")
     wanted = canonical(None if dtype is int else dtype, onp.int64)
-    # With half of the bits if the bounds allow it, which takes half of the time.
+    # Half as many random bits suffice for bounds like these, and take half of the time.
     short = wanted in WIDE and all(isinstance(b, (int, float)) and abs(b) < 2**31 for b in (low, high))
     bound = get("random_randint").bind(size=as_size(size), dtype=onp.dtype(onp.int32) if short else wanted)
     drawn = invoke(bound, (as_leaf(low), as_leaf(high)))

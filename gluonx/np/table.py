@@ -22,14 +22,14 @@ DROPPED = frozenset([
     "unique_indices", "numpy_resid", "indices_are_sorted", "symmetrize_input", "subset_by_index",
     "total_repeat_length", "assume_unique_indices", "_dot_general",
 ])  # fmt: skip
-"""Parameters of ``jax.numpy`` that mean nothing here (``out`` and ``device`` are dealt with by the wrapper)."""
+"""Parameters of ``jax.numpy`` that have no effect here; ``out`` and ``device`` are handled by the front."""
 
 TAKEN = frozenset({"copy", "cudnn_off", "cudnn_tune", "ctx", "forward_stype", "kind", "max_calib_range",
     "min_calib_range", "overwrite_input", "sparse_grad", "workspace"})  # fmt: skip
-"""Parameters that mean nothing here, and which MXNet's callers give all the same; signatures show them."""
+"""Parameters that MXNet's callers may give although they have no effect here; signatures show them."""
 
 IGNORED = (HINTS - {"num_args"}) | {"ctx", "device", "key", "layout_", "name", "ndev"}
-"""Parameters of MXNet's ``npx`` functions that mean nothing on XLA: they are taken, and ignored."""
+"""Parameters of MXNet's ``npx`` functions that have no effect with XLA: they are accepted and ignored."""
 
 SYNONYMS = frozenset({"a", "x", "array", "m", "arr", "ary", "v", "data", "object", "A"})
 """Names that callers may give to the first parameter: NumPy, JAX and MXNet do not agree."""
