@@ -125,13 +125,13 @@ def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Ar
 
 @register("image.random_contrast", level=5, random=True, shape=SAME)
 def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """Give an image mixed with its mean brightness; a random factor between the two given is the image's own share."""
+    """Return an image mixed with its mean brightness; its own share is a random factor between the two given."""
     return changed("contrast", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_saturation", level=5, random=True, shape=SAME)
 def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """Return an image mixed with its gray copy; a random factor between the two given is the image's own share."""
+    """Return an image mixed with its gray copy; its own share is a random factor between the two given."""
     return changed("saturation", data, _drawn(key, min_factor, max_factor))
 
 
@@ -197,7 +197,7 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
     Parameters
     ----------
     data : array, shape (height, width, channels)
-        With values from 0 to 255; of one channel it stays as it is.
+        With values from 0 to 255; an image of one channel is returned unchanged.
     alpha : three floats
         How much of each component is added, in standard deviations.
 
@@ -211,6 +211,6 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
 
 @register("image.random_lighting", level=5, random=True, shape=SAME)
 def random_lighting(key: Array, data: Array, alpha_std: Array | None = None) -> Array:
-    """`adjust_lighting` by normal random numbers of standard deviation `alpha_std`, 0.05 by default."""
+    """Apply `adjust_lighting` with normal random numbers of standard deviation `alpha_std`, 0.05 by default."""
     scale = jnp.float32(0.05) if alpha_std is None else jnp.asarray(alpha_std, jnp.float32)
     return lit("random_lighting", data, jax.random.normal(key, (3,)) * scale)

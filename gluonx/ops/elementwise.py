@@ -42,7 +42,8 @@ def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
     (x,), (t,) = primals, tangents
     y = seen = jnp.maximum(x, 0)
     if not native_only():
-        # A GPU computes y again from x, mostly in a kernel that reads the inputs of x anyway; so y need not be kept.
+        # On a GPU y is computed again from x, mostly in a kernel that reads the inputs of x anyway, so that y is not
+        # kept.
         again = _positive_part
         seen = lax.platform_dependent(x, y, cuda=again, rocm=again, default=lambda x, y: y)
     return y, jax.lax.select(seen > 0, t, t * seen)  # 0 where relu is closed, and NaN where x is NaN
@@ -501,7 +502,7 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     gives="input",
 )
 def around(x: Array, *, decimals: int = 0) -> Array:
-    """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on.
+    """Round to so many decimals, halves to even; a negative number rounds to tens, hundreds and so on.
 
     Examples
     --------
@@ -512,7 +513,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
         return jnp.round(x, decimals)
     unit = 10**-decimals
-    if unit > jnp.iinfo(x.dtype).max:  # the dtype lacks this number
+    if unit > jnp.iinfo(x.dtype).max:  # this power of ten is too large for the dtype
         return jnp.zeros_like(x)
     low = x // unit
     rest = x - low * unit
@@ -600,7 +601,7 @@ def celu(x: Array, *, alpha: float = 1.0) -> Array:
     x : array
         Any shape.
     alpha : float
-        What the result tends to far below 0, with its sign changed; not 0.
+        Far below 0 the result tends to ``-alpha``; not 0.
 
     References
     ----------
@@ -630,7 +631,7 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     x : array
         Any shape.
     alpha : float
-        The largest value that does not pass.
+        The largest value that becomes 0.
 
     Examples
     --------
@@ -859,7 +860,7 @@ def leaky_relu(
     upper_bound: float = 0.334,
     training: bool | None = None,
 ) -> Array:
-    """Units that stay open a little below zero.
+    """Apply a relu whose result below zero is not 0: a slope, or a curve, which `act_type` names.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def _each(fn: Callable[[Array], Array], data: Array) -> Array:
 
 @register("image.to_tensor", level=5)
 def to_tensor(data: Array) -> Array:
-    """Give an image, or a batch, with values from 0 to 255 as a float32 tensor with values from 0 to 1, channels first.
+    """Turn an image, or a batch, with values from 0 to 255 into float32 from 0 to 1, with the channels first.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def resize(data: Array, *, size: int | Sequence[int], keep_ratio: bool = False, 
     ShapeError
         If `data` is no image.
     ValueError
-        If `size` or `interp` is none.
+        If `size` is not one or two numbers, or `interp` is none of the above.
 
     Examples
     --------
@@ -256,9 +256,9 @@ def random_crop(
     data : array, shape (height, width, channels) or (batch, height, width, channels)
         All images of a batch are cut at the same position.
     xrange, yrange : (float, float)
-        Between which parts of the room there is, 0 left or above, the position is drawn.
+        Bounds of the random position, as parts of the room that is left: 0 is at the left or top, 1 at the other end.
     width, height : int
-        An image that is smaller is enlarged, after as large a rectangle as it has was cut out.
+        The size of the result. From a smaller image the largest rectangle that fits is cut and enlarged.
     interp : {0, 1, 2, 3, 4}
         As for `resize`.
     """
@@ -370,13 +370,13 @@ def _maybe(key: Array, p: Array | None, data: Array, axis: int) -> Array:
 
 @register("image.random_flip_left_right", level=5, random=True, shape=SAME, gradient="through `data`")
 def random_flip_left_right(key: Array, data: Array, p: Array | None = None) -> Array:
-    """Exchange left and right of an image, (height, width, channels), with a probability of `p`, 0.5 by default."""
+    """Exchange left and right of an image, (height, width, channels), with the probability `p`, 0.5 by default."""
     need_image("image.random_flip_left_right", data)
     return _maybe(key, p, data, 1)
 
 
 @register("image.random_flip_top_bottom", level=5, random=True, shape=SAME, gradient="through `data`")
 def random_flip_top_bottom(key: Array, data: Array, p: Array | None = None) -> Array:
-    """Exchange top and bottom of an image, (height, width, channels), with a probability of `p`, 0.5 by default."""
+    """Exchange top and bottom of an image, (height, width, channels), with the probability `p`, 0.5 by default."""
     need_image("image.random_flip_top_bottom", data)
     return _maybe(key, p, data, 0)

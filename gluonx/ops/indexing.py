@@ -68,7 +68,7 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
     shape="as `indices`",
 )
 def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1, mode: str | None = None) -> Array:
-    """For each vector along an axis its elements at `indices`.
+    """Return, for each vector along an axis, its elements at `indices`.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _positions(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
     stands_for="`stablehlo.gather`",
 )
 def gather_nd(x: Array, indices: Array) -> Array:
-    """Return the elements of `x` whose coordinates stand in the columns of `indices`.
+    """Return the elements of `x` whose coordinates are the columns of `indices`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def gather_nd(x: Array, indices: Array) -> Array:
     stands_for="`stablehlo.scatter`",
 )
 def scatter_nd(x: Array, indices: Array, *, shape: Sequence[int]) -> Array:
-    """Zeros of `shape` with the elements of `x` at the coordinates in the columns of `indices` (see `gather_nd`).
+    """Return zeros of `shape` with the elements of `x` at the columns of `indices` (coordinates as for `gather_nd`).
 
     Examples
     --------
@@ -173,7 +173,7 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
 
 @register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_update(x: Array, ind: Array, val: Array) -> Array:
-    """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names.
+    """Return the array with `val` at the coordinates in the columns of `ind`, or in the rows that a vector `ind` names.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def index_update(x: Array, ind: Array, val: Array) -> Array:
 
 @register(level=3, index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_copy(x: Array, index: Array, new: Array) -> Array:
-    """Return the array with the rows of `new` put at `index`.
+    """Return the array with the rows numbered `index` replaced by those of `new`.
 
     Examples
     --------
@@ -244,14 +244,14 @@ def sequence_mask(
     value: float = 0.0,
     axis: int = 0,
 ) -> Array:
-    """Return the sequences with `value` in place of what lies beyond their lengths.
+    """Return the sequences with `value` in place of the elements beyond their lengths.
 
     Parameters
     ----------
     x : array, shape (time, batch, ...), or (batch, time, ...) with ``axis=1``
     sequence_length : array, shape (batch,), optional
     use_sequence_length : bool
-        Without it the data comes back as it is.
+        If False, the data are returned unchanged.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def sequence_mask(
 def sequence_last(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
-    """Return the last element of each sequence; the layout is that of `sequence_mask`. Of an empty one, the first.
+    """Return the last element of each sequence, the first of an empty one; the layout is that of `sequence_mask`.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def sequence_last(
 def sequence_reverse(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
-    """Each sequence reversed within its length; the layout is that of `sequence_mask`.
+    """Return each sequence reversed within its length; the layout is that of `sequence_mask`.
 
     Examples
     --------

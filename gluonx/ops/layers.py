@@ -1,4 +1,4 @@
-"""Operators that exist for one layer each, so that the layer is one node of the graph instead of several."""
+"""Operators for one layer each, so that the layer is one node of the graph instead of several."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _compared(x: Array, index: Array, axis: int) -> Array:
 def l2_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = 1.0, batch_axis: int = 0
 ) -> Array:
-    """Half the squared difference, ``weight / 2 * (label - pred) ** 2``, averaged a sample.
+    """Half the squared difference, ``weight / 2 * (label - pred) ** 2``, averaged for each sample.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def l2_loss(
 def l1_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = None, batch_axis: int = 0
 ) -> Array:
-    """Return the absolute difference ``|label - pred|``, averaged a sample.
+    """Return the absolute difference ``|label - pred|``, averaged for each sample.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def hinge_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """``max(0, margin - pred * label)`` for labels of -1 and 1, averaged a sample.
+    """``max(0, margin - pred * label)`` for labels of -1 and 1, averaged for each sample.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def sigmoid_bce_loss(
 ) -> Array:
     """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives.
 
-    Positions whose label is `ignore_label` are left out, of the mean too.
+    Positions whose label is `ignore_label` do not count, not even in the mean.
 
     Examples
     --------
@@ -328,8 +328,8 @@ def softmax_cross_entropy_loss(
     """Cross entropy between the softmax of the prediction and a label.
 
     The label is a class index for each position (``sparse_label``; out of range is clipped) or a distribution along
-    ``axis``. ``from_logits`` says that the prediction already is a log-probability, in MXNet's use of the word.
-    Positions whose index is `ignore_label` are left out, of the mean too; a sample of nothing else has the loss 0.
+    ``axis``. With ``from_logits``, a name that MXNet chose, the prediction is a log-probability already. Positions
+    whose index is `ignore_label` do not count, not even in the mean; a sample with no other position has the loss 0.
     The share `label_smoothing` of a label is spread over all classes.
 
     Examples
@@ -367,9 +367,10 @@ def kl_div_loss(
     batch_axis: int = 0,
     summed: bool = False,
 ) -> Array:
-    """``label * (log(label) - pred)``, averaged a sample; the softmax of ``pred`` is taken unless ``from_logits``.
+    """``label * (log(label) - pred)``, averaged for each sample; ``from_logits``: `pred` is a log-probability already.
 
-    With `summed` it is the sum over a sample, as in MXNet 1.
+    Without `from_logits` the log-softmax of `pred` is taken first. With `summed` the loss is the sum over a sample, as
+    in MXNet 1.
 
     Examples
     --------
@@ -401,7 +402,7 @@ def poisson_nll_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """Negative log likelihood of counts under a Poisson whose (log) rate is predicted.
+    """Negative log likelihood of counts under a Poisson distribution; `pred` is its rate, or the logarithm of that.
 
     With ``compute_full`` the term that does not depend on the prediction is added, in Stirling's approximation and for
     targets above 1 only.
@@ -432,7 +433,7 @@ def triplet_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``, with squared distances summed a sample.
+    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``, with squared distances summed for each sample.
 
     Examples
     --------
@@ -460,7 +461,7 @@ def cosine_embedding_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """One minus the cosine of two embeddings for label 1; what the cosine exceeds ``margin`` by for label -1.
+    """One minus the cosine of two embeddings for label 1; ``max(0, cosine - margin)`` for label -1.
 
     Examples
     --------
@@ -518,7 +519,7 @@ def ctc_batch_loss(
     label_layout: str = "NT",
     weight: float | None = None,
 ) -> Array:
-    """Connectionist temporal classification with the last class as the blank; one value a sample.
+    """Connectionist temporal classification with the last class as the blank; one value for each sample.
 
     Without ``label_lengths`` a label ends before its first -1 (any negative value). A label that is too long for its
     sequence has a loss and a gradient of 0.

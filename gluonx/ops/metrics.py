@@ -1,8 +1,8 @@
 """Metric updates as operators: ``(state, label, pred) -> state``, so that measuring a batch is one node of the graph.
 
-A state is a float32 array of shape ``(2, k)``: ``k`` running totals, and below each what rounding took from it
-(compensated summation). Counts are thus exact up to 2**48 and a sum over a long epoch does not drift, without 64-bit
-arithmetic on the device. The true totals are the sum of the two rows, which the host takes in double precision.
+A state is a float32 array of shape ``(2, k)``: ``k`` running totals, and below each its rounding error (compensated
+summation). Counts are thus exact up to 2**48 and a sum over a long epoch does not drift, without 64-bit arithmetic on
+the device. The true totals are the sum of the two rows, which the host takes in double precision.
 
 No gradient flows through a metric.
 """
@@ -61,7 +61,7 @@ def metric_accuracy(
 ) -> Array:
     """Count the positions where the class predicted (the largest along ``axis``) is the label.
 
-    With `ignore_label` positions of that label are left out, and how many were not is the second total.
+    With `ignore_label` positions of that label are left out, and the second total counts the others.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def metric_error(
 ) -> Array:
     """Add each sample's mean absolute (``power=1``) or squared (``power=2``) difference; a vector is one column.
 
-    With `whole` it is the mean over the batch that is added, or the root of it (`root`).
+    With `whole`, add the mean over the batch, or with `root` too the root of that.
 
     Examples
     --------

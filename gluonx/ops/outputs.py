@@ -146,7 +146,7 @@ def softmax_output(
     out_grad : bool
         Multiply by the gradient from above.
     smooth_alpha : float
-        How much of the probability the other classes share; plays no part with `multi_output`, as in MXNet.
+        The share of the probability that goes to the other classes; ignored with `multi_output`, as in MXNet.
 
     Examples
     --------
@@ -288,7 +288,7 @@ def make_loss(x: Array, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, n
     Parameters
     ----------
     valid_thresh : float
-        With ``normalization='valid'``, what counts as an element.
+        With ``normalization='valid'``, the bound above which an element counts.
     normalization : {'null', 'batch', 'valid'}
         Whether the gradient is divided by nothing, by the size of the batch, or by the number of elements above
         `valid_thresh`.

@@ -3,7 +3,7 @@
 An array of int8 or uint8 comes with two numbers, the least and the largest real value that it can stand for; R is the
 larger of their magnitudes. An int8 of 127 or a uint8 of 255 stands for (about) R. Products and sums are int32 with a
 range of their own, in which 2**31 - 1 stands for R. Every operator returns its result and that range; none has a
-gradient. The units (127 or 127.5, 255 or 255.5) are those that MXNet 2.0's CPU operators use, measured one by one.
+gradient. The units (127 or 127.5, 255 or 255.5) are those of MXNet 2.0's CPU operators, each of which was measured.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _unit(name: str, x: Array, low: Array | None, high: Array | None, table: Map
 
 
 def _spread(vector: Array, x: Array) -> Array:
-    """Return a vector of one number, to be combined with `x`."""
+    """Return the one number of a vector in a shape that broadcasts against `x`."""
     return vector.reshape((1,) * x.ndim)
 
 
@@ -80,7 +80,7 @@ def _as_given(low: Array, high: Array) -> tuple[Array, Array]:
 
 @register("contrib_quantize", level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantize(data: Array, min_range: Array, max_range: Array, *, out_type: str = "uint8") -> Triple:
-    """Real numbers as bytes of a given range.
+    """Return real numbers as bytes of a given range.
 
     Parameters
     ----------
@@ -115,13 +115,13 @@ def quantize_v2(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ) -> Triple:
-    """Real numbers as bytes; without a range given, of the range that they have.
+    """Return real numbers as bytes; the range is the given one, or that of the numbers.
 
     Parameters
     ----------
     data : float array
     out_type : {'int8', 'uint8', 'auto'}
-        'auto' is uint8 where the range given has nothing negative, else int8.
+        'auto' is uint8 if the given range has no negative numbers, else int8.
     min_calib_range, max_calib_range : float, optional
 
     Returns
@@ -179,13 +179,13 @@ def requantize(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ) -> Triple:
-    """Return the int32 of a product or sum as bytes, of a given range or of the one that the numbers have.
+    """Return the int32 of a product or sum as bytes, of a given range or of that of the numbers.
 
     Parameters
     ----------
     data : int32 array
     min_range, max_range : array, shape (1,)
-        What the largest int32 stands for.
+        The range of the int32, whose largest number stands for its largest magnitude.
     out_type : {'int8', 'uint8', 'auto'}
     min_calib_range, max_calib_range : float, optional
 
@@ -251,7 +251,7 @@ def quantized_fully_connected(
     data : int8 or uint8 array
     weight : int8 array, shape (num_hidden, features)
     bias : int8 array, shape (num_hidden,), or None
-        Of a range of its own; it is brought to that of the product.
+        It has its own range, and is converted to that of the product.
     min_data, max_data, min_weight, max_weight, min_bias, max_bias : array, shape (1,)
     num_hidden : int
     no_bias, flatten : bool
@@ -510,7 +510,7 @@ def quantized_pooling(
 
 @register(level=5, nout=3, shape="that of `batch_flatten`; then the ends of its range", gradient=NONE)
 def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
-    """All axes but the first as one; the range stays.
+    """Join all axes but the first; the range stays.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
 
 @_draws()
 def random_uniform(key: Array, draw: _Draw, low: Number = 0.0, high: Number = 1.0) -> Array:
-    """Numbers spread evenly over ``[low, high)``.
+    """Draw numbers from the uniform distribution on ``[low, high)``.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def random_uniform(key: Array, draw: _Draw, low: Number = 0.0, high: Number = 1.
 
 @_draws()
 def random_normal(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the normal distribution of mean `loc` and standard deviation `scale`.
+    """Draw from the normal distribution of mean `loc` and standard deviation `scale`.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def random_normal(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.
 
 @_draws()
 def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number = 1.0) -> Array:
-    """Numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`.
+    """Draw numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number 
 
 @_draws()
 def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) -> Array:
-    """Return the gamma distribution of shape parameter `shape` and scale `scale`.
+    """Draw from the gamma distribution of shape parameter `shape` and scale `scale`.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) ->
 
 @_draws()
 def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
-    """Return the chi-square distribution of `df` degrees of freedom.
+    """Draw from the chi-square distribution of `df` degrees of freedom.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
 
 @_draws()
 def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
-    """Return the beta distribution of `a` and `b`.
+    """Draw from the beta distribution of `a` and `b`.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
 
 @_draws()
 def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
-    """Return the F distribution of `dfnum` and `dfden` degrees of freedom.
+    """Draw from the F distribution of `dfnum` and `dfden` degrees of freedom.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
 
 @_draws()
 def random_exponential(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
-    """Return the exponential distribution of mean `scale`.
+    """Draw from the exponential distribution of mean `scale`.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def random_exponential(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
 
 @_draws()
 def random_laplace(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the Laplace distribution around `loc`.
+    """Draw from the Laplace distribution of mean `loc` and scale `scale`.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def random_laplace(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1
 
 @_draws()
 def random_logistic(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the logistic distribution around `loc`.
+    """Draw from the logistic distribution of mean `loc` and scale `scale`.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def random_logistic(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 
 
 @_draws()
 def random_gumbel(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the Gumbel distribution of mode `loc`.
+    """Draw from the Gumbel distribution of mode `loc` and scale `scale`.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def random_gumbel(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.
 
 @_draws()
 def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
-    """Return the Rayleigh distribution of mode `scale`.
+    """Draw from the Rayleigh distribution of mode `scale`.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
 
 @_draws()
 def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
-    """Return the Weibull distribution of shape parameter `a` and scale 1.
+    """Draw from the Weibull distribution of shape parameter `a` and scale 1.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
 
 @_draws()
 def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
-    """Return the Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0.
+    """Draw from the Pareto II (Lomax) distribution of shape parameter `a`, which starts at 0 as NumPy's does.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
 
 @_draws()
 def random_power(key: Array, draw: _Draw, a: Number) -> Array:
-    """Numbers from 0 to 1 of density ``a * x ** (a - 1)``.
+    """Draw numbers from 0 to 1 of density ``a * x ** (a - 1)``.
 
     Examples
     --------
@@ -352,7 +352,7 @@ def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Arra
 def random_bernoulli(
     key: Array, prob: Number | None = None, logit: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
-    """1 with a probability, else 0.
+    """Draw 1 with a probability, else 0.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ def random_bernoulli(
 def random_randint(
     key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
-    """Integers from `low` up to, but without, `high`; below `low` if that is the only one given.
+    """Draw integers from `low` to `high`, excluding `high`; from 0 to `low` if `high` is not given.
 
     Examples
     --------
@@ -412,14 +412,14 @@ def random_randint(
 def random_categorical(
     key: Array, p: Array, *, size: Size = None, get_prob: bool = False, dtype: DTypeLike = "int32"
 ) -> Array | tuple[Array, Array]:
-    """Numbers of classes, drawn by the probabilities in the last axis of `p`.
+    """Draw the numbers of classes by the probabilities in the last axis of `p`.
 
     Parameters
     ----------
     size : int or tuple of int, optional
         The shape of the draws for each distribution.
     get_prob : bool
-        Also return the logarithm of the probability of each draw.
+        Whether to return also the logarithm of the probability of each draw.
 
     Returns
     -------
@@ -474,7 +474,7 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
 
 @register(level=3, random=True, shape="size + a.shape[1:]")
 def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
-    """Elements of the first axis of `a`, with probabilities `p`; of ``range(a)`` where `a` is a number.
+    """Draw elements of the first axis of `a`, or of ``range(a)`` if `a` is a number, with the probabilities `p`.
 
     Examples
     --------
@@ -485,7 +485,7 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     if a.dtype not in WIDE or a.ndim == 0 or (p is not None and p.dtype in WIDE):
         return jax.random.choice(key, a, shape, replace=replace, p=p)
-    with without_64_bits():  # gives the same draws for every dtype of the elements
+    with without_64_bits():  # the draws are the same for every dtype of the elements
         drawn = jax.random.choice(key, jnp.arange(a.shape[0]), shape, replace=replace, p=p)
     return a[drawn]
 
@@ -512,7 +512,7 @@ def _is_indefinite(attrs: Attrs, out: np.ndarray, inputs: list[np.ndarray]) -> s
 def random_multivariate_normal(
     key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
-    """Return the normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
+    """Draw from the normal distribution of several variables, with mean vector `mean` and covariance matrix `cov`.
 
     Returns
     -------

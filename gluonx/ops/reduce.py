@@ -95,7 +95,7 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
     stands_for="`stablehlo.dot_general`",
 )
 def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
-    """Return the matrix products of two stacks of matrices, each transposed if told so.
+    """Return the matrix products of two stacks of matrices; `transpose_a` and `transpose_b` transpose them first.
 
     Examples
     --------
@@ -406,7 +406,7 @@ def var(
     ddof: float = 0,
     keepdims: bool = False,
 ) -> Array:
-    """Return the variance over axes, with `ddof` taken from the number of elements.
+    """Return the variance over axes: squared distances from the mean, summed, over the number of elements minus `ddof`.
 
     Examples
     --------
@@ -474,7 +474,7 @@ _PLACE = Front(order="x axis out keepdims", shown={"x": "a"})
 
 @register(level=4, wide=True, methods=("argmax",), np=_PLACE, shape=REDUCED, gradient=NONE)
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the place of the largest element (the first of several) along an axis, or in the flattened array.
+    """Return the position of the largest element (the first of several) along an axis, or in the flattened array.
 
     Examples
     --------
@@ -487,7 +487,7 @@ def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
 
 @register(level=4, wide=True, methods=("argmin",), np=_PLACE, shape=REDUCED, gradient=NONE)
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the place of the smallest element (the first of several) along an axis, or in the flattened array.
+    """Return the position of the smallest element (the first of several) along an axis, or in the flattened array.
 
     Examples
     --------
@@ -507,7 +507,7 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
     gradient="through `x`, 0 where it is 0",
 )
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
-    """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1).
+    """Return the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1).
 
     Examples
     --------
@@ -605,7 +605,7 @@ _STABLE = Front(hidden="stable kind order")
 
 
 def _downwards(name: str, descending: Any, order: str | None) -> bool:
-    """Return the flag; a text is the kind of sort, which NumPy has at this position."""
+    """Return the flag; a text is no flag but the kind of sort, which NumPy has at this position."""
     if order is not None:
         raise UnsupportedArgumentError(
             f"np.{name}: order={order!r} names fields of an array, but arrays have none here."
@@ -622,7 +622,7 @@ def sort(
     x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, kind: Any = None,
     order: Any = None,
 ) -> Array:  # fmt: skip
-    """Return the elements in order along an axis, or of the flattened array; `kind` plays no part.
+    """Return the elements in order along an axis, or of the flattened array; `kind` is ignored.
 
     Examples
     --------
@@ -650,7 +650,7 @@ def argsort(
     x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, dtype: DTypeLike = None,
     kind: Any = None, order: Any = None,
 ) -> Array:  # fmt: skip
-    """Return the positions of the elements in order; equal elements keep theirs, unless `stable` is false.
+    """Return the positions of the elements in order, reversed by `descending`; equal ones keep theirs if `stable`.
 
     Examples
     --------

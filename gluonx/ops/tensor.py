@@ -140,8 +140,8 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
     Parameters
     ----------
     newshape : int or tuple of int
-        Lengths, and codes that speak of the next axis of the old shape: -1 infers one length from the others, -2 copies
-        an axis, -3 skips one of length 1, -4 copies all that remain, -5 merges two, -6 splits one into the two lengths
+        Lengths, and codes, each for the next axis of the old shape: -1 infers one length from the others, -2 copies an
+        axis, -3 skips one of length 1, -4 copies all that remain, -5 merges two, -6 splits one into the two lengths
         that follow.
     reverse : bool
         Read both shapes from the right.
@@ -202,7 +202,7 @@ def reshape_like(
     stands_for="`stablehlo.reshape`",
 )
 def batch_flatten(x: Array) -> Array:
-    """All axes but the first as one.
+    """Join all axes but the first.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def batch_flatten(x: Array) -> Array:
     shape="`x` with 1 at each of `axis`",
 )
 def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
-    """Return the array with axes of length 1 put in.
+    """Return the array with new axes of length 1 at the positions `axis` of the result.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
     shape="`x` without axes of length 1",
 )
 def squeeze(x: Array, *, axis: Axis = None) -> Array:
-    """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0.
+    """Return the array without its axes of length 1, or without those named; 0 is allowed for an array without axes.
 
     Examples
     --------
@@ -356,9 +356,9 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
     light=True,
 )
 def cast(x: Array, *, dtype: DTypeLike) -> Array:
-    """Get the values in another element type. Floats are cut towards zero.
+    """Return the values in another element type. Floats are truncated towards zero.
 
-    What a small integer cannot hold wraps round.
+    A number out of range of a small integer wraps round.
 
     Examples
     --------
@@ -371,7 +371,7 @@ def cast(x: Array, *, dtype: DTypeLike) -> Array:
 
 @register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT)
 def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
-    """Zeros in the shape (and, unless told, the element type) of an array.
+    """Return zeros in the shape of an array, and in its element type unless `dtype` is given.
 
     Examples
     --------
@@ -384,7 +384,7 @@ def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
 
 @register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT)
 def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
-    """Ones in the shape (and, unless told, the element type) of an array.
+    """Return ones in the shape of an array, and in its element type unless `dtype` is given.
 
     Examples
     --------
@@ -397,7 +397,7 @@ def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
 
 @register(level=3, shape=SAME)
 def full_like(x: Array, fill_value: Array, *, dtype: DTypeLike = None) -> Array:
-    """One value in the shape (and, unless told, the element type) of an array.
+    """Return one value in the shape of an array, and in its element type unless `dtype` is given.
 
     Examples
     --------
@@ -417,9 +417,9 @@ def full_like(x: Array, fill_value: Array, *, dtype: DTypeLike = None) -> Array:
     gradient=FLAT,
 )
 def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, axis: int | None = None) -> Array:
-    """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
+    """Return equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
 
-    `repeat` says how often each number stands.
+    `repeat` is how often each number is repeated.
 
     Examples
     --------
@@ -460,7 +460,7 @@ def shape_array(x: Array) -> Array:
     light=True,
 )
 def concatenate(*arrays: Array, axis: int | None = 0, dtype: DTypeLike = None) -> Array:
-    """Return the arrays one behind the other along an axis; flattened first if that is None.
+    """Join arrays end to end along an axis; they are flattened first if that is None.
 
     Examples
     --------
@@ -495,7 +495,7 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
     light=True,
 )
 def stack(*arrays: Array, axis: int = 0, dtype: DTypeLike = None) -> Array:
-    """Return the arrays, all of one shape, side by side along a new axis.
+    """Join arrays of one shape along a new axis.
 
     Examples
     --------
@@ -521,7 +521,7 @@ def _parts(attrs: Mapping[str, Any]) -> int:
     shape="parts of `x` along `axis`",
 )
 def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
-    """Return the array cut along an axis: into so many equal parts, or at the positions named.
+    """Split the array along an axis into so many equal parts, or at the given positions.
 
     Examples
     --------
@@ -559,7 +559,7 @@ def cut(x: Array, positions: Sequence[int], axis: int) -> tuple[Array, ...]:
     stands_for="`numpy.split`",
 )
 def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
-    """Return the array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`.
+    """Split the array into `num_outputs` equal parts along an axis, which each part loses with `squeeze_axis`.
 
     Examples
     --------
@@ -601,7 +601,7 @@ def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
     shape="`x` with the length of `axis` times `repeats`",
 )
 def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -> Array:
-    """Each element repeated, along an axis or of the flattened array.
+    """Repeat each element, along an axis or of the flattened array.
 
     Examples
     --------
@@ -624,12 +624,12 @@ def _check_reflection(x: Array, pad_width: Any) -> None:
     level=3, aliases=("Pad",), npx=Front(order="x mode pad_width constant_value"), shape="`x` with the margins added"
 )
 def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: str = "constant") -> Array:
-    """Return the array with margins.
+    """Return the array with margins added before and after it along its axes.
 
     Parameters
     ----------
     constant_value : scalar, optional
-        What fills the margins in mode ``'constant'``; 0 by default.
+        The number in the margins in mode ``'constant'``; 0 by default.
     pad_width : int, or a pair for each axis, or all the pairs in one flat tuple
         How many positions before and after.
     mode : {'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'maximum', 'minimum', 'mean', ...}
@@ -666,7 +666,7 @@ def flip(x: Array, *, axis: Axis = None) -> Array:
 
 @register(level=3, shape=SAME)
 def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
-    """Return the elements moved round along axes.
+    """Move the elements along axes; those that leave at one end come in at the other.
 
     Examples
     --------
@@ -709,7 +709,7 @@ def triu(x: Array, *, k: int = 0) -> Array:
 
 @register(level=5, shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`")
 def depth_to_space(x: Array, *, block_size: int) -> Array:
-    """Blocks of channels laid out in space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b).
+    """Move blocks of channels into space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b).
 
     Examples
     --------
@@ -826,7 +826,7 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     level=3, amp="widest", np=Front(order="condition x y", also={"cond": "condition"}), shape=BROADCAST, light=True
 )
 def where(condition: Array, x: Array, y: Array) -> Array:
-    """Return the elements of `x` where `condition` holds, those of `y` elsewhere.
+    """Return the elements of `x` where `condition` is True, those of `y` elsewhere.
 
     Examples
     --------

@@ -218,9 +218,9 @@ def sgd_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any,
     lr, wd : number
         Learning rate and weight decay.
     rescale_grad : number
-        What the gradient is multiplied with.
+        The factor of the gradient.
     clip_gradient : number
-        Afterwards it is clipped to ``[-clip_gradient, clip_gradient]``, unless that is negative.
+        The scaled gradient is clipped to ``[-clip_gradient, clip_gradient]``, unless this is negative.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def signsgd_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[
 
 @_update("mom", f"{_MOMENTUM} wd_lh=0.0")
 def signum_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
-    """Give a step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight.
+    """Step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight.
 
     Examples
     --------
@@ -535,7 +535,7 @@ def multi_lars(
     eps: Number,
     rescale_grad: Number = 1.0,
 ) -> Array:
-    """Return the learning rates of LARS from the sums of squares of weights and gradients, one each of many.
+    """Return the learning rates of LARS for many weights, from the sums of squares of weights and gradients.
 
     Examples
     --------

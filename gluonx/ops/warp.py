@@ -44,7 +44,7 @@ def _weights(old: int, new: int, align_corners: bool) -> np.ndarray:
 
 @register(level=5)
 def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = True) -> Array:
-    """Images in another size, by linear interpolation between neighbours.
+    """Resize images by linear interpolation between neighbours.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = 
 
 @register(level=5)
 def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int] = (0, 0)) -> Array:
-    """Return the grid on which `bilinear_sampler` looks.
+    """Return the grid for `bilinear_sampler`.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int]
 
 @register(level=5)
 def bilinear_sampler(x: Array, grid: Array) -> Array:
-    """Images as seen along a grid, by linear interpolation; 0 outside.
+    """Sample images at the points of a grid, by linear interpolation; 0 outside.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _patches(x: Array, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Array
 
 @register(level=5)
 def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any = None, pad: Any = None) -> Array:
-    """Return the patches that a convolution sees, one a column.
+    """Return the patches that a convolution sees, one in each column.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def col2im(
     dilate: Any = None,
     pad: Any = None,
 ) -> Array:
-    """Patches put back into images of `output_size`, overlapping ones added: the transpose of `im2col`.
+    """Put patches back into images of `output_size`, adding overlapping ones: the transpose of `im2col`.
 
     Examples
     --------
@@ -232,13 +232,13 @@ def correlation(
     kernel_size : int
         The patches' size, odd.
     max_displacement : int
-        How far a patch of `x2` may lie away.
+        The largest displacement of a patch of `x2`.
     stride1, stride2 : int
         Steps between patches, and between displacements.
     pad_size : int
         Zeros around both images.
     is_multiply : bool
-        Mean of products; otherwise of absolute differences.
+        Whether patches are compared by the mean of products, not of absolute differences.
 
     Returns
     -------
