@@ -222,6 +222,7 @@ def box_nms(
     force_suppress : bool
         Whether boxes of different classes suppress each other, as they do without a class.
     in_format, out_format : {'corner', 'center'}
+        The format of the boxes in `data` and in the result.
 
     Returns
     -------
@@ -348,6 +349,7 @@ def box_decode(
     clip : float
         If positive, an upper bound of the logarithm of the ratio of sizes.
     format : {'center', 'corner'}
+        The format of the anchors.
 
     Returns
     -------

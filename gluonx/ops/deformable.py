@@ -266,6 +266,10 @@ def modulated_deformable_convolution(
         The factor of the data under each tap.
     im2col_step : int
         Accepted for MXNet's sake and ignored.
+    num_deformable_group
+        Groups of channels that have offsets of their own.
+    offset
+        For each group of channels and each tap the shift downwards and to the right, in pixels.
 
     The other parameters, the result and the errors are those of `deformable_convolution`. Unlike there, the image is
     surrounded by zeros, with which taps near its border are interpolated.

@@ -270,6 +270,7 @@ def cached_attention(
     mask, valid_length : array, optional
         As for `dot_product_attention`, for the cache's `length` keys.
     scale : float, optional
+        The factor of the scores; ``1 / sqrt(width)`` by default.
 
     Returns
     -------
@@ -326,6 +327,7 @@ def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 1
         The position of the first token, shape () or (batch,), 0 by default; or that of each token, shape (batch,
         length).
     base : float
+        The base of the angles: larger ones turn more slowly.
 
     Raises
     ------
@@ -365,7 +367,10 @@ def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     Parameters
     ----------
     x : array, shape (..., parts * heads * width)
-    heads, parts : int
+    heads : int
+        The number of heads.
+    parts : int
+        The number of projections.
 
     Returns
     -------

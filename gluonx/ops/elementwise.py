@@ -475,9 +475,14 @@ _binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 place
 absolute, maximum, minimum = _absolute, _maximum, _minimum
 
 
-@register(level=4, amp="float32")
+@register(level=4, amp="float32", shape=SAME, gives="input")
 def integer_power(x: Array, *, exponent: int) -> Array:
     """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers.
+
+    Parameters
+    ----------
+    exponent
+        The exponent.
 
     Examples
     --------
@@ -534,6 +539,13 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
 
     Scalar bounds take the element type of `x`.
 
+    Parameters
+    ----------
+    a_min
+        The lower bound; None: there is none.
+    a_max
+        The upper bound; None: there is none.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -552,9 +564,18 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     moving=("alpha", "beta"),
     channels_last="each",
     onnx=Onnx("HardSigmoid", {"alpha": "alpha", "beta": "beta"}),
+    shape=SAME,
+    gives="float",
 )
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends.
+
+    Parameters
+    ----------
+    alpha
+        The slope.
+    beta
+        The value at 0.
 
     Examples
     --------
@@ -566,7 +587,14 @@ def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
-@register(level=1, channels_last="each", onnx=Onnx("HardSwish"), gradient="through `x`, 0 at -3 and 1 at 3")
+@register(
+    level=1,
+    channels_last="each",
+    onnx=Onnx("HardSwish"),
+    gradient="through `x`, 0 at -3 and 1 at 3",
+    shape=SAME,
+    gives="float",
+)
 def hard_swish(x: Array) -> Array:
     """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on.
 
@@ -579,9 +607,16 @@ def hard_swish(x: Array) -> Array:
     return x * hard_sigmoid.fn(x, alpha=1 / 6, beta=0.5)
 
 
-@register(level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Elu", {"alpha": "alpha"}))
+@register(
+    level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Elu", {"alpha": "alpha"}), shape=SAME, gives="float"
+)
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``.
+
+    Parameters
+    ----------
+    alpha
+        Far below 0 the result tends to ``-alpha``.
 
     Examples
     --------
@@ -592,7 +627,9 @@ def elu(x: Array, *, alpha: float = 1.0) -> Array:
     return jax.nn.elu(x, alpha)
 
 
-@register(level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Celu", {"alpha": "alpha"}))
+@register(
+    level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Celu", {"alpha": "alpha"}), shape=SAME, gives="float"
+)
 def celu(x: Array, *, alpha: float = 1.0) -> Array:
     """``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``: an `elu` with a slope of 1 on both sides of 0.
 
@@ -622,6 +659,8 @@ def celu(x: Array, *, alpha: float = 1.0) -> Array:
     channels_last="each",
     onnx=Onnx("ThresholdedRelu", {"alpha": "alpha"}),
     gradient="through `x`, 0 at `alpha`",
+    shape=SAME,
+    gives="input",
 )
 def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` where it is larger than `alpha`, 0 elsewhere, with gradient 0 at `alpha`.
@@ -648,6 +687,8 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     channels_last="each",
     onnx=Onnx("Shrink", {"lambd": "lambd", "bias": "bias"}),
     gradient="through `x`, 0 from -`lambd` to `lambd`",
+    shape=SAME,
+    gives="input",
 )
 def shrink(x: Array, *, lambd: float = 0.5, bias: float = 0.0) -> Array:
     """``x - bias`` above `lambd`, ``x + bias`` below ``-lambd``, and 0 between: the prox of a sparse penalty.
@@ -672,9 +713,14 @@ def shrink(x: Array, *, lambd: float = 0.5, bias: float = 0.0) -> Array:
     return jnp.where(x > lambd, x - bias, jnp.where(x < -lambd, x + bias, 0)).astype(x.dtype)
 
 
-@register(level=1, channels_last="each")
+@register(level=1, channels_last="each", shape=SAME, gives="float")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`.
+
+    Parameters
+    ----------
+    approximate
+        Whether to use the formula with tanh, which is faster.
 
     Examples
     --------
@@ -762,6 +808,7 @@ def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
     amp=("act_type", ("elu", "selu", "softplus", "softrelu")),
     channels_last="each",
     composed=_as_other,
+    shape=SAME,
 )
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
@@ -848,6 +895,7 @@ def _is_rrelu(attrs: Mapping[str, Any]) -> bool:
     amp=("act_type", ("elu", "selu")),
     npx=Front(order="x gamma act_type slope lower_bound upper_bound"),
     shape=SAME,
+    gives="float",
 )
 def leaky_relu(
     key: Array | None,
@@ -872,6 +920,10 @@ def leaky_relu(
         ``'rrelu'`` draws each slope between the bounds when training, and takes their mean when not.
     slope : float
         The slope of ``'leaky'``, the scale of ``'elu'``.
+    lower_bound
+        The least slope of 'rrelu'.
+    upper_bound
+        The largest slope of 'rrelu'.
 
     Examples
     --------
@@ -889,9 +941,14 @@ def leaky_relu(
     return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
 
 
-@register(level=1, moving=("scalar",), amp="float32")
+@register(level=1, moving=("scalar",), amp="float32", shape=SAME, gives="float")
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond.
+
+    Parameters
+    ----------
+    scalar
+        How steep the curve is near zero.
 
     Examples
     --------
@@ -905,7 +962,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 
-@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each")
+@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each", shape=SAME, gives="input")
 def add_n(*arrays: Array) -> Array:
     """Return the sum of several arrays of one shape.
 
@@ -918,9 +975,14 @@ def add_n(*arrays: Array) -> Array:
     return functools.reduce(jnp.add, same_dtype(*arrays))
 
 
-@register(level=1)
+@register(level=1, shape=BROADCAST, gives="float")
 def swiglu(x: Array, gate: Array) -> Array:
     """``silu(gate) * x``, the gated unit of current transformers.
+
+    Parameters
+    ----------
+    gate
+        The input of the gate, of the shape of `x`.
 
     Examples
     --------
@@ -928,4 +990,4 @@ def swiglu(x: Array, gate: Array) -> Array:
     >>> npx.swiglu(np.array([1.0, 2.0]), np.array([3.0, -1.0])).tolist()
     [2.858, -0.5379]
     """
-    return narrow(jax.nn.silu(wide(gate)), x.dtype) * x
+    return narrow(jax.nn.silu(wide(gate)), float_dtype(x)) * x

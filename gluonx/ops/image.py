@@ -95,6 +95,7 @@ def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | 
     data : float array, shape (channels, height, width) or (batch, channels, height, width)
         Of 1 or 3 channels.
     mean, std : float, or one for each channel
+        The number that is subtracted from a channel, and its divisor.
 
     Raises
     ------
@@ -134,6 +135,7 @@ def resize(data: Array, *, size: int | Sequence[int], keep_ratio: bool = False, 
     size : int or (int, int)
         Width and height; one number is both, or with `keep_ratio` the shorter side.
     keep_ratio : bool
+        Whether one number is the length of the shorter side.
     interp : {0, 1, 2, 3, 4}
         Nearest, linear, cubic, area, Lanczos: OpenCV's numbers.
 
@@ -195,6 +197,7 @@ def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
     x, y : int
         Operands: another position recompiles nothing.
     width, height : int
+        The size of the rectangle.
 
     Raises
     ------

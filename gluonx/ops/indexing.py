@@ -70,6 +70,11 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
 def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1, mode: str | None = None) -> Array:
     """Return, for each vector along an axis, its elements at `indices`.
 
+    Parameters
+    ----------
+    mode
+        None, or 'fill', 'clip' or 'fast' as in ``jax.numpy``. With None indices out of range take the nearest element.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -161,6 +166,13 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
 
     A number or a vector as `ind` names rows, positions along the first axis.
 
+    Parameters
+    ----------
+    ind
+        Coordinates in columns, or numbers of rows.
+    val
+        The numbers to add.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -175,6 +187,13 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
 def index_update(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` at the coordinates in the columns of `ind`, or in the rows that a vector `ind` names.
 
+    Parameters
+    ----------
+    ind
+        Coordinates in columns, or numbers of rows.
+    val
+        The numbers to write.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -188,6 +207,11 @@ def index_update(x: Array, ind: Array, val: Array) -> Array:
 @register(level=3, index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_copy(x: Array, index: Array, new: Array) -> Array:
     """Return the array with the rows numbered `index` replaced by those of `new`.
+
+    Parameters
+    ----------
+    new
+        The rows to write.
 
     Examples
     --------
@@ -252,6 +276,8 @@ def sequence_mask(
     sequence_length : array, shape (batch,), optional
     use_sequence_length : bool
         If False, the data are returned unchanged.
+    value
+        The number beyond the lengths.
 
     Examples
     --------

@@ -192,6 +192,7 @@ def int8_convolution(
     kernel, stride, dilate, pad, num_filter, num_group, layout
         As for `convolution`.
     unsigned : bool
+        Whether the bytes of the data stand for 0 to 255 steps, and not for -128 to 127.
 
     Returns
     -------

@@ -40,6 +40,11 @@ def intgemm_maxabsolute(data: Array) -> Array:
 def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
     """Return an array as int8, in which 127 stands for `maxabs`.
 
+    Parameters
+    ----------
+    maxabs
+        The number that 127 stands for.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -59,6 +64,8 @@ def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, alread
         Of floats, or with `already_quantized` of int8.
     maxabs : array, shape (1,)
         The real value of 127; not needed with `already_quantized`.
+    already_quantized
+        Whether `weight` is int8 already.
 
     Raises
     ------
@@ -119,9 +126,11 @@ def intgemm_fully_connected(
         used with ``out_type='int32'``.
     bias : array, shape (num_hidden,), optional
     num_hidden : int
+        The number of units.
     no_bias, flatten : bool
         As for `fully_connected`.
     out_type : {'float32', 'int32'}
+        The type of the result; 'int32' is neither scaled nor shifted.
 
     Raises
     ------

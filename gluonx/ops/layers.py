@@ -12,9 +12,14 @@ from gluonx.errors import ShapeError
 from gluonx.ops.registry import SAME, register
 
 
-@register(level=1, moving=("beta",), channels_last="each", shape=SAME)
+@register(level=1, moving=("beta",), channels_last="each", shape=SAME, gives="float")
 def swish(x: Array, *, beta: float = 1.0) -> Array:
     """``x * sigmoid(beta * x)``.
+
+    Parameters
+    ----------
+    beta
+        How sharp the gate is.
 
     Examples
     --------
@@ -28,6 +33,11 @@ def swish(x: Array, *, beta: float = 1.0) -> Array:
 @register(level=2, shape="(n, c / product of f, f1 w1, f2 w2, ...)", stands_for="`stablehlo.reshape`, `transpose`")
 def pixel_shuffle(x: Array, *, factors: Sequence[int]) -> Array:
     """Move channels into space: ``(N, C * f1 * f2 ..., W1, W2 ...)`` becomes ``(N, C, W1 * f1, W2 * f2, ...)``.
+
+    Parameters
+    ----------
+    factors
+        The factor of each spatial axis.
 
     Examples
     --------

@@ -179,6 +179,11 @@ def huber_loss(
 ) -> Array:
     """Quadratic up to a difference of ``rho``, linear beyond, smooth where they meet.
 
+    Parameters
+    ----------
+    rho
+        The difference from which on the loss is linear.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -252,6 +257,11 @@ def logistic_loss(
 ) -> Array:
     """``log(1 + exp(-pred * label))`` for labels of -1 and 1 ("signed"), or of 0 and 1 ("binary").
 
+    Parameters
+    ----------
+    label_format
+        'signed' for labels of -1 and 1, 'binary' for 0 and 1.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -278,6 +288,13 @@ def sigmoid_bce_loss(
     """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives.
 
     Positions whose label is `ignore_label` do not count, not even in the mean.
+
+    Parameters
+    ----------
+    pos_weight
+        A factor for the positive class.
+    from_sigmoid
+        Whether the prediction is a probability, and not a logit.
 
     Examples
     --------
@@ -332,6 +349,13 @@ def softmax_cross_entropy_loss(
     whose index is `ignore_label` do not count, not even in the mean; a sample with no other position has the loss 0.
     The share `label_smoothing` of a label is spread over all classes.
 
+    Parameters
+    ----------
+    label_smoothing
+        The share of a label that is spread over all classes.
+    sparse_label
+        Whether labels are class indices, and not distributions.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -372,6 +396,11 @@ def kl_div_loss(
     Without `from_logits` the log-softmax of `pred` is taken first. With `summed` the loss is the sum over a sample, as
     in MXNet 1.
 
+    Parameters
+    ----------
+    summed
+        Whether the loss is summed over a sample, and not averaged.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -407,6 +436,13 @@ def poisson_nll_loss(
     With ``compute_full`` the term that does not depend on the prediction is added, in Stirling's approximation and for
     targets above 1 only.
 
+    Parameters
+    ----------
+    target
+        The counts.
+    compute_full
+        Whether to add the term that does not depend on the prediction.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -434,6 +470,13 @@ def triplet_loss(
     batch_axis: int = 0,
 ) -> Array:
     """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``, with squared distances summed for each sample.
+
+    Parameters
+    ----------
+    positive
+        The embedding to be near.
+    negative
+        The embedding to be far from.
 
     Examples
     --------
@@ -463,6 +506,15 @@ def cosine_embedding_loss(
 ) -> Array:
     """One minus the cosine of two embeddings for label 1; ``max(0, cosine - margin)`` for label -1.
 
+    Parameters
+    ----------
+    input1
+        The first embeddings, along the last axis.
+    input2
+        The second embeddings.
+    margin
+        The cosine up to which a pair of label -1 costs nothing.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -488,6 +540,11 @@ def _norm(x: Array) -> Array:
 @register(level=1, moving=("smoothing_parameter",), amp="float32", shape="(batch,)")
 def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Array:
     """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not.
+
+    Parameters
+    ----------
+    smoothing_parameter
+        The share of the probability that goes to the other rows.
 
     Examples
     --------
@@ -523,6 +580,15 @@ def ctc_batch_loss(
 
     Without ``label_lengths`` a label ends before its first -1 (any negative value). A label that is too long for its
     sequence has a loss and a gradient of 0.
+
+    Parameters
+    ----------
+    pred_lengths
+        The number of valid steps of each sample; all by default.
+    label_lengths
+        The number of labels of each sample.
+    label_layout
+        'NT' or 'TN', the order of batch and time in the labels.
 
     Examples
     --------

@@ -88,6 +88,11 @@ def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_
 
     `ignore_label` is as in `metric_accuracy`.
 
+    Parameters
+    ----------
+    top_k
+        How many of the likeliest classes count.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -139,6 +144,15 @@ def metric_error(
 
     With `whole`, add the mean over the batch, or with `root` too the root of that.
 
+    Parameters
+    ----------
+    power
+        1 for absolute, 2 for squared differences.
+    whole
+        Whether to add the mean over the batch, and not each sample's.
+    root
+        With `whole`, whether to add the root of the mean.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -156,6 +170,11 @@ def metric_error(
 @register(level=4, moving=("p",), shape=SAME, gradient=NONE)
 def metric_distance(state: Array, label: Array, pred: Array, *, p: float = 2) -> Array:
     """Add each sample's distance in the p-norm.
+
+    Parameters
+    ----------
+    p
+        The order of the norm.
 
     Examples
     --------
@@ -236,6 +255,11 @@ def metric_counts(state: Array, label: Array, pred: Array, threshold: Array, *, 
 
     The totals are ``classes`` times tp, fp, fn and tn, in this order, and last the number of labels out of range.
 
+    Parameters
+    ----------
+    class_type
+        'binary', 'multiclass' or 'multilabel'.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -281,6 +305,11 @@ def _one_hot(label: Array, pred: Array, threshold: Array, class_type: str) -> tu
 @register(level=4, shape=SAME, gradient=NONE)
 def metric_confusion(state: Array, label: Array, pred: Array, *, classes: int) -> Array:
     """Count each pair of predicted (rows) and true (columns) class, as ``classes ** 2`` totals.
+
+    Parameters
+    ----------
+    classes
+        The number of classes.
 
     Examples
     --------

@@ -183,6 +183,7 @@ def multibox_target(
     cls_pred : array, shape (batch, classes + 1, n)
         The present scores, used only to find hard negatives.
     overlap_threshold : float
+        The overlap above which a default box gets a true box.
     ignore_label : float
         The class of a default box that is neither positive nor chosen as negative.
     negative_mining_ratio : float

@@ -75,6 +75,10 @@ def fully_connected(
     weight : array, shape (num_hidden, features)
     bias : array, shape (num_hidden,), optional
         Left out with `no_bias`.
+    num_hidden
+        The number of units.
+    flatten
+        Whether all axes but the first are one axis of features.
 
     Returns
     -------
@@ -144,6 +148,10 @@ def embedding(
     weight : array, shape (input_dim, output_dim)
     dtype : dtype, optional
         Of the result; that of `weight` by default.
+    input_dim
+        The number of rows of `weight`.
+    output_dim
+        The length of its rows.
 
     Returns
     -------
@@ -318,6 +326,8 @@ def softmax(
         An operand: another value recompiles nothing.
     dtype : dtype, optional
         Of the result; that of `x` by default.
+    use_length
+        Whether `length` is used.
 
     Examples
     --------
@@ -347,6 +357,11 @@ def log_softmax(
     dtype: DTypeLike = None,
 ) -> Array:
     """Return the logarithm of `softmax`, without computing the softmax itself; ``-inf`` beyond `length`.
+
+    Parameters
+    ----------
+    use_length
+        Whether `length` is used.
 
     Examples
     --------
@@ -397,6 +412,11 @@ def masked_softmax(
 
     `normalize` is accepted for MXNet's sake and ignored: the largest score is always subtracted first.
 
+    Parameters
+    ----------
+    normalize
+        Ignored.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -411,6 +431,11 @@ def masked_log_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
     """Return the logarithm of `masked_softmax`: ``-inf`` where `mask` is False.
+
+    Parameters
+    ----------
+    normalize
+        Ignored.
 
     Examples
     --------
@@ -459,6 +484,15 @@ def one_hot(
     """Return `on_value` at each index along a new last axis of length `depth`, and `off_value` elsewhere.
 
     An index out of range gives `off_value` everywhere.
+
+    Parameters
+    ----------
+    depth
+        The length of the new axis.
+    on_value
+        The number at the index.
+    off_value
+        The number elsewhere.
 
     Examples
     --------
@@ -556,6 +590,8 @@ def topk(
         Positions, values, an array like `x` with 1 at those positions, or values and positions.
     dtype : dtype
         Of the positions; float32 as in MXNet.
+    is_ascend
+        Whether the smallest elements are meant, in ascending order.
 
     Examples
     --------

@@ -344,6 +344,17 @@ def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Ar
 def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0) -> Array:
     """Local response normalization: divide by a power of the mean square of `nsize` neighbouring channels.
 
+    Parameters
+    ----------
+    nsize
+        The number of neighbouring channels, odd.
+    alpha
+        The factor of the mean square.
+    beta
+        The exponent.
+    knorm
+        The number to which the mean square is added.
+
     Raises
     ------
     ValueError

@@ -147,6 +147,12 @@ def softmax_output(
         Multiply by the gradient from above.
     smooth_alpha : float
         The share of the probability that goes to the other classes; ignored with `multi_output`, as in MXNet.
+    multi_output
+        Whether the second axis has the classes.
+    preserve_shape
+        Whether the last axis has the classes.
+    use_ignore
+        Whether `ignore_label` is used.
 
     Examples
     --------
@@ -256,6 +262,15 @@ def svm_output(
     x: Array, label: Array, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False
 ) -> Array:
     """Return the data, with the gradient of each class's hinge loss (its square, unless `use_linear`).
+
+    Parameters
+    ----------
+    regularization_coefficient
+        The factor of the gradient.
+    use_linear
+        Whether the loss is not squared.
+    margin
+        The margin of the hinge loss.
 
     Examples
     --------

@@ -276,6 +276,8 @@ def pooling(
         Whether one window covers everything; kernel, stride and padding are ignored then.
     count_include_pad : bool, optional
         Whether an average counts padded positions (it does by default).
+    p_value
+        The order of the norm of 'lp'.
 
     Raises
     ------
@@ -328,6 +330,11 @@ def adaptive_avg_pooling(
     x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None
 ) -> Array:
     """Return averages over windows chosen such that the result has the spatial size `output_size` (1 by default).
+
+    Parameters
+    ----------
+    output_size
+        The spatial size of the result, a number or one for each axis.
 
     Examples
     --------
@@ -394,6 +401,11 @@ def adaptive_max_pooling(
     x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None
 ) -> Array:
     """Return maxima over windows chosen such that the result has the spatial size `output_size` (1 by default).
+
+    Parameters
+    ----------
+    output_size
+        The spatial size of the result, a number or one for each axis.
 
     Examples
     --------

@@ -119,6 +119,24 @@ def proposal(
     cls_prob, bbox_pred : array, shape (batch, 2 * anchors, height, width) and (batch, 4 * anchors, height, width)
         The scores of background and foreground of each anchor (a pair of `scales` and `ratios`), and its regression.
     im_info : array, shape (batch, 3)
+    rpn_pre_nms_top_n
+        How many regions of each image enter the suppression; all if not positive.
+    rpn_post_nms_top_n
+        How many regions of each image are returned.
+    threshold
+        The overlap from which on the region with the lower score is removed.
+    rpn_min_size
+        Smaller regions are left out.
+    scales
+        The scales of the anchors.
+    ratios
+        Their ratios of height to width.
+    feature_stride
+        The distance of two positions of the feature map, in pixels.
+    output_score
+        Whether to return the scores too.
+    iou_loss
+        Whether `bbox_pred` has shifts of the corners, and not of center and size.
 
     Returns
     -------
@@ -253,6 +271,7 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     s : array, shape (n,) or (1, n)
         The sign of each column.
     out_dim : int
+        The number of columns of the result.
 
     Returns
     -------

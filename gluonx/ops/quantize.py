@@ -157,6 +157,7 @@ def dequantize(data: Array, min_range: Array, max_range: Array, *, out_type: str
     data : int8 or uint8 array
     min_range, max_range : array, shape (1,)
     out_type : {'float32'}
+        The type of the result.
 
     Examples
     --------
@@ -187,6 +188,7 @@ def requantize(
     min_range, max_range : array, shape (1,)
         The range of the int32, whose largest number stands for its largest magnitude.
     out_type : {'int8', 'uint8', 'auto'}
+        The type of the result.
     min_calib_range, max_calib_range : float, optional
 
     Returns
@@ -254,6 +256,7 @@ def quantized_fully_connected(
         It has its own range, and is converted to that of the product.
     min_data, max_data, min_weight, max_weight, min_bias, max_bias : array, shape (1,)
     num_hidden : int
+        The number of units.
     no_bias, flatten : bool
         As for `fully_connected`.
 
@@ -408,6 +411,11 @@ def quantized_elemwise_mul(
 ) -> Array | Triple:
     """Return the product of two int8 arrays of one shape: int8 where its range is given, else int32, or real numbers.
 
+    Parameters
+    ----------
+    enable_float_output
+        Whether to return real numbers.
+
     Returns
     -------
     product, least, largest; with `enable_float_output` the product alone
@@ -449,6 +457,11 @@ def _same_shape(name: str, lhs: Array, rhs: Array) -> None:
 def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: str) -> Triple:
     """Clip a quantized array to what is above zero; ``'relu'`` is the only activation, as in MXNet.
 
+    Parameters
+    ----------
+    act_type
+        The activation.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -482,6 +495,19 @@ def quantized_pooling(
     layout: str | None = None,
 ) -> Triple:
     """Pooling of bytes, of the maximum or the mean (rounded); the other parameters are those of `pooling`.
+
+    Parameters
+    ----------
+    pool_type
+        'max' or 'avg'.
+    global_pool
+        Whether one window covers everything.
+    p_value
+        Not used: only maxima and means are computed.
+    pooling_convention
+        As for `pooling`.
+    count_include_pad
+        Whether an average counts padded positions.
 
     Returns
     -------
@@ -523,11 +549,18 @@ def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
     return data.reshape(data.shape[0], -1) if data.size else data, *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, gradient=NONE)
+@register(level=5, nout=3, shape="that of `reshape`; then the ends of its range", gradient=NONE)
 def quantized_reshape(
     data: Array, min_data: Array, max_data: Array, *, newshape: Any, reverse: bool = False, order: str = "C"
 ) -> Triple:
     """Return the same bytes in another shape (see `reshape`); the range stays.
+
+    Parameters
+    ----------
+    newshape
+        As for `reshape`.
+    reverse
+        As for `reshape`.
 
     Examples
     --------
@@ -540,9 +573,14 @@ def quantized_reshape(
     return reshape(data, newshape=newshape, reverse=reverse, order=order), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, gradient=NONE)
+@register(level=5, nout=3, shape="that of `transpose`; then the ends of its range", gradient=NONE)
 def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: Sequence[int] | None = None) -> Triple:
     """Return the axes in another order; the range stays.
+
+    Parameters
+    ----------
+    axes
+        The old axes in their new order; reversed by default.
 
     Examples
     --------
@@ -555,7 +593,7 @@ def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: 
     return transpose(data, axes=axes), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, gradient=NONE)
+@register(level=5, nout=3, shape="that of `embedding`; then the ends of its range", gradient=NONE)
 def quantized_embedding(
     data: Array,
     weight: Array,
@@ -567,6 +605,13 @@ def quantized_embedding(
     dtype: DTypeLike = None,
 ) -> Triple:
     """Return the rows of a table of bytes at some indices; the range stays.
+
+    Parameters
+    ----------
+    input_dim
+        The number of rows of `weight`.
+    output_dim
+        The length of its rows.
 
     Examples
     --------

@@ -47,6 +47,10 @@ def _shape(size: Size, *parameters: Array) -> tuple[int, ...]:
     raise ShapeError(f"parameters of shapes {', '.join(map(str, shapes))} do not broadcast to a draw of size {wanted}.")
 
 
+DRAWN = "`size`; without one that of the parameters, broadcast"
+"""The text of records about the shape of a draw."""
+
+
 class _Draw:
     """A draw without its key: the shape, the element type to compute in, and the one to return."""
 
@@ -100,6 +104,8 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
 
         drawn.__signature__ = signature  # type: ignore[attr-defined]
         record["level"], record["random"] = 3, True
+        record.setdefault("shape", DRAWN)
+        record.setdefault("gives", "asked")
         return register(**record)(drawn)
 
     return decorate
@@ -108,6 +114,13 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
 @_draws()
 def random_uniform(key: Array, draw: _Draw, low: Number = 0.0, high: Number = 1.0) -> Array:
     """Draw numbers from the uniform distribution on ``[low, high)``.
+
+    Parameters
+    ----------
+    low
+        The lower bound.
+    high
+        The upper bound.
 
     Examples
     --------
@@ -122,6 +135,11 @@ def random_uniform(key: Array, draw: _Draw, low: Number = 0.0, high: Number = 1.
 def random_normal(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
     """Draw from the normal distribution of mean `loc` and standard deviation `scale`.
 
+    Parameters
+    ----------
+    scale
+        The standard deviation.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -134,6 +152,13 @@ def random_normal(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.
 @_draws()
 def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number = 1.0) -> Array:
     """Draw numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`.
+
+    Parameters
+    ----------
+    mean
+        The mean of the logarithm.
+    sigma
+        The standard deviation of the logarithm.
 
     Examples
     --------
@@ -148,6 +173,11 @@ def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number 
 def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) -> Array:
     """Draw from the gamma distribution of shape parameter `shape` and scale `scale`.
 
+    Parameters
+    ----------
+    shape
+        The shape parameter of the distribution.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -160,6 +190,11 @@ def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) ->
 @_draws()
 def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
     """Draw from the chi-square distribution of `df` degrees of freedom.
+
+    Parameters
+    ----------
+    df
+        The degrees of freedom.
 
     Examples
     --------
@@ -174,6 +209,13 @@ def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
 def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
     """Draw from the beta distribution of `a` and `b`.
 
+    Parameters
+    ----------
+    a
+        The first parameter, positive.
+    b
+        The second parameter, positive.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -187,6 +229,13 @@ def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
 @_draws()
 def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
     """Draw from the F distribution of `dfnum` and `dfden` degrees of freedom.
+
+    Parameters
+    ----------
+    dfnum
+        The degrees of freedom of the numerator.
+    dfden
+        The degrees of freedom of the denominator.
 
     Examples
     --------
@@ -205,6 +254,11 @@ def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
 @_draws()
 def random_exponential(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
     """Draw from the exponential distribution of mean `scale`.
+
+    Parameters
+    ----------
+    scale
+        The mean.
 
     Examples
     --------
@@ -258,6 +312,11 @@ def random_gumbel(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.
 def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
     """Draw from the Rayleigh distribution of mode `scale`.
 
+    Parameters
+    ----------
+    scale
+        The mode.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -270,6 +329,11 @@ def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
 @_draws()
 def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
     """Draw from the Weibull distribution of shape parameter `a` and scale 1.
+
+    Parameters
+    ----------
+    a
+        The shape parameter, positive.
 
     Examples
     --------
@@ -284,6 +348,11 @@ def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
 def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
     """Draw from the Pareto II (Lomax) distribution of shape parameter `a`, which starts at 0 as NumPy's does.
 
+    Parameters
+    ----------
+    a
+        The shape parameter, positive.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -296,6 +365,11 @@ def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
 @_draws()
 def random_power(key: Array, draw: _Draw, a: Number) -> Array:
     """Draw numbers from 0 to 1 of density ``a * x ** (a - 1)``.
+
+    Parameters
+    ----------
+    a
+        The exponent plus one, positive.
 
     Examples
     --------
@@ -310,6 +384,11 @@ def random_power(key: Array, draw: _Draw, a: Number) -> Array:
 def random_poisson(key: Array, draw: _Draw, lam: Number = 1.0) -> Array:
     """Draw counts of events that happen `lam` times on average.
 
+    Parameters
+    ----------
+    lam
+        The mean.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -322,6 +401,13 @@ def random_poisson(key: Array, draw: _Draw, lam: Number = 1.0) -> Array:
 @_draws(gradient=NONE)
 def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number = 0.5) -> Array:
     """Draw counts of failures before the `k`-th success, where a trial succeeds with probability `p`.
+
+    Parameters
+    ----------
+    k
+        The number of successes.
+    p
+        The probability of a success.
 
     Examples
     --------
@@ -339,6 +425,13 @@ def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number
 def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Array:
     """Draw counts of successes in `n` trials of probability `p`.
 
+    Parameters
+    ----------
+    n
+        The number of trials.
+    p
+        The probability of a success.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -348,7 +441,14 @@ def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Arra
     return jax.random.binomial(key, n, p, draw.shape, draw.inner)
 
 
-@register(level=3, random=True, gradient=NONE, stands_for="`numpy.random.binomial` with n = 1")
+@register(
+    level=3,
+    random=True,
+    gradient=NONE,
+    shape=DRAWN,
+    gives="asked",
+    stands_for="`numpy.random.binomial` with n = 1",
+)
 def random_bernoulli(
     key: Array, prob: Number | None = None, logit: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
@@ -380,11 +480,18 @@ def random_bernoulli(
     return draw.finish(jax.random.uniform(key, draw.shape, draw.inner) < chance)
 
 
-@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE)
+@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE, shape=DRAWN)
 def random_randint(
     key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
     """Draw integers from `low` to `high`, excluding `high`; from 0 to `low` if `high` is not given.
+
+    Parameters
+    ----------
+    low
+        The least integer, or without `high` the end, excluded.
+    high
+        The end, excluded.
 
     Examples
     --------
@@ -420,6 +527,8 @@ def random_categorical(
         The shape of the draws for each distribution.
     get_prob : bool
         Whether to return also the logarithm of the probability of each draw.
+    p
+        The probabilities, along the last axis.
 
     Returns
     -------
@@ -450,6 +559,13 @@ _FEW = 4096  # up to so many trials are drawn one by one, which compiles fast an
 def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: DTypeLike = None) -> Array:
     """Sample how often each class comes up in `n` draws by the probabilities `pvals`.
 
+    Parameters
+    ----------
+    pvals
+        The probabilities of the classes, along the last axis.
+    n
+        The number of draws.
+
     Returns
     -------
     array, shape size + (classes,)
@@ -475,6 +591,15 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
 @register(level=3, random=True, shape="size + a.shape[1:]")
 def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
     """Draw elements of the first axis of `a`, or of ``range(a)`` if `a` is a number, with the probabilities `p`.
+
+    Parameters
+    ----------
+    a
+        The elements, along the first axis, or a number for ``range(a)``.
+    p
+        The probability of each element; equal by default.
+    replace
+        Whether an element may be drawn several times.
 
     Examples
     --------
@@ -513,6 +638,13 @@ def random_multivariate_normal(
     key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
     """Draw from the normal distribution of several variables, with mean vector `mean` and covariance matrix `cov`.
+
+    Parameters
+    ----------
+    mean
+        The mean vectors, along the last axis.
+    cov
+        The covariance matrices, in the last two axes.
 
     Returns
     -------

@@ -97,6 +97,13 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
 def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
     """Return the matrix products of two stacks of matrices; `transpose_a` and `transpose_b` transpose them first.
 
+    Parameters
+    ----------
+    transpose_a
+        Whether the matrices of the first input are transposed.
+    transpose_b
+        Whether those of the second are.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -126,6 +133,11 @@ def tensordot(
 ) -> Array:
     """Return the sum of products over some axes of each array.
 
+    Parameters
+    ----------
+    axes
+        How many last axes of the first input and first axes of the second are summed over, or two lists of axes.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -146,6 +158,13 @@ def einsum(
     preferred_element_type: jax.typing.DTypeLike | None = None,
 ) -> Array:
     """Return the sum of products that Einstein's notation describes.
+
+    Parameters
+    ----------
+    subscripts
+        The letters of each input's axes, and after ``->`` those of the result.
+    optimize
+        How the order of products is chosen, as in ``jax.numpy.einsum``.
 
     Examples
     --------
@@ -509,6 +528,13 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
     """Return the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1).
 
+    Parameters
+    ----------
+    ord
+        2 or 1.
+    out_dtype
+        The dtype of the result.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -624,6 +650,13 @@ def sort(
 ) -> Array:  # fmt: skip
     """Return the elements in order along an axis, or of the flattened array; `kind` is ignored.
 
+    Parameters
+    ----------
+    kind
+        Ignored.
+    order
+        Only None: arrays have no fields.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -651,6 +684,13 @@ def argsort(
     kind: Any = None, order: Any = None,
 ) -> Array:  # fmt: skip
     """Return the positions of the elements in order, reversed by `descending`; equal ones keep theirs if `stable`.
+
+    Parameters
+    ----------
+    kind
+        Ignored.
+    order
+        Only None: arrays have no fields.
 
     Examples
     --------

@@ -25,6 +25,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import jax
@@ -38,7 +39,7 @@ from gluonx.ops.checks import Index, MatrixCheck
 Shape = tuple[int, ...]
 Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
 Layout = Literal["", "each", "axis", "layout"]
-Gives = Literal["", "input", "float", "bool", "int64"]
+Gives = Literal["", "input", "float", "bool", "int64", "asked"]
 Flops = Callable[[Mapping[str, Any], Sequence[Shape | None], Shape], float]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
 
@@ -184,7 +185,9 @@ class Record(TypedDict, total=False):
         ONNX's and MXNet's files contain these if the formats lack the operator itself.
     example : tuple of str
         A call and its result, for the documentation of a function whose docstring has no example.
-    gives : {'', 'input', 'float', 'bool', 'int64'}
+    meaning : dict of str to str
+        For the documentation: the meaning of parameters, by name, for a function without a docstring that says it.
+    gives : {'', 'input', 'float', 'bool', 'int64', 'asked'}
         For the documentation: the dtype of the results. 'input' is the dtype of the inputs, promoted where they
         differ; 'float' is that too, but float32 if the inputs are integers; '' says nothing.
     shape, gradient, stands_for : str
@@ -218,6 +221,7 @@ class Record(TypedDict, total=False):
     number: Literal["", "compared", "second"]
     composed: Callable[..., Any] | None
     example: tuple[str, str] | None
+    meaning: Mapping[str, str]
     gives: Gives
     shape: str
     gradient: str
@@ -268,6 +272,7 @@ class Op:
     number: Literal["", "compared", "second"] = ""
     composed: Callable[..., Any] | None = None
     example: tuple[str, str] | None = None
+    meaning: Mapping[str, str] = MappingProxyType({})
     gives: Gives = ""
     shape: str = ""
     gradient: str = ""

@@ -316,6 +316,18 @@ def rnn(
         The share of the inputs of all layers but the first that is dropped in training.
     lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan
         The bounds of the cell at each step; with the third, NaN becomes the lower bound.
+    mode
+        'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
+    state_size
+        The number of units.
+    num_layers
+        How many layers are stacked.
+    bidirectional
+        Whether each layer has a second direction, backwards in time.
+    state_outputs
+        Whether to return the last states too.
+    projection_size
+        The size of an LSTM's projected state; None: no projection.
 
     Returns
     -------

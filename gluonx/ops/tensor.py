@@ -180,6 +180,15 @@ def reshape_like(
 ) -> Array:
     """Return the elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`.
 
+    Parameters
+    ----------
+    like
+        The array that has the new lengths.
+    lhs_begin, lhs_end
+        The axes of `x` that are replaced; all by default.
+    rhs_begin, rhs_end
+        The axes of `like` that replace them; all by default.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -253,6 +262,11 @@ def squeeze(x: Array, *, axis: Axis = None) -> Array:
 def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
     """Return the axes in another order; reversed by default.
 
+    Parameters
+    ----------
+    axes
+        The old axes in their new order.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -284,6 +298,13 @@ def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
 @register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved")
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Return the array with some axes at other positions.
+
+    Parameters
+    ----------
+    source
+        The axes to move.
+    destination
+        Their positions in the result.
 
     Examples
     --------
@@ -325,6 +346,15 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
 )
 def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
     """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only.
+
+    Parameters
+    ----------
+    lhs_axes
+        Axes of the array that get other lengths; all by default.
+    rhs_axes
+        The axes of `like` with these lengths.
+    like
+        The array that has the shape.
 
     Examples
     --------
@@ -399,6 +429,11 @@ def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
 def full_like(x: Array, fill_value: Array, *, dtype: DTypeLike = None) -> Array:
     """Return one value in the shape of an array, and in its element type unless `dtype` is given.
 
+    Parameters
+    ----------
+    fill_value
+        The number.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -420,6 +455,15 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
     """Return equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
 
     `repeat` is how often each number is repeated.
+
+    Parameters
+    ----------
+    start
+        The first number.
+    step
+        The distance of two numbers.
+    repeat
+        How often each number is repeated.
 
     Examples
     --------
@@ -561,6 +605,13 @@ def cut(x: Array, positions: Sequence[int], axis: int) -> tuple[Array, ...]:
 def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
     """Split the array into `num_outputs` equal parts along an axis, which each part loses with `squeeze_axis`.
 
+    Parameters
+    ----------
+    num_outputs
+        The number of parts, equally long.
+    squeeze_axis
+        Whether the axis is dropped; each part has length 1 then.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -585,6 +636,11 @@ def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
 def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
     """Return the array repeated as a tile.
 
+    Parameters
+    ----------
+    reps
+        How often, for each axis; the last number is that of the last axis.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -602,6 +658,11 @@ def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
 )
 def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -> Array:
     """Repeat each element, along an axis or of the flattened array.
+
+    Parameters
+    ----------
+    repeats
+        How often; one number, or one for each element along the axis.
 
     Examples
     --------
@@ -667,6 +728,11 @@ def flip(x: Array, *, axis: Axis = None) -> Array:
 @register(level=3, shape=SAME)
 def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
     """Move the elements along axes; those that leave at one end come in at the other.
+
+    Parameters
+    ----------
+    shift
+        How many positions the elements move; one number, or one for each axis.
 
     Examples
     --------
@@ -764,6 +830,11 @@ def slice_(
 
     A number in place of a sequence is one for the first axis.
 
+    Parameters
+    ----------
+    step
+        The step along each axis; 1 by default.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -807,6 +878,13 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
 def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default).
 
+    Parameters
+    ----------
+    axes
+        The axes that are cut; all by default.
+    shape_like
+        The array that has the lengths.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -827,6 +905,15 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
 )
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Return the elements of `x` where `condition` is True, those of `y` elsewhere.
+
+    Parameters
+    ----------
+    condition
+        True, or not zero, where `x` is taken.
+    y
+        The elements elsewhere.
+    x
+        The elements where `condition` is True.
 
     Examples
     --------

@@ -85,6 +85,7 @@ def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int]
         For ``'affine'`` of shape (batch, 6), the rows of a matrix that maps (x, y, 1) of the result to positions in
         the image; for ``'warp'`` of shape (batch, 2, h, w), a shift of each pixel in pixels.
     transform_type : {'affine', 'warp'}
+        The kind of `x`.
     target_shape : tuple of int
         For ``'affine'``, the height and width of the result.
 
@@ -196,6 +197,11 @@ def col2im(
     pad: Any = None,
 ) -> Array:
     """Put patches back into images of `output_size`, adding overlapping ones: the transpose of `im2col`.
+
+    Parameters
+    ----------
+    output_size
+        The spatial size of the images.
 
     Examples
     --------
