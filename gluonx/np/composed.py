@@ -106,6 +106,7 @@ def where(condition: Any, x: ArrayLike | None = None, y: ArrayLike | None = None
 
 @register(
     "select_first",
+    gives="input",
     shape="that of all inputs, broadcast",
     doc="Return the element of the first choice whose condition holds, of the last array where none does.",
     example=("np.select([np.array([True, False])], [np.array([1.0, 2.0])], 0).tolist()", "[1.0, 0.0]"),
@@ -254,6 +255,7 @@ def einsum_path(
 
 @register(
     "block",
+    gives="input",
     shape="that of the blocks side by side",
     meaning={"nesting": "How the blocks are nested: lists of their numbers."},
     doc="Return an array put together of nested lists of blocks.",
@@ -310,6 +312,7 @@ _histogram = register(
 )(_histogram_rule)
 _histogram_edges = register(
     "histogram_bin_edges",
+    gives="float",
     shape="``(bins + 1,)``",
     meaning={
         "edges": "The edges of the bins, which are returned if given.",

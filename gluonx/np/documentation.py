@@ -175,14 +175,12 @@ def _parameter(param: Param, name: str, told: tuple[str, str] | None, text: str)
     """Return the lines of one parameter, called `name`; `told` is its entry in a docstring, else `text` says it."""
     array = param.role in _ARRAYS
     star = "*" if param.role == "star" else ""
-    told = (re.sub(r"\barrays?\b", "ndarray", told[0]), told[1]) if told and array else told
-    if told is not None and told[1]:
-        kind, text = told
-    else:
-        kind = "sequence of ndarray" if param.role == "sequence" else "ndarray or number" if array else ""
-        said = told[0] if told else kind
-        kind = said if "optional" in said else ", ".join(filter(None, [said, _default(param)]))
-        text = f"    {text}" if text else ""
+    said, own = told or ("", "")
+    kind = re.sub(r"\barrays?\b", "ndarray", said) if array else said
+    if not said or not own:
+        kind = kind or ("sequence of ndarray" if param.role == "sequence" else "ndarray or number" if array else "")
+        kind = kind if "optional" in kind else ", ".join(filter(None, [kind, _default(param)]))
+    text = own or (f"    {text}" if text else "")
     return [f"{star}{name} : {kind}" if kind else f"{star}{name}", *text.splitlines()]
 
 
@@ -223,7 +221,10 @@ def _result(op: Op) -> list[str]:
     kind = "ndarray" if op.nout == 1 else "ndarray or tuple of ndarray" if callable(op.nout) else "tuple of ndarray"
     if op.np is not None and op.np.listed:
         kind = "list of ndarray"
-    return [kind, f"    Shape: {op.shape}.", *([f"    Dtype: {_DTYPES[op.gives]}."] if op.gives else [])]
+    dtype = _DTYPES.get(op.gives, "")
+    if len(op.inputs) - len(op.optional) == 1 and not op.variadic:
+        dtype = dtype.replace("the inputs, promoted where they differ", "the input")
+    return [kind, f"    Shape: {op.shape}.", *([f"    Dtype: {dtype}."] if dtype else [])]
 
 
 def _errors(op: Op, told: str) -> list[str]:

@@ -90,6 +90,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.diagonal(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[2.0, 4.0]"),
     ),
     "eigh": Record(
+        gives="float",
         doc="Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.\n\n"
         "Returns\n-------\n"
         "eigenvalues : ndarray\n"
@@ -215,6 +216,7 @@ _RECORDS: dict[str, Record] = {
         example=("[part.shape for part in np.linalg.qr(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(2, 2), (2, 2)]"),
     ),
     "slogdet": Record(
+        gives="float",
         meaning={"method": "'lu' or 'qr', the factorization that is used; None: 'lu'."},
         doc="Sign and logarithm of the absolute value of the determinant.\n\n"
         "Returns\n-------\n"
@@ -235,6 +237,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0])).tolist()", "[1.0, 2.0]"),
     ),
     "svd": Record(
+        gives="float",
         meaning={
             "compute_uv": "Whether the vectors are returned too; otherwise only the singular values.",
             "full_matrices": "Whether the vectors form square matrices.",

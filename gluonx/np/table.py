@@ -104,6 +104,7 @@ UNARY: dict[str, Record] = {
         example=("np.isreal(np.array([1.0, 2.0, 4.0])).tolist()", "[True, True, True]"),
     ),
     "modf": Record(
+        gives="float",
         doc="Fractional and whole part of each element.\n\n"
         "Returns\n-------\n"
         "fractional : ndarray\n"
@@ -362,6 +363,7 @@ GENERAL: dict[str, Record] = {
     ),
     # running and differences
     "cumulative_prod": Record(
+        gives="input",
         meaning={"include_initial": "Whether the result begins with a 1, before the first element."},
         shape="as the input, one longer along `axis` with `include_initial`",
         doc="The running product along an axis (array API).",
@@ -670,6 +672,7 @@ GENERAL: dict[str, Record] = {
         example=("np.row_stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[1.0, 2.0], [3.0, 4.0]]"),
     ),
     "unstack": Record(
+        gives="input",
         doc="The slices along an axis as a tuple.\n\n"
         "Returns\n-------\n"
         "tuple of ndarray\n"
@@ -775,6 +778,7 @@ GENERAL: dict[str, Record] = {
     ),
     # indexing
     "ix_": Record(
+        gives="input",
         doc="Open mesh of indices.\n\n"
         "Returns\n-------\n"
         "tuple of ndarray\n"
@@ -809,6 +813,7 @@ GENERAL: dict[str, Record] = {
         example=('np.unpackbits(np.array([129], dtype="uint8")).tolist()', "[1, 0, 0, 0, 0, 0, 0, 1]"),
     ),
     "unravel_index": Record(
+        gives="int64",
         meaning={"shape": "The shape of the array that is indexed."},
         doc="Index tuples from flat indices.\n\n"
         "Returns\n-------\n"
@@ -1033,6 +1038,7 @@ FFT: dict[str, Record] = {
         example=("np.fft.fftn(np.ones((4, 4))).shape", "(4, 4)"),
     ),
     "fftshift": Record(
+        gives="input",
         shape=SAME,
         doc="The zero frequency moved to the middle.",
         example=("np.fft.fftshift(np.array([0.0, 1.0, -1.0])).tolist()", "[-1.0, 0.0, 1.0]"),
@@ -1064,6 +1070,7 @@ FFT: dict[str, Record] = {
         example=("np.fft.ifftn(np.ones((4, 4))).shape", "(4, 4)"),
     ),
     "ifftshift": Record(
+        gives="input",
         shape=SAME,
         doc="The inverse of `fftshift`.",
         example=("np.fft.ifftshift(np.array([0.0, 1.0, -1.0])).tolist()", "[1.0, -1.0, 0.0]"),

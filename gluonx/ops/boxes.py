@@ -188,6 +188,7 @@ class _Rule(NamedTuple):
     amp="widest",
     shape=SAME,
     gradient="through `data`, of the boxes that are kept",
+    gives="input",
 )
 def box_nms(
     data: Array,
@@ -397,7 +398,7 @@ def _match(scores: Array, is_ascend: bool, threshold: float, turns: int) -> tupl
     return by_row.astype(scores.dtype), by_column.astype(scores.dtype)
 
 
-@register(level=5, nout=2, moving=("threshold",), gradient=NONE)
+@register(level=5, nout=2, moving=("threshold",), gradient=NONE, gives="input")
 def bipartite_matching(
     data: Array, *, is_ascend: bool = False, threshold: float, topk: int = -1
 ) -> tuple[Array, Array]:

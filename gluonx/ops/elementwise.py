@@ -211,7 +211,7 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, /, **
 _unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",),
     gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0",
     onnx=Onnx("Relu"),
-    example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"), light=True)
+    example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"), light=True, gives="input")
 _unary("relu6", jax.nn.relu6, "``min(max(x, 0), 6)``, the activation of MobileNets.", level=1, methods=("relu6",),
     gradient="through `x`, 0 at 0 and at 6", composed=lambda run, x: run("clip", x, 0.0, 6.0),
     example=("npx.relu6(np.array([-1.0, 2.0, 8.0])).tolist()", "[0.0, 2.0, 6.0]"), gives="float")
@@ -239,7 +239,7 @@ _unary("quick_gelu", _single(lambda x: x * jax.nn.sigmoid(1.702 * x)), "``x sigm
 _unary("hard_tanh", lambda x: jnp.where(x >= 1, 1, jnp.where(x <= -1, -1, x)).astype(x.dtype),
     "Each element cut to the range -1 to 1, with gradient 0 at both ends.", level=1,
     gradient="through `x`, 0 at -1 and at 1", composed=lambda run, x: run("clip", x, -1.0, 1.0),
-    example=("npx.hard_tanh(np.array([-2.0, 0.5, 2.0])).tolist()", "[-1.0, 0.5, 1.0]"))
+    example=("npx.hard_tanh(np.array([-2.0, 0.5, 2.0])).tolist()", "[-1.0, 0.5, 1.0]"), gives="input")
 _unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1,
     example=("npx.silu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.2689, 0.0, 1.762]"), gives="float")
 _unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1,
@@ -251,7 +251,7 @@ _unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, am
 _unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",),
     example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"), gives="float")
 _unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",),
-    example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"), light=True)
+    example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"), light=True, gives="input")
 _unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1,
     example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"), gives="input", light=True)
 _unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
@@ -809,6 +809,7 @@ def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
     channels_last="each",
     composed=_as_other,
     shape=SAME,
+    gives="input",
 )
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.

@@ -259,6 +259,7 @@ def _along(vector: Array, ndim: int, axis: int) -> Array:
     npx=Front(order="x sequence_length use_sequence_length value axis"),
     shape=SAME,
     stands_for="`stablehlo.select`",
+    gives="input",
 )
 def sequence_mask(
     x: Array,
@@ -293,7 +294,7 @@ def sequence_mask(
     return jnp.where(inside, x, jnp.asarray(value, x.dtype))
 
 
-@register(level=6, aliases=("SequenceLast",), shape="`x` without the axis of time")
+@register(level=6, aliases=("SequenceLast",), shape="`x` without the axis of time", gives="input")
 def sequence_last(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
@@ -314,7 +315,7 @@ def sequence_last(
     return jnp.take_along_axis(x, last, time).squeeze(time)
 
 
-@register(level=6, aliases=("SequenceReverse",), shape=SAME)
+@register(level=6, aliases=("SequenceReverse",), shape=SAME, gives="input")
 def sequence_reverse(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:

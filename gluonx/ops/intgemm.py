@@ -23,7 +23,7 @@ def _bytes(x: Array, reach: Array) -> Array:
     return jnp.clip(jnp.round(scaled), -_STEPS, _STEPS).astype(jnp.int8)
 
 
-@register(level=1, shape="(1,)", gradient=NONE)
+@register(level=1, shape="(1,)", gradient=NONE, gives="input")
 def intgemm_maxabsolute(data: Array) -> Array:
     """Return the largest magnitude of an array, shape (1,).
 

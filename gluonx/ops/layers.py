@@ -30,7 +30,12 @@ def swish(x: Array, *, beta: float = 1.0) -> Array:
     return x * jax.nn.sigmoid(beta * x)
 
 
-@register(level=2, shape="(n, c / product of f, f1 w1, f2 w2, ...)", stands_for="`stablehlo.reshape`, `transpose`")
+@register(
+    level=2,
+    shape="(n, c / product of f, f1 w1, f2 w2, ...)",
+    stands_for="`stablehlo.reshape`, `transpose`",
+    gives="input",
+)
 def pixel_shuffle(x: Array, *, factors: Sequence[int]) -> Array:
     """Move channels into space: ``(N, C * f1 * f2 ..., W1, W2 ...)`` becomes ``(N, C, W1 * f1, W2 * f2, ...)``.
 

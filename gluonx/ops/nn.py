@@ -196,6 +196,7 @@ def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
     channels_last="each",
     npx=Front(order="x p mode axes cudnn_off=False", unset="axes"),
     shape=SAME,
+    gives="input",
 )
 def dropout(
     key: Array | None,
@@ -304,6 +305,7 @@ def _probabilities(
     methods=("softmax",),
     npx=Front(order="x length axis temperature use_length dtype"),
     shape=SAME,
+    gives="float",
 )
 def softmax(
     x: Array,
@@ -346,6 +348,7 @@ def softmax(
     methods=("log_softmax",),
     npx=Front(order="x axis length temperature use_length dtype"),
     shape=SAME,
+    gives="float",
 )
 def log_softmax(
     x: Array,
@@ -374,7 +377,7 @@ def log_softmax(
     return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
 
 
-@register(level=1, amp="float32", methods=("softmin",), shape=SAME)
+@register(level=1, amp="float32", methods=("softmin",), shape=SAME, gives="float")
 def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: DTypeLike = None) -> Array:
     """Return the softmax of ``-x``.
 
@@ -446,7 +449,7 @@ def masked_log_softmax(
     return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
 
 
-@register(level=1, aliases=("L2Normalization",), moving=("eps",), amp="float32", shape=SAME)
+@register(level=1, aliases=("L2Normalization",), moving=("eps",), amp="float32", shape=SAME, gives="float")
 def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") -> Array:
     """``x / sqrt(sum(x**2) + eps)``.
 

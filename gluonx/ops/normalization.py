@@ -340,7 +340,7 @@ def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Ar
     return narrow(y * inverse * channels(wide(gamma), x.ndim, axis), float_dtype(x))
 
 
-@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32", shape=SAME)
+@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32", shape=SAME, gives="float")
 def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0) -> Array:
     """Local response normalization: divide by a power of the mean square of `nsize` neighbouring channels.
 

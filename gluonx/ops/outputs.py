@@ -296,6 +296,7 @@ def svm_output(
     shape=SAME,
     gradient="to `x` grad_scale, whatever comes from above",
     stands_for="the identity",
+    gives="input",
 )
 def make_loss(x: Array, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: str = "null") -> Array:
     """Return the data, whose gradient is `grad_scale` whatever comes from above.

@@ -247,6 +247,7 @@ def _power_mean(x: Array, windows: Windows, power: int) -> Array:
     ),
     shape="(n, c, o...), o = (w + 2 pad - kernel) // stride + 1 (rounded up with 'full')",
     stands_for="`stablehlo.reduce_window`",
+    gives="input",
 )
 def pooling(
     x: Array,
@@ -325,6 +326,7 @@ def _adaptive(x: Array, axis: int, count: int) -> Array:
     aliases=("AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
     shape="``(n, c, *output_size)``",
     stands_for="`stablehlo.reduce_window`",
+    gives="float",
 )
 def adaptive_avg_pooling(
     x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None
@@ -396,6 +398,7 @@ def _largest_elsewhere(run: Callable[..., Any], x: Any, output_size: Sizes, layo
     stands_for="`stablehlo.reduce_window`",
     gradient="through `x`, at a tie to the first element of the window",
     composed=_largest_elsewhere,
+    gives="input",
 )
 def adaptive_max_pooling(
     x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None

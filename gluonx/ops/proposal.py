@@ -289,7 +289,7 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., positions].add(data * signs)
 
 
-@register(level=3)
+@register(level=3, gives="input")
 def fft_pairs(data: Array) -> Array:
     """Return the Fourier transform of real rows, real and imaginary parts in turns.
 

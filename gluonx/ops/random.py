@@ -480,7 +480,7 @@ def random_bernoulli(
     return draw.finish(jax.random.uniform(key, draw.shape, draw.inner) < chance)
 
 
-@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE, shape=DRAWN)
+@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE, shape=DRAWN, gives="int64")
 def random_randint(
     key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
@@ -555,7 +555,14 @@ def random_categorical(
 _FEW = 4096  # up to so many trials are drawn one by one, which compiles fast and is exact
 
 
-@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, shape="size + pvals.shape", gradient=NONE)
+@register(
+    level=3,
+    random=True,
+    wide=lambda attrs: attrs["dtype"] is None,
+    shape="size + pvals.shape",
+    gradient=NONE,
+    gives="int64",
+)
 def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: DTypeLike = None) -> Array:
     """Sample how often each class comes up in `n` draws by the probabilities `pvals`.
 
@@ -588,7 +595,7 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
     return jnp.diff(jnp.sum(draws < below, 0), axis=-1, prepend=0).astype(dtype)
 
 
-@register(level=3, random=True, shape="size + a.shape[1:]")
+@register(level=3, random=True, shape="size + a.shape[1:]", gives="input")
 def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
     """Draw elements of the first axis of `a`, or of ``range(a)`` if `a` is a number, with the probabilities `p`.
 
@@ -615,7 +622,7 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
     return a[drawn]
 
 
-@register(level=3, random=True, aliases=("random_shuffle",), shape=SAME)
+@register(level=3, random=True, aliases=("random_shuffle",), shape=SAME, gives="input")
 def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
     """Return the slices of `x` along an axis in random order.
 

@@ -133,6 +133,7 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
     np=Front(order="x newshape order out", shown={"x": "a"}, also={"shape": "newshape"}),
     npx=Front(order="x newshape reverse order", shown={"x": "a"}, also={"shape": "newshape"}),
     shape="`newshape`, -1 worked out (-2 to -6 as MXNet reads them)",
+    gives="input",
 )
 def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> Array:
     """Return the same elements in another shape.
@@ -209,6 +210,7 @@ def reshape_like(
     aliases=("flatten", "Flatten"),
     shape="(x.shape[0], the product of the others)",
     stands_for="`stablehlo.reshape`",
+    gives="input",
 )
 def batch_flatten(x: Array) -> Array:
     """Join all axes but the first.
@@ -227,6 +229,7 @@ def batch_flatten(x: Array) -> Array:
     methods=("expand_dims",),
     np=Front(order="x axis", shown={"x": "a"}),
     shape="`x` with 1 at each of `axis`",
+    gives="input",
 )
 def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
     """Return the array with new axes of length 1 at the positions `axis` of the result.
@@ -245,6 +248,7 @@ def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
     methods=("squeeze",),
     np=Front(order="x axis out", shown={"x": "a"}),
     shape="`x` without axes of length 1",
+    gives="input",
 )
 def squeeze(x: Array, *, axis: Axis = None) -> Array:
     """Return the array without its axes of length 1, or without those named; 0 is allowed for an array without axes.
@@ -258,7 +262,9 @@ def squeeze(x: Array, *, axis: Axis = None) -> Array:
     return x if x.ndim == 0 and axis in (0, -1) else jnp.squeeze(x, axis)
 
 
-@register(level=3, np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`")
+@register(
+    level=3, np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`", gives="input"
+)
 def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
     """Return the axes in another order; reversed by default.
 
@@ -282,6 +288,7 @@ def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
     methods=("swapaxes",),
     np=Front(order="x axis1= axis2=", shown={"x": "a"}),
     shape="`x` with two axes exchanged",
+    gives="input",
 )
 def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
     """Return the array with two axes exchanged.
@@ -295,7 +302,7 @@ def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
     return jnp.swapaxes(x, axis1, axis2)
 
 
-@register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved")
+@register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved", gives="input")
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Return the array with some axes at other positions.
 
@@ -315,7 +322,9 @@ def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequen
     return jnp.moveaxis(x, source, destination)
 
 
-@register(level=4, methods=("broadcast_to",), np=Front(order="x shape", shown={"x": "array"}), shape="`shape`")
+@register(
+    level=4, methods=("broadcast_to",), np=Front(order="x shape", shown={"x": "array"}), shape="`shape`", gives="input"
+)
 def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
     """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last.
 
@@ -399,7 +408,7 @@ def cast(x: Array, *, dtype: DTypeLike) -> Array:
     return converted(x, canonical(dtype))
 
 
-@register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT)
+@register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT, gives="input")
 def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     """Return zeros in the shape of an array, and in its element type unless `dtype` is given.
 
@@ -412,7 +421,7 @@ def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     return jnp.zeros_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
-@register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT)
+@register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT, gives="input")
 def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     """Return ones in the shape of an array, and in its element type unless `dtype` is given.
 
@@ -476,7 +485,7 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
     return values.reshape(x.shape) if axis is None else values
 
 
-@register(level=3, wide=True, shape="(x.ndim,)", gradient=NONE)
+@register(level=3, wide=True, shape="(x.ndim,)", gradient=NONE, gives="int64")
 def shape_array(x: Array) -> Array:
     """Return the shape as an array.
 
@@ -502,6 +511,7 @@ def shape_array(x: Array) -> Array:
     channels_last="axis",
     shape="as the inputs, their lengths along `axis` added up",
     light=True,
+    gives="input",
 )
 def concatenate(*arrays: Array, axis: int | None = 0, dtype: DTypeLike = None) -> Array:
     """Join arrays end to end along an axis; they are flattened first if that is None.
@@ -537,6 +547,7 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
     npx=Front(hidden="dtype"),
     shape="the inputs' shape with their number at `axis`",
     light=True,
+    gives="input",
 )
 def stack(*arrays: Array, axis: int = 0, dtype: DTypeLike = None) -> Array:
     """Join arrays of one shape along a new axis.
@@ -563,6 +574,7 @@ def _parts(attrs: Mapping[str, Any]) -> int:
     methods=("split",),
     np=Front(order="x indices_or_sections axis", shown={"x": "ary"}, listed=True),
     shape="parts of `x` along `axis`",
+    gives="input",
 )
 def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
     """Split the array along an axis into so many equal parts, or at the given positions.
@@ -601,6 +613,7 @@ def cut(x: Array, positions: Sequence[int], axis: int) -> tuple[Array, ...]:
     npx=Front(order="x num_outputs axis squeeze_axis"),
     shape="num_outputs parts of `x` along `axis`",
     stands_for="`numpy.split`",
+    gives="input",
 )
 def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
     """Split the array into `num_outputs` equal parts along an axis, which each part loses with `squeeze_axis`.
@@ -632,6 +645,7 @@ def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     methods=("tile",),
     np=Front(order="x reps", shown={"x": "A"}),
     shape="the lengths of `x` times `reps`",
+    gives="input",
 )
 def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
     """Return the array repeated as a tile.
@@ -655,6 +669,7 @@ def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
     methods=("repeat",),
     np=Front(order="x repeats axis", shown={"x": "a"}),
     shape="`x` with the length of `axis` times `repeats`",
+    gives="input",
 )
 def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -> Array:
     """Repeat each element, along an axis or of the flattened array.
@@ -682,7 +697,11 @@ def _check_reflection(x: Array, pad_width: Any) -> None:
 
 
 @register(
-    level=3, aliases=("Pad",), npx=Front(order="x mode pad_width constant_value"), shape="`x` with the margins added"
+    level=3,
+    aliases=("Pad",),
+    npx=Front(order="x mode pad_width constant_value"),
+    shape="`x` with the margins added",
+    gives="input",
 )
 def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: str = "constant") -> Array:
     """Return the array with margins added before and after it along its axes.
@@ -712,7 +731,7 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
     return jnp.pad(x, pad_width, constant_values=value)
 
 
-@register(level=3, methods=("flip",), np=Front(order="x axis out", shown={"x": "m"}), shape=SAME)
+@register(level=3, methods=("flip",), np=Front(order="x axis out", shown={"x": "m"}), shape=SAME, gives="input")
 def flip(x: Array, *, axis: Axis = None) -> Array:
     """Return the elements in opposite order along axes.
 
@@ -725,7 +744,7 @@ def flip(x: Array, *, axis: Axis = None) -> Array:
     return jnp.flip(x, axis)
 
 
-@register(level=3, shape=SAME)
+@register(level=3, shape=SAME, gives="input")
 def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
     """Move the elements along axes; those that leave at one end come in at the other.
 
@@ -747,7 +766,7 @@ def _matrix(x: Array) -> Array:
     return jnp.broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else x
 
 
-@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME)
+@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME, gives="input")
 def tril(x: Array, *, k: int = 0) -> Array:
     """Return the lower triangle of the last two axes; 0 above. A vector is every row.
 
@@ -760,7 +779,7 @@ def tril(x: Array, *, k: int = 0) -> Array:
     return jnp.tril(_matrix(x), k)
 
 
-@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME)
+@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME, gives="input")
 def triu(x: Array, *, k: int = 0) -> Array:
     """Return the upper triangle of the last two axes; 0 below. A vector is every row.
 
@@ -773,7 +792,7 @@ def triu(x: Array, *, k: int = 0) -> Array:
     return jnp.triu(_matrix(x), k)
 
 
-@register(level=5, shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`")
+@register(level=5, shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`", gives="input")
 def depth_to_space(x: Array, *, block_size: int) -> Array:
     """Move blocks of channels into space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b).
 
@@ -788,7 +807,7 @@ def depth_to_space(x: Array, *, block_size: int) -> Array:
     return y.reshape(n, c // block_size**2, h * block_size, w * block_size)
 
 
-@register(level=5, shape="(n, c b**2, h / b, w / b)", stands_for="`stablehlo.reshape`, `transpose`")
+@register(level=5, shape="(n, c b**2, h / b, w / b)", stands_for="`stablehlo.reshape`, `transpose`", gives="input")
 def space_to_depth(x: Array, *, block_size: int) -> Array:
     """Return the inverse of `depth_to_space`.
 
@@ -818,6 +837,7 @@ def stop_index(stop: int | None, n: int) -> int:
     npx=Front(unset="step"),
     shape="(end - begin) / step along the first axes",
     stands_for="`stablehlo.slice`",
+    gives="input",
 )
 def slice_(
     x: Array,
@@ -853,6 +873,7 @@ def slice_(
     methods=("slice_axis",),
     shape="`x` with the length end - begin along `axis`",
     stands_for="`stablehlo.slice`",
+    gives="input",
 )
 def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     """Return the part from `begin` to `end` along one axis.

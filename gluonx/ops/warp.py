@@ -42,7 +42,7 @@ def _weights(old: int, new: int, align_corners: bool) -> np.ndarray:
     return table.astype(np.float32)
 
 
-@register(level=5)
+@register(level=5, gives="input")
 def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = True) -> Array:
     """Resize images by linear interpolation between neighbours.
 
@@ -75,7 +75,7 @@ def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = 
 # -- sampling along a grid --------------------------------------------------------------------------------------------
 
 
-@register(level=5)
+@register(level=5, gives="float")
 def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int] = (0, 0)) -> Array:
     """Return the grid for `bilinear_sampler`.
 
@@ -169,7 +169,7 @@ def _patches(x: Array, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Array
     return found.reshape(*found.shape[:2], -1)
 
 
-@register(level=5)
+@register(level=5, gives="input")
 def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any = None, pad: Any = None) -> Array:
     """Return the patches that a convolution sees, one in each column.
 
