@@ -21,6 +21,7 @@ from gluonx.errors import ShapeError
 from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
 from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
+from gluonx.ops.common import narrow, wide
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.host import algebra, kernels
 from gluonx.ops.registry import BROADCAST, SAME, Front, Record
@@ -393,8 +394,9 @@ def pinv(a: Array, rtol: Array | None = None, hermitian: bool = False) -> Array:
 
 
 def qr(a: Array, mode: str = "reduced") -> Array | tuple[Array, ...]:
-    result = jnp.linalg.qr(_square(a), mode)
-    return tuple(result) if isinstance(result, tuple) else result
+    a = _square(a)
+    result = jnp.linalg.qr(wide(a), mode)  # LAPACK has no half precision
+    return tuple([narrow(x, a.dtype) for x in result]) if isinstance(result, tuple) else narrow(result, a.dtype)
 
 
 def solve(a: Array, b: Array) -> Array:

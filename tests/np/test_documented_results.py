@@ -124,3 +124,11 @@ def test_a_page_says_what_comes_out():
         for word in name.split("."):
             function = getattr(function, word)
         assert "Returns\n-------\n" in function.__doc__, name
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_qr_of_half_precision_keeps_its_dtype(dtype):
+    """Small matrices of bfloat16 came back as float64, all others were refused."""
+    q, r = np.linalg.qr(np.array([[2.0, 1.0], [1.0, 3.0]], dtype=dtype))
+    assert q.dtype == r.dtype == dtype
+    assert onp.allclose((q @ r).astype("float32").asnumpy(), [[2, 1], [1, 3]], 0.05, 0.05)
