@@ -229,6 +229,7 @@ _unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.", level=1,
     onnx=Onnx("Softsign"),
     example=("npx.softsign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.5, 0.0, 0.6667]"), gives="float")
 _unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1, methods=("tanh",),
+    onnx=Onnx("Tanh"),
     example=("npx.tanh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7616, 0.0, 0.964]"), gives="float")
 _unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",),
     onnx=Onnx("Mish"),
@@ -245,31 +246,36 @@ _unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1,
 _unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1,
     example=("npx.selu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.111, 0.0, 2.101]"), gives="float")
 _unary("exp", _small(jnp.exp), "e to the power of each element.", ufunc=True, level=1, amp="float32", methods=("exp",),
-    example=("npx.exp(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3679, 1.0, 7.389]"), gives="float")
+    onnx=Onnx("Exp"), example=("npx.exp(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3679, 1.0, 7.389]"), gives="float")
 _unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, amp="float32", methods=("log",),
-    example=("npx.log(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.6931, 1.386]"), gives="float")
+    onnx=Onnx("Log"), example=("npx.log(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.6931, 1.386]"), gives="float")
 _unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",),
-    example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"), gives="float")
+    onnx=Onnx("Sqrt"), example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"), gives="float")
 _unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",),
     example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"), light=True, gives="input")
 _unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1,
+    onnx=Onnx("Neg"),
     example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"), gives="input", light=True)
 _unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
     aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0",
+    onnx=Onnx("Abs"),
     example=("npx.absolute(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"), gives="input", light=True)
 _unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",), gradient=FLAT,
-    example=("npx.sign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
+    onnx=Onnx("Sign"), example=("npx.sign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _unary("floor", jnp.floor, "The largest whole number that is not above each element.", ufunc=True, methods=("floor",),
     gradient=FLAT,
+    onnx=Onnx("Floor", floats=True),
     example=("npx.floor(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 1.0]"), gives="input")
 _unary("ceil", jnp.ceil, "The smallest whole number that is not below each element.", ufunc=True, methods=("ceil",),
     gradient=FLAT,
+    onnx=Onnx("Ceil", floats=True),
     example=("npx.ceil(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 1.0, 2.0]"), gives="input")
 _unary("trunc", jnp.trunc, "Each element rounded towards zero.", ufunc=True, aliases=("fix",), methods=("fix", "trunc"),
     gradient=FLAT,
     example=("npx.trunc(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _unary("rint", _small(jnp.rint), "The nearest whole number, halves to the even one (MXNet sends halves down).",
     ufunc=True, methods=("rint",), gradient=FLAT,
+    onnx=Onnx("Round", floats=True),
     example=("npx.rint(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 2.0]"), gives="float")
 _unary("cbrt", _small(jnp.cbrt), "The cube root of each element.", ufunc=True, methods=("cbrt",),
     example=("npx.cbrt(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.26]"), gives="float")
@@ -280,6 +286,7 @@ _unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", amp="float32", me
     example=("npx.rcbrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.7937, 0.63]"), gives="float")
 _unary("reciprocal", _single(lambda x: 1 / x), "One divided by each element.", ufunc=True, amp="float32",
     methods=("reciprocal",),
+    onnx=Onnx("Reciprocal"),
     example=("npx.reciprocal(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.5, 0.25]"), gives="float")
 _unary("expm1", _small(jnp.expm1), "exp(x) - 1, exact also for x near zero.", ufunc=True, amp="float32",
     methods=("expm1",),
@@ -294,32 +301,38 @@ _unary("log2", _small(jnp.log2), "The logarithm to base two.", ufunc=True, amp="
 _unary("log10", _small(jnp.log10), "The logarithm to base ten.", ufunc=True, amp="float32", methods=("log10",),
     example=("npx.log10(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.301, 0.6021]"), gives="float")
 _unary("sin", _small(jnp.sin), "The sine of angles in radians.", ufunc=True, methods=("sin",),
-    example=("npx.sin(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8415, 0.0, 0.9093]"), gives="float")
+    onnx=Onnx("Sin"), example=("npx.sin(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8415, 0.0, 0.9093]"), gives="float")
 _unary("cos", _small(jnp.cos), "The cosine of angles in radians.", ufunc=True, methods=("cos",),
-    example=("npx.cos(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5403, 1.0, -0.4161]"), gives="float")
+    onnx=Onnx("Cos"), example=("npx.cos(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5403, 1.0, -0.4161]"), gives="float")
 _unary("tan", _small(jnp.tan), "The tangent of angles in radians.", ufunc=True, amp="float32", methods=("tan",),
-    example=("npx.tan(np.array([0.0, 1.0])).tolist()", "[0.0, 1.557]"), gives="float")
+    onnx=Onnx("Tan"), example=("npx.tan(np.array([0.0, 1.0])).tolist()", "[0.0, 1.557]"), gives="float")
 _unary("arcsin", _small(jnp.arcsin), "The angle in [-pi/2, pi/2] whose sine is x.", ufunc=True, aliases=("asin",),
     amp="float32", methods=("arcsin",),
+    onnx=Onnx("Asin"),
     example=("npx.arcsin(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5236, 0.0, 0.5236]"), gives="float")
 _unary("arccos", _small(jnp.arccos), "The angle in [0, pi] whose cosine is x.", ufunc=True, aliases=("acos",),
     amp="float32", methods=("arccos",),
+    onnx=Onnx("Acos"),
     example=("npx.arccos(np.array([-0.5, 0.0, 0.5])).tolist()", "[2.094, 1.571, 1.047]"), gives="float")
 _unary("arctan", _small(jnp.arctan), "The angle in [-pi/2, pi/2] whose tangent is x.", ufunc=True, aliases=("atan",),
     methods=("arctan",),
+    onnx=Onnx("Atan"),
     example=("npx.arctan(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7854, 0.0, 1.107]"), gives="float")
 _unary("sinh", _small(jnp.sinh), "The hyperbolic sine.", ufunc=True, amp="float32", methods=("sinh",),
-    example=("npx.sinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.175, 0.0, 3.627]"), gives="float")
+    onnx=Onnx("Sinh"), example=("npx.sinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.175, 0.0, 3.627]"), gives="float")
 _unary("cosh", _small(jnp.cosh), "The hyperbolic cosine.", ufunc=True, amp="float32", methods=("cosh",),
-    example=("npx.cosh(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.543, 1.0, 3.762]"), gives="float")
+    onnx=Onnx("Cosh"), example=("npx.cosh(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.543, 1.0, 3.762]"), gives="float")
 _unary("arcsinh", _small(jnp.arcsinh), "The number whose hyperbolic sine is x.", ufunc=True, aliases=("asinh",),
     methods=("arcsinh",),
+    onnx=Onnx("Asinh"),
     example=("npx.arcsinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8814, 0.0, 1.444]"), gives="float")
 _unary("arccosh", _small(jnp.arccosh), "The number whose hyperbolic cosine is x.", ufunc=True, aliases=("acosh",),
     methods=("arccosh",),
+    onnx=Onnx("Acosh"),
     example=("npx.arccosh(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 1.317, 2.063]"), gives="float")
 _unary("arctanh", _small(jnp.arctanh), "The number whose hyperbolic tangent is x.", ufunc=True, aliases=("atanh",),
     amp="float32", methods=("arctanh",),
+    onnx=Onnx("Atanh"),
     example=("npx.arctanh(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5493, 0.0, 0.5493]"), gives="float")
 _unary("degrees", _small(jnp.degrees), "Radians to degrees.", ufunc=True, aliases=("rad2deg",), methods=("degrees",),
     example=("npx.degrees(np.array([0.0, 3.1415927])).tolist()", "[0.0, 180.0]"), gives="float")
@@ -344,7 +357,7 @@ _unary("digamma", lambda x: special.digamma(narrow(x, float_dtype(x))), "The der
     stands_for="`chlo.digamma`",
     example=("npx.digamma(np.array([1.0, 2.0, 4.0])).tolist()", "[-0.5772, 0.4228, 1.256]"), gives="float")
 _unary("logical_not", jnp.logical_not, "True where an element is zero or False.", ufunc=True, gradient=NONE,
-    example=("np.logical_not(np.array([0.0, 2.0])).tolist()", "[True, False]"), gives="bool")
+    onnx=Onnx("Not"), example=("np.logical_not(np.array([0.0, 2.0])).tolist()", "[True, False]"), gives="bool")
 _unary("bitwise_not", jnp.bitwise_not, "Each bit inverted; logical not for booleans.", ufunc=True,
     aliases=("invert", "bitwise_invert"), gradient=NONE,
     example=("np.bitwise_not(np.array([0, 5], dtype='int32')).tolist()", "[-1, -6]"))
@@ -372,12 +385,15 @@ _unary("round_ste", _straight_through(_half_away), "Rounding (halves away from z
 _unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity",
     example=("npx.sign_ste(np.array([-1.5, 0.0, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest",
+    onnx=Onnx("Add"),
     example=("np.add(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 4.0]"), gives="input", light=True)
 _binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest",
+    onnx=Onnx("Sub"),
     example=("np.subtract(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-5.0, 0.0]"), gives="input",
     light=True)
 _binary("multiply", lambda x, y: jnp.multiply(*_counted(x, y)), "The product, elementwise.", ufunc=True, level=1,
     amp="widest",
+    onnx=Onnx("Mul"),
     example=("np.multiply(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-6.0, 4.0]"), gives="input",
     light=True)
 _binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, level=1, aliases=("divide",),
@@ -432,31 +448,39 @@ _binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gra
 _binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE,
     example=("np.lcm(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[12, 6]"))
 _binary("equal", _compared(jnp.equal), "True where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    onnx=Onnx("Equal"),
     example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool",
     light=True, number="compared")
 _binary("not_equal", _compared(jnp.not_equal), "True where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool",
     light=True, number="compared")
 _binary("greater", _compared(jnp.greater), "True where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    onnx=Onnx("Greater"),
     example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"), gives="bool",
     light=True, number="compared")
 _binary("greater_equal", _compared(jnp.greater_equal), "True where x1 >= x2.", ufunc=True, level=4, amp="widest",
     gradient=NONE,
+    onnx=Onnx("GreaterOrEqual"),
     example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool",
     light=True, number="compared")
 _binary("less", _compared(jnp.less), "True where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    onnx=Onnx("Less"),
     example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool",
     light=True, number="compared")
 _binary("less_equal", _compared(jnp.less_equal), "True where x1 <= x2.", ufunc=True, level=4, amp="widest",
-    gradient=NONE, example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"),
+    gradient=NONE, onnx=Onnx("LessOrEqual"),
+    example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"),
     gives="bool", light=True, number="compared")
 _binary("logical_and", jnp.logical_and, "True where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    onnx=Onnx("And"),
     example=("np.logical_and(np.array([True, False]), np.array([True, True])).tolist()", "[True, False]"), gives="bool")
 _binary("logical_or", jnp.logical_or, "True where at least one is true.", ufunc=True, level=4, amp="widest",
-    gradient=NONE, example=("np.logical_or(np.array([True, False]), np.array([True, True])).tolist()", "[True, True]"),
+    gradient=NONE, onnx=Onnx("Or"),
+    example=("np.logical_or(np.array([True, False]), np.array([True, True])).tolist()", "[True, True]"),
     gives="bool")
 _binary("logical_xor", jnp.logical_xor, "True where just one is true.", ufunc=True, level=4, amp="widest",
     gradient=NONE, gives="bool",
+    onnx=Onnx("Xor"),
     example=("np.logical_xor(np.array([True, False]), np.array([True, True])).tolist()", "[False, True]"))
 _binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4, gradient=NONE,
     example=("np.bitwise_and(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[0, 2]"))

@@ -105,7 +105,9 @@ class Front(NamedTuple):
 
 
 class Onnx(NamedTuple):
-    """The ONNX operator, with one input, that is the same as an operator; used to write and to read it.
+    """The ONNX operator that is the same as an operator of one or two inputs; used to write and to read it.
+
+    A comparison takes operands of one element type, a function that gives ``bool`` otherwise takes booleans.
 
     Attributes
     ----------
@@ -113,10 +115,13 @@ class Onnx(NamedTuple):
         ONNX's name.
     attrs : dict of str to str
         ONNX's name of each attribute. They are numbers, and their defaults in ONNX are those of this operator.
+    floats : bool
+        Whether ONNX's operator takes floating-point numbers alone; here it changes no integer.
     """
 
     name: str
     attrs: Mapping[str, str] = {}
+    floats: bool = False
 
 
 class Record(TypedDict, total=False):
