@@ -1040,3 +1040,7 @@ class Constant(Parameter):
     def grad_req(self, grad_req: str) -> None:
         if grad_req != "null":
             warn(f"Constant parameter '{self._path}' is never trained: grad_req={grad_req!r} is ignored.")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -24,7 +24,7 @@ from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
 from gluonx.ops.common import narrow, wide
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.host import algebra, kernels
-from gluonx.ops.registry import BROADCAST, SAME, Front, Record
+from gluonx.ops.registry import BROADCAST, SAME, Front, Onnx, Record
 
 if TYPE_CHECKING:
     import jax
@@ -82,6 +82,7 @@ _RECORDS: dict[str, Record] = {
         gives="float",
         doc="The determinant.",
         amp="float32",
+        onnx=Onnx("Det"),
         example=("float(np.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))", "8.0"),
     ),
     "diagonal": Record(
