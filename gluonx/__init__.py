@@ -102,6 +102,7 @@ extensions.NAMES.offer("gluonx.operator.on_symbols", "gluonx.compat.symbol:Custo
 extensions.NAMES.offer("gluonx.symbol.call", "gluonx.compat.symbol.calling:call_with_symbols")
 extensions.NAMES.offer("gluonx.sparse.attach_rows", "gluonx.sparse.storage:attach_rows")
 extensions.NAMES.offer("gluonx.sparse.cast_storage", "gluonx.sparse.functions:cast_storage")
+extensions.NAMES.offer("gluonx.nd.computed_by", "gluonx.compat.operators.table:computed_by")
 extensions.NAMES.offer("gluonx.nd.NDArray.as_np_ndarray", "gluonx.compat.kinds:shared_np")
 extensions.NAMES.offer("gluonx.np.ndarray.as_nd_ndarray", "gluonx.compat.kinds:shared_nd")
 extensions.BLOCK_MEMBERS.offer("hybrid_forward", "gluonx.compat.prefixes:defines_hybrid_forward")

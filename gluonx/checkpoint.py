@@ -314,3 +314,7 @@ def _name(key: str) -> str:
 
 def _by_name(tree: Mapping[str, Any]) -> dict[str, Any]:
     return {_name(key): value for key, value in tree.items()}
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -309,7 +309,19 @@ def place_device(sharding: Any) -> Device:
 
 
 def current_device() -> Device:
-    """Return the device new arrays go to: the innermost ``with device:``, else JAX's default device."""
+    """Return the device of new arrays: that of the innermost ``with device:``, else JAX's default device.
+
+    Returns
+    -------
+    Device
+        ``cpu(0)`` on a machine without an accelerator.
+
+    Examples
+    --------
+    >>> with Device("cpu"):
+    ...     current_device()
+    cpu(0)
+    """
     chosen = _current.get()
     return chosen if chosen is not None else device_of(jax.local_devices()[0])
 

@@ -641,3 +641,7 @@ def _replaced(net: Block, instead: Mapping[int, Any]) -> Any:
             block.__dict__.update(dict.fromkeys(held, instead[id(child)]))  # an attribute may not change its class
             block._refresh()
     return net
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

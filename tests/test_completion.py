@@ -26,6 +26,17 @@ def test_dir_shows_public_names(name):
     ]
 
 
+@pytest.mark.parametrize("name", [n for n in gluonx.__all__ if inspect.ismodule(getattr(gluonx, n))])
+def test_dir_of_each_module_that_gluonx_has(name):
+    """Also of those without a page: `Any`, what is imported and what is private are not shown."""
+    module = getattr(gluonx, name)
+    shown = [n for n in dir(module) if not n.startswith("__")]
+    foreign = [n for n in shown if inspect.ismodule(f := getattr(module, n)) and not f.__name__.startswith("gluonx")]
+    assert not foreign
+    assert not [n for n in shown if n in ("Any", "Callable", "Mapping", "TYPE_CHECKING", "annotations", "NamedTuple")]
+    assert not [n for n in shown if n.startswith("_") and n not in module.__all__ and n not in OPS]
+
+
 def test_dir_of_gluonx():
     shown = set(dir(gluonx))
     assert {"nn", "np", "npx", "autograd", "Trainer", "optimizer"} <= shown

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gluonx.common.arguments import did_you_mean
+from gluonx.common.extensions import NAMES
 from gluonx.dtype import bfloat16
 from gluonx.ops.registry import OPS, Op
 
@@ -24,28 +25,6 @@ LOSS_OUTPUTS = (
 )  # fmt: skip
 PARAMETERS_IN_FP32 = {"batch_norm": ["gamma", "beta", "running_mean", "running_var"]}
 
-_MXNET = {
-    "LayerNorm": "layer_norm",
-    "RNN": "rnn",
-    "CTCLoss": "ctc_batch_loss",
-    "BatchNorm": "batch_norm",
-    "broadcast_power": "power",
-    "elemwise_add": "add",
-    "elemwise_sub": "subtract",
-    "elemwise_mul": "multiply",
-    "elemwise_div": "true_divide",
-    "broadcast_sub": "subtract",
-    "broadcast_mul": "multiply",
-    "broadcast_div": "true_divide",
-    "broadcast_lesser": "less",
-    "broadcast_lesser_equal": "less_equal",
-    "_linalg_gemm": "matmul",
-    "_linalg_gemm2": "matmul",
-    "_linalg_potrf": "linalg_cholesky",
-    "_linalg_inverse": "linalg_inv",
-    "SoftmaxActivation": "softmax",
-    "softmax_cross_entropy": "softmax_cross_entropy_loss",
-}
 _PREFIXES = ("_npi_", "_npx_", "_np_", "_contrib_", "_linalg_", "broadcast_", "_")
 
 
@@ -73,17 +52,19 @@ def core_name(name: str) -> str:
 
     Examples
     --------
-    >>> core_name("FullyConnected"), core_name("_npi_power_scalar"), core_name("softmax")
-    ('fully_connected', 'power', 'softmax')
+    >>> core_name("FullyConnected"), core_name("_npi_power_scalar"), core_name("elemwise_div")
+    ('fully_connected', 'power', 'true_divide')
     """
     bare = name.removesuffix("_scalar")
     guesses = [name, bare, *[bare.removeprefix(p) for p in _PREFIXES if bare.startswith(p)]]
     for guess in guesses:
-        guess = _MXNET.get(guess, guess)
         if guess in OPS:
             return _plain(OPS[guess])
         if f"linalg_{guess}" in OPS:
             return f"linalg_{guess}"
+    known = NAMES["gluonx.nd.computed_by"](name)
+    if known is not None:
+        return core_name(known)
     raise ValueError(f"amp: there is no operator '{name}'{did_you_mean(name, OPS)}")
 
 

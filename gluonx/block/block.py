@@ -94,7 +94,7 @@ class _Forwards(Protocol[_Given, _Gives]):
 
 
 class _Asked:
-    """An attribute of `BLOCK_ATTRIBUTES`; a block's own of this name comes before it, and so does one of a mixin.
+    """An attribute of `BLOCK_ATTRIBUTES`, made when it is read; one of this name on the block or a mixin precedes it.
 
     A ``__getattr__`` in its place would keep Python's specialized bytecode from reading any attribute of a block.
     """
@@ -251,7 +251,7 @@ class Block(Checked):
         return block_html(self)
 
     def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> object:
-        """Show the same where treescope renders it."""
+        """Return the block for treescope, which calls this method to render it."""
         from gluonx.block.display import block_part
 
         return block_part(self, path, subtree_renderer)
@@ -262,7 +262,7 @@ class Block(Checked):
         name_scope: Any
 
     def __dir__(self) -> list[str]:
-        """Leave `BLOCK_ATTRIBUTES` out: who looks at each attribute in turn must not give a block a prefix."""
+        """Leave `BLOCK_ATTRIBUTES` out: a tool that reads each listed attribute would give the block a prefix."""
         return [name for name in super().__dir__() if name in self.__dict__ or not _is_asked(type(self), name)]
 
     # ---------------------------------------------------------------- the call
@@ -446,7 +446,7 @@ class Block(Checked):
         Returns
         -------
         output
-            As of a call.
+            As for a call.
         dict of str to output
             By name, in the order of the blocks; if a block was called several times, a list in the order of the calls.
 
@@ -588,7 +588,7 @@ class Block(Checked):
         return list(dict.fromkeys(self._array_params().values()))
 
     def _array_params(self) -> dict[str, Parameter]:
-        """Return the same by name."""
+        """Return the parameters of `_unique_params` by structured name."""
         return planned_apart(self.collect_params())
 
     def apply(self, fn: Callable[[Block], Any], select: str | None = None) -> Block:
@@ -1101,7 +1101,7 @@ class Block(Checked):
 
 for _name in BLOCK_ATTRIBUTES:
     setattr(Block, _name, _Asked(_name))
-NAMES["gluonx.np.methods"]  # gives arrays their methods, so that the steps of a net find them: see its end
+NAMES["gluonx.np.methods"]  # adds the methods to arrays before a net's first step: that module's last lines say why
 
 _NOT_HYBRID = (
     "{cls} is a HybridBlock, whose children must be HybridBlocks too, but '{name}' is a {child}. Derive {child} from "
@@ -1135,7 +1135,7 @@ class HybridBlock(Block):
         own = self.__dict__
         own["_active"] = False
         own["_traced"] = None
-        own["_traced_of"] = Snapshot(None)  # the parts of which the trace was made
+        own["_traced_of"] = Snapshot(None)  # valid as long as the block has the parts with which it was traced
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make `block` a child; see :meth:`Block.register_child`. Raises ValueError if it is not a HybridBlock."""

@@ -22,7 +22,7 @@ from gluonx.errors import FormatError
 
 _LEAVES = {"gamma": "weight", "beta": "bias"}
 _COUNTERS = (".num_batches_tracked",)
-"""Ends of names of what PyTorch counts and no forward reads."""
+"""Endings of the names of PyTorch's counters, which no forward reads."""
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ class Parameter:
         return parameter_html(self)
 
     def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> object:
-        """Show the same where treescope renders it."""
+        """Return the parameter for treescope, which calls this method to render it."""
         from gluonx.block.display import parameter_part
 
         return parameter_part(self, path, subtree_renderer)
@@ -1040,3 +1040,7 @@ class Constant(Parameter):
     def grad_req(self, grad_req: str) -> None:
         if grad_req != "null":
             warn(f"Constant parameter '{self._path}' is never trained: grad_req={grad_req!r} is ignored.")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -20,3 +20,7 @@ def __getattr__(name: str) -> Any:
     module = "absent" if name == "Absent" else "hook"
     found = globals()[name] = getattr(importlib.import_module(f"gluonx.compat.alias.{module}"), name)
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

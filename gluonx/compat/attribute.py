@@ -57,3 +57,7 @@ _current: contextvars.ContextVar[AttrScope] = contextvars.ContextVar("gluonx_att
 def current() -> AttrScope:
     """Return the scope in force."""
     return _current.get()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -205,3 +205,7 @@ class LogValidationMetricsCallback:
         """Log it."""
         for name, value in _said(param.eval_metric):
             logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

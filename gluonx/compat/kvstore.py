@@ -411,3 +411,7 @@ def store_of(kvstore: Any) -> Any:
     if isinstance(kvstore, DistributedKVStore) and processes.size() > 1:
         return ProcessSum()
     return None if kvstore is None or isinstance(kvstore, KVStore) else kvstore
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

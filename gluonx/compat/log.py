@@ -42,3 +42,7 @@ def get_logger(
 
 
 getLogger = get_logger
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

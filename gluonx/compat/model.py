@@ -102,3 +102,7 @@ def _update_params(
             kvstore.pull(param_names[i], gradients)
         for k, (array, gradient) in enumerate(zip(arrays, gradients, strict=True)):
             updater(i * num_device + k, gradient, array)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

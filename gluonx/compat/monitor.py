@@ -107,3 +107,7 @@ def _text(value: Any) -> str:
     values = value if isinstance(value, (list, tuple)) else [value]
     arrays = [v.asnumpy() if hasattr(v, "asnumpy") else v for v in values]
     return "\t".join(str(a.reshape(-1)[0] if getattr(a, "size", 0) == 1 else a) for a in arrays) + "\t"
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -80,3 +80,7 @@ _current: contextvars.ContextVar[NameManager] = contextvars.ContextVar("gluonx_n
 def current() -> NameManager:
     """Return the manager in force."""
     return _current.get()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -136,3 +136,7 @@ def _specs(names: Sequence[str], shapes: Any, types: Any, opened: Any, dynamic: 
         sizes = [f"{name}_{axis}" if size is None else size for axis, size in enumerate(shape)]
         specs.append(InputSpec(name, tuple(sizes), np.dtype(kind).name))
     return specs
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

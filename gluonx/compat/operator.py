@@ -478,3 +478,7 @@ def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> 
     for state, after in zip(aux, found[len(outs) :], strict=True):
         state[...] = after
     return list(found[: len(outs)])
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -90,15 +90,11 @@ def _format(value: Any) -> Any:
     return [_format(item) for item in value] if isinstance(value, (list, tuple)) else 0
 
 
-_NAMED = {"tanh": npx.tanh, "relu": npx.relu, "sigmoid": npx.sigmoid, "softsign": npx.softsign}
-
-
 def _activation(cell: Block, *args: Any, **options: Any) -> Any:
     """``cell._get_activation(F, x, activation)`` of MXNet 1, or without F; a function's name, or a callable."""
     x, activation = args[-2:]
     if isinstance(activation, str):
-        function: Callable[..., Any] = _NAMED.get(activation) or functools.partial(npx.activation, act_type=activation)
-        return function(x)
+        return npx.activation(x, act_type=activation)
     return activation(x, **options)
 
 

@@ -92,3 +92,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
     create.__doc__ = f"Make a {nickname} of its name, of JSON, or of itself."
     return create
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -96,3 +96,7 @@ def get_branch() -> str:
 def get_commit_hash() -> str:
     """Kept for ported code: no commit is recorded in a package; an empty string."""
     return ""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -202,3 +202,7 @@ def wrap_sort_functions(func: Callable[..., Any]) -> Callable[..., Any]:
         return func(*args, **kwargs)
 
     return renamed
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -222,3 +222,7 @@ def plot_network(
             label = "" if size is None else "x".join(map(str, size[1:]))
             dot.edge(node["name"], source["name"], label=label, dir="back", arrowtail="open")
     return dot
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

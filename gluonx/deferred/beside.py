@@ -117,7 +117,7 @@ class Candidate:
     Attributes
     ----------
     compilation : Compilation or None
-        While it is compiled beside NumPy's runs; an instance gets its own by `lowered`, one thread of several.
+        The compilation that is under way, which `lowered` has begun; None before and after it.
     is_compiled : bool
     wide : bool
         Whether it has 64-bit types.
@@ -128,15 +128,15 @@ class Candidate:
     wide = False
 
     def lowered(self, lower: Callable[[], Any], insist: bool = False) -> Compilation | None:
-        """Lower the program for a compilation, and return that; meanwhile who else runs it has NumPy do so.
+        """Lower the program and return its compilation; until that has ended, other threads run the program by NumPy.
 
         Parameters
         ----------
         lower : callable
             Returns what JAX lowers the program to.
         insist : bool
-            Whether to lower it also where another thread, or code that this one interrupts, is about to, or has
-            compiled it; otherwise the result is None then.
+            Whether to lower it even if it is compiled already, or if another thread, or code that this call interrupts,
+            is lowering it. Without `insist` the result is None in these cases.
         """
         made = Compilation(self.wide)
         try:
@@ -154,11 +154,11 @@ class Candidate:
         return made
 
     def forgo(self) -> None:
-        """Let go of the compilation: it is over, or failed."""
+        """Forget the compilation, which has ended or failed."""
         vars(self).pop("compilation", None)
 
     def may_run(self, account: Account, lower: Callable[[], Any]) -> bool:
-        """Return whether NumPy runs it once more, and count that; have it compiled beside that when it is time."""
+        """Return whether NumPy is to run the program once more, counting that; begin the compilation when it is due."""
         can = account.runs >= account.waits and is_possible() and not self.is_compiled
         if can and account.begins <= account.runs < account.takes_over and self.compilation is None:
             made = self.lowered(lower)

@@ -596,7 +596,7 @@ def finds_shapes() -> bool:
 
 
 class _Tracing(threading.local):
-    """Counts the calls of this thread (``depth``) in which JAX may be tracing a function other than a graph's."""
+    """A count (``depth``) of this thread's calls in which JAX may be tracing a function that belongs to no graph."""
 
     depth = 0
 

@@ -135,7 +135,7 @@ def _struct(x: Handle) -> jax.ShapeDtypeStruct:
 def _of_traces(call: _Call, structs: list[Any]) -> tuple[DerivedOp, list[Handle], int, int]:
     """Return the operator that is made of jaxprs.
 
-    Return also the outer arrays that it takes first, how often it draws, and its number of outputs.
+    The other results are the outer arrays that it takes first, the number of its random draws, and that of its outputs.
     """
     found: dict[str, Any] = {}
 

@@ -260,7 +260,7 @@ def needs_64_bits(op: Recorded, args: Sequence[HasDType | None]) -> bool:
 
 _UINT32 = np.dtype(np.uint32)
 WIDENING = WIDE | {_UINT32}
-"""The types that may take 64 bits to compute with: beside a signed integer uint32 becomes int64."""
+"""The types of inputs that may need 64-bit arithmetic; uint32 is one, because with signed integers it becomes int64."""
 
 
 def _meets_signed(op: Recorded, dtypes: set[np.dtype]) -> bool:

@@ -335,7 +335,7 @@ def _begins_on_host(node: Node) -> bool:
 
 
 def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | None:
-    """Return what has NumPy run a program once more; None where XLA's runs, which is compiled then."""
+    """Return the NumPy version if it is to run the program once more; else compile XLA's program and return None."""
     whole = program.by_host
     if whole is None or not host.is_on() or watchers:
         _compile(graph, program, args)
@@ -356,7 +356,7 @@ def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | No
 
 
 def _lowered(graph: Graph, program: Program, args: list[Any]) -> Any:
-    """Return what JAX traces and lowers a program to."""
+    """Return the lowered program, as JAX traces it for these arguments."""
     with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
         lowered = program.lower([*args, *_structs(program.recycled)])
     for agree in agreements:
@@ -739,7 +739,7 @@ def _call(
 
 
 def _has_run(program: Program, sinks: list[Any]) -> None:
-    """Do what is due after the second run, and after each run on several devices of one CPU."""
+    """Note that a program has come again; on fake devices of one CPU, wait before too many runs are under way."""
     if program.runs == 2 and program.site is not None:
         program.site.waiting -= 1
     if program.on_fakes and program.runs % _UNDER_WAY == 0:

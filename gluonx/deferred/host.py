@@ -299,7 +299,7 @@ class Whole:
 
 
 def whole(jaxpr: Any) -> Whole | None:
-    """Return what runs a program that was traced to `jaxpr`; None if NumPy lacks one of its operations."""
+    """Return the NumPy version of a program with this `jaxpr`; None if NumPy lacks one of its operations."""
     from gluonx.ops.host.jaxprs import HostProgram, Unsupported  # needed only if an operator has no NumPy kernel
 
     try:
@@ -431,7 +431,7 @@ def _by_kernel(known: _Known, numpy_kernel: Callable[..., Any], values: list[Any
         elif work > limits["small"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
         out = _quiet.copy().run(numpy_kernel, *values)
-    except Exception:  # the usual way says what is wrong
+    except Exception:  # the usual way raises the proper error
         return REFUSED
     return REFUSED if out is NotImplemented else out
 
@@ -441,7 +441,7 @@ def _key(values: list[Any]) -> tuple[Any, ...]:
 
 
 def _spend(known: _Known, key: tuple[object, ...], work: float, steps: int) -> bool:
-    """Return whether NumPy may still do this work for inputs of this kind, and count it as spent."""
+    """Return whether NumPy may still do this work for inputs of this kind, and add it to NumPy's account for them."""
     spent = known.seen.get(key, 0) + policy.running(work, steps)
     if spent > policy.compiling(steps):
         return False
@@ -482,7 +482,7 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     try:
         with one_blas_thread() if known.composed else _as_it_is:
             outs = program(*[v for v in values if v is not None])
-    except Exception:  # the usual way says what is wrong
+    except Exception:  # the usual way raises the proper error
         return REFUSED
     return outs[0] if single else tuple(outs)
 
@@ -520,7 +520,7 @@ def _may_be_interpreted(op: Operator) -> bool:
 
 
 def _interpreted(op: Operator, values: list[Any]) -> Any:
-    """Return what interprets `op` on such values (None: compile it), whether it returns a single array, and `_Forward`.
+    """Return the program that interprets `op` (None: compile it), whether it has a single result, and its `_Forward`.
 
     The last is None for an operator that is no forward of a block.
     """
@@ -546,5 +546,5 @@ def _interpreted(op: Operator, values: list[Any]) -> Any:
 
 
 def _forward_of(op: Operator, program: HostProgram, wide: bool) -> _Forward | None:
-    """Return what compiles a block's forward beside NumPy's runs; None for another operator."""
+    """Return the state of a block's forward that NumPy runs until it is compiled; None for another operator."""
     return _Forward(program, wide) if type(op) is DerivedOp and op.composed else None

@@ -131,14 +131,14 @@ class _WholeSegment(OpSegment):
         return True
 
     def pull(self, invoke: Invoke, cotangents: dict[int, Handle], create_graph: bool) -> list[Handle | None]:
-        """As of `Segment`; the gradient of these gradients is zero."""
+        """Pull back as :meth:`Segment.pull` does; the gradient of these gradients is zero."""
         mask = tuple([slot in cotangents for slot in self.outs])
         back = _pullback(self.op, self.diff, len(self.inputs), mask)
         return list(invoke(back, (*self.inputs, *[cotangents[s] for s in self.outs if s in cotangents])))
 
 
 def _pullback(op: Operator, diff: tuple[int, ...], count: int, given: tuple[bool, ...]) -> DerivedOp:
-    """As `gluonx.deferred.derived.pullback_of`, of integers."""
+    """Return what :func:`gluonx.deferred.derived.pullback_of` returns, for integers."""
     if op.vjp is None:
         op.vjp = {}
     key = ("whole", diff, count, given)

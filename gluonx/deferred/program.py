@@ -533,7 +533,7 @@ class Program(beside.Candidate):
             found = self.call.trace(*args)
         self.nbytes = program_cache.program_size(found.jaxpr)
         lowered = found.lower()
-        self.traced = None  # at the end: who is interrupted before does it all again, from the same trace
+        self.traced = None  # last: a call that is interrupted earlier can be repeated from this trace
         return lowered
 
     def put_on_host(self, args: Sequence[Any]) -> None:

@@ -374,7 +374,7 @@ class Traced:
         return jax.tree.unflatten(self.out_tree, outs[: self.n_out]) if self.out_tree is not None else outs[0]
 
     def here(self, params: Callable[[], list[Any]]) -> Traced:
-        """Return the same with the replicas of the block's `params` on the current device.
+        """Return this trace with the replicas of the block's `params` on the current device as its inputs.
 
         The operator is the same object, so that what the devices record is alike.
         """

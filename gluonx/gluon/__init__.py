@@ -33,4 +33,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_gluonx)})
+    return sorted({*__all__, *dir(_gluonx)})

@@ -34,12 +34,12 @@ _POWERS: dict[int, DerivedOp] = program_cache.memo()
 
 
 def _unknown(other: object, name: str) -> NotImplementedType:
-    """Return NotImplemented for what may know better; raise for PyTorch's tensors, which do not.
+    """Return NotImplemented, so that Python asks the class of the other operand; raise for PyTorch's tensors.
 
     Raises
     ------
     TypeError
-        With the call that makes an array of a tensor.
+        For a tensor of PyTorch; the message names the call that makes an array of it.
     """
     if type(other).__module__.partition(".")[0] == "torch":
         raise TypeError(f"{name}: an array or a number was expected, got {type(other).__name__}{from_elsewhere(other)}")

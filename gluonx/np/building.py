@@ -41,7 +41,7 @@ def document(
     if shown:
         params = [p._replace(name=shown.get(p.name, p.name)) for p in params]
     front.arrays = tuple([p.name for p in params if p.role in ("array", "sequence", "star")])  # type: ignore[attr-defined]
-    kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but give different signatures
+    kinds = tuple([type(p.default) for p in params])  # 0 and False are equal, but signatures show them
     front.__signature__ = _signature(tuple(params), kinds)  # type: ignore[attr-defined]
     return front
 
@@ -53,7 +53,7 @@ def _signature(params: tuple[Param, ...], kinds: tuple[type, ...]) -> inspect.Si
     Kind = inspect.Parameter
     rows: list[inspect.Parameter] = []
     kind = Kind.POSITIONAL_OR_KEYWORD
-    stars = [p for p in params if p.role == "star"]  # all of them are positional in a call: choose(a, *choices)
+    stars = [p for p in params if p.role == "star"]  # a call passes all of them by position: choose(a, *choices)
     for p in params:
         if p.role == "dropped" and p.name not in table.TAKEN:
             kind = Kind.KEYWORD_ONLY  # the dropped parameter itself is not shown

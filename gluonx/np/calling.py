@@ -32,8 +32,8 @@ _MISSING: Any = inspect.Parameter.empty
 class _Layout:
     """The positions of leaves and static arguments in calls with so many positional arguments and these keywords.
 
-    Each is found by its position, by its keyword, or is None for a leaf that is not given. ``bound`` caches the
-    operators by the values of the static arguments.
+    Each entry is a position, a keyword, or None for a leaf that is not given. ``bound`` caches the operators by the
+    values of the static arguments.
     """
 
     __slots__ = ("bound", "leaves", "statics")
@@ -157,7 +157,6 @@ def general(
     shown : mapping of str to str, optional
         The names of parameters in error messages, if they differ.
     listed : bool
-    listed : bool
         Whether several results come as a list.
     """
     call = _Call(op, name, params, renamed or {}, shown or {})
@@ -223,7 +222,7 @@ def _apart(call: _Call) -> Front:  # noqa: C901 - the three ways of a call, from
         spelling = (len(args), *kwargs)
         if spelling not in layouts:
             store(layouts, spelling, call.lay_out(args, kwargs))
-        with contextlib.suppress(TypeError):  # what is not hashable is not cached
+        with contextlib.suppress(TypeError):  # unhashable statics are not cached
             store(layouts[spelling].bound, layouts[spelling].take(args, kwargs)[0], bound)
             if _same(leaves, args[:lead]):
                 store(spelled, _spelling(args[lead:], kwargs), bound)

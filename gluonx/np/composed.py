@@ -106,6 +106,8 @@ def where(condition: Any, x: ArrayLike | None = None, y: ArrayLike | None = None
 
 @register(
     "select_first",
+    gives="input",
+    shape="that of all inputs, broadcast",
     doc="Return the element of the first choice whose condition holds, of the last array where none does.",
     example=("np.select([np.array([True, False])], [np.array([1.0, 2.0])], 0).tolist()", "[1.0, 0.0]"),
 )
@@ -136,6 +138,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
 
 @register(
     "choose",
+    shape="that of `a` and the choices, broadcast",
+    meaning={
+        "choices": "The arrays to pick from, which are broadcast to one shape.",
+        "mode": "'clip' or 'wrap': an index out of range takes the nearest choice, or counts on from the other end.",
+    },
     doc="Return elements of the choices, picked by the indices `a`.",
     example=("np.choose(np.array([1, 0]), [np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[3.0, 2.0]"),
 )
@@ -236,7 +243,7 @@ def einsum_path(
     *operands: ArrayLike,
     optimize: bool | Literal["greedy", "optimal"] | Sequence[Any] | None = "greedy",
 ) -> tuple[list[Any], str]:
-    """Return the order in which `einsum` is best computed (see ``numpy.einsum_path``); only shapes are used.
+    """Return a good order for computing `einsum` (see ``numpy.einsum_path``); it depends on the shapes alone.
 
     Returns
     -------
@@ -248,6 +255,9 @@ def einsum_path(
 
 @register(
     "block",
+    gives="input",
+    shape="that of the blocks side by side",
+    meaning={"nesting": "How the blocks are nested: lists of their numbers."},
     doc="Return an array put together of nested lists of blocks.",
     example=("np.block([np.array([1.0]), np.array([2.0, 3.0])]).tolist()", "[1.0, 2.0, 3.0]"),
 )
@@ -289,6 +299,12 @@ def block(arrays: Sequence[Any]) -> ndarray:
 
 _histogram = register(
     "histogram",
+    shape="``(bins,)`` for the counts, ``(bins + 1,)`` for the edges",
+    meaning={
+        "edges": "The edges of the bins, ascending; if given, `bins` and `range` are not used.",
+        "density": "Whether the counts are divided such that the areas of the bars sum to one.",
+        "range": "The outer edges; the least and the largest element by default.",
+    },
     doc="Count by bins, and give the edges; without `edges` there are `bins` equal ones.",
     example=("np.histogram(np.array([1.0, 2.0, 4.0]), bins=3)[0].tolist()", "[1, 1, 1]"),
     nout=2,
@@ -296,6 +312,12 @@ _histogram = register(
 )(_histogram_rule)
 _histogram_edges = register(
     "histogram_bin_edges",
+    gives="float",
+    shape="``(bins + 1,)``",
+    meaning={
+        "edges": "The edges of the bins, which are returned if given.",
+        "range": "The outer edges; the least and the largest element by default.",
+    },
     doc="Return the edges of a histogram's bins.",
     example=("np.histogram_bin_edges(np.array([1.0, 4.0]), bins=3).tolist()", "[1.0, 2.0, 3.0, 4.0]"),
 )(_edges_rule)
@@ -368,6 +390,9 @@ def histogram_bin_edges(
 
 @register(
     "all_close",
+    shape="()",
+    gives="bool",
+    meaning={"b": "The array to compare with."},
     doc="Return whether all elements agree within a tolerance.",
     example=("np.allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0]))", "True"),
     stands_for="`numpy.allclose`",
@@ -378,6 +403,9 @@ def _all_close(a: Array, b: Array, rtol: Array, atol: Array, *, equal_nan: bool 
 
 @register(
     "all_equal",
+    shape="()",
+    gives="bool",
+    meaning={"b": "The array to compare with."},
     doc="Return whether two arrays have one shape and equal elements.",
     example=("np.array_equal(np.array([1.0, 2.0]), np.array([1.0, 3.0]))", "False"),
     stands_for="`numpy.array_equal`",
@@ -388,6 +416,9 @@ def _all_equal(a: Array, b: Array, *, equal_nan: bool = False) -> Array:
 
 @register(
     "all_equivalent",
+    shape="()",
+    gives="bool",
+    meaning={"b": "The array to compare with."},
     doc="Return whether two arrays are equal after broadcasting.",
     example=("np.array_equiv(np.array([1.0, 1.0]), np.array([1.0]))", "True"),
     stands_for="`numpy.array_equiv`",
@@ -494,6 +525,12 @@ def delete(arr: Any, obj: ArrayLike, axis: int | None = None) -> ndarray:
 
 @register(
     "insert",
+    shape="as the first input, longer along `axis`; a vector if that is None",
+    gives="input",
+    meaning={
+        "arr": "The array to insert into.",
+        "obj": "The positions, in the old array, before which values are inserted.",
+    },
     doc="Return the array with values put in before the positions `obj`.",
     example=("np.insert(np.array([1.0, 3.0]), 1, 2.0).tolist()", "[1.0, 2.0, 3.0]"),
 )
@@ -536,6 +573,10 @@ def _flat(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
 
 @register(
     "put",
+    shape="as the first input",
+    meaning={
+        "mode": "For an index out of range: 'wrap' counts on from the other end, 'clip' takes the nearest element."
+    },
     doc="Return the array with values written at flat indices.",
     example=("npx.put(np.zeros(3), np.array([1]), np.array([5.0])).tolist()", "[0.0, 5.0, 0.0]"),
     index=Index(1, _flat),
@@ -546,6 +587,8 @@ def _put(a: Array, indices: Array, values: Array, *, mode: str | None = None) ->
 
 @register(
     "place",
+    shape="as the first input",
+    meaning={"mask": "True, or not zero, where a value is written."},
     doc="Return the array with values written where the mask holds.",
     example=("npx.place(np.zeros(3), np.array([True, False, True]), np.array([1.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"),
 )
@@ -555,6 +598,7 @@ def _position(a: Array, mask: Array, values: Array) -> Array:
 
 @register(
     "put_along_axis",
+    shape="as the first input",
     doc="Return the array with values written at indices along an axis.",
     example=(
         "npx.put_along_axis(np.zeros((2, 2)), np.array([[1], [0]]), np.array([[5.0], [6.0]]), axis=1).tolist()",
@@ -568,6 +612,11 @@ def _put_along_axis(a: Array, indices: Array, values: Array, *, axis: int | None
 
 @register(
     "fill_diagonal",
+    shape="as the first input",
+    meaning={
+        "val": "The number, or the vector, that is written.",
+        "wrap": "Whether the diagonal of a tall matrix starts again, one row after it has ended.",
+    },
     doc="Return the array with its main diagonal overwritten.",
     example=("npx.fill_diagonal(np.zeros((2, 2)), np.array(3.0)).tolist()", "[[3.0, 0.0], [0.0, 3.0]]"),
 )
@@ -608,7 +657,16 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 
 
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: int | None) -> None:
-    """Write `values` at indices along an axis, in place."""
+    """Write `values` at indices along an axis, in place.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.zeros((2, 2))
+    >>> np.put_along_axis(x, np.array([[1], [0]], dtype="int32"), np.array([[5.0], [6.0]]), axis=1)
+    >>> x.tolist()
+    [[0.0, 5.0], [6.0, 0.0]]
+    """
     arr[...] = invoke(_put_along_axis.bind(axis=axis), (arr, as_leaf(indices), as_leaf(values)))
 
 
@@ -715,6 +773,8 @@ def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: objec
 
 @register(
     "concatenated_ranges",
+    shape="that of the slices and arrays joined",
+    meaning={"items": "The slices, with the numbers of arrays among them.", "name": "'r_' or 'c_'."},
     doc="Return slices and numbers one behind the other, as ``np.r_`` and ``np.c_`` take them.",
     example=("np.r_[0:3, np.array([7.0])].tolist()", "[0.0, 1.0, 2.0, 7.0]"),
 )

@@ -1,12 +1,12 @@
-"""Arrays from nothing, from numbers and from other libraries' arrays.
+"""Functions that make arrays: of zeros and ones, from numbers, and from other libraries' arrays.
 
 Two rules of MXNet hold for all of them. The default dtype is float32, also for lists of integers and for NumPy arrays
 of any dtype; ``dtype=`` asks for another one, and only an ndarray or a JAX array keeps its own. ``device=`` (or
 ``ctx=``, its older name) says where the array lives; the default is the innermost ``with device:`` or JAX's default
 device.
 
-Sizes and dtypes are part of the program. What fills an array (the number of ``full``, the start of ``arange``) is a
-value; another value uses the same program.
+Sizes and dtypes are part of the program. The numbers that fill an array (the value of ``full``, the start of
+``arange``) are operands: other numbers use the same program.
 """
 
 from __future__ import annotations
@@ -173,12 +173,12 @@ def asarray(
     obj, dtype, device, ctx
         As for `array`.
     copy : bool, optional
-        True for a new array in any case.
+        Whether the result must be a new array (True) or must not be one (False); None copies only where it is needed.
 
     Returns
     -------
     ndarray
-        `obj` itself where nothing is to change, else a new array; without `dtype` of float32 where `obj` is no array.
+        `obj` itself if it fits already, else a new array; without `dtype` it is float32 if `obj` is no array.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
     Returns
     -------
     ndarray
-        `a` itself where nothing is to be changed.
+        `a` itself if it is an ndarray.
 
     Examples
     --------
@@ -277,17 +277,36 @@ genfromtxt = _host_reader("genfromtxt")
 # -- constants --------------------------------------------------------------------------------------------------------
 
 
-@register("zeros", doc="Return an array of zeros.", example=("np.zeros((2,)).tolist()", "[0.0, 0.0]"))
+@register(
+    "zeros",
+    shape="`shape`",
+    gives="asked",
+    doc="Return an array of zeros.",
+    example=("np.zeros((2,)).tolist()", "[0.0, 0.0]"),
+)
 def _zeros(*, shape: Size, dtype: DTypeLike) -> Array:
     return jnp.zeros(shape, dtype)
 
 
-@register("ones", doc="Return an array of ones.", example=("np.ones((2,)).tolist()", "[1.0, 1.0]"))
+@register(
+    "ones",
+    shape="`shape`",
+    gives="asked",
+    doc="Return an array of ones.",
+    example=("np.ones((2,)).tolist()", "[1.0, 1.0]"),
+)
 def _ones(*, shape: Size, dtype: DTypeLike) -> Array:
     return jnp.ones(shape, dtype)
 
 
-@register("full", doc="Return an array of one value throughout.", example=("np.full((2,), 7.0).tolist()", "[7.0, 7.0]"))
+@register(
+    "full",
+    shape="`shape`",
+    gives="asked",
+    meaning={"fill_value": "The number, or an array that is broadcast to the shape."},
+    doc="Return an array of one value throughout.",
+    example=("np.full((2,), 7.0).tolist()", "[7.0, 7.0]"),
+)
 def _full(fill_value: Array, *, shape: Size, dtype: DTypeLike) -> Array:
     return jnp.broadcast_to(jnp.asarray(fill_value, dtype), shape)
 
@@ -510,6 +529,9 @@ def empty_like(
 
 @register(
     "arange",
+    shape="``(num,)``",
+    gives="asked",
+    meaning={"start": "The first number.", "step": "The distance of two numbers.", "num": "How many numbers."},
     doc="Return `num` numbers from `start` on, `step` apart.",
     example=("np.arange(3).tolist()", "[0.0, 1.0, 2.0]"),
 )
@@ -563,7 +585,21 @@ def arange(
 
 def _space_op(name: str, fn: Callable[..., Array], doc: str, example: tuple[str, str]) -> Op:
     # Integers are rounded from float64, since float32 has all integers only up to 2**24.
-    @register(name, doc=doc, example=example, wide=lambda attrs: attrs["dtype"].kind in "iu")
+    @register(
+        name,
+        doc=doc,
+        example=example,
+        wide=lambda attrs: attrs["dtype"].kind in "iu",
+        shape="`num` along `axis`, beside the axes of `start` and `stop`",
+        gives="asked",
+        meaning={
+            "start": "The first number; for `logspace` its logarithm.",
+            "stop": "The last number, or with `endpoint` False the one after it; for `logspace` its logarithm.",
+            "num": "How many numbers.",
+            "endpoint": "Whether `stop` is the end.",
+            "base": "The base of the logarithms, for `logspace`.",
+        },
+    )
     def space(
         start: Array, stop: Array, base: Array | None = None, *, num: int, endpoint: bool, dtype: onp.dtype, axis: int
     ) -> Array:
@@ -660,7 +696,7 @@ def logspace(
     Returns
     -------
     ndarray
-        Of `num` along `axis`, before the axes of the ends where these are arrays.
+        `num` numbers along `axis`; if the ends are arrays, their axes follow.
 
     Examples
     --------
@@ -687,7 +723,7 @@ def geomspace(
     Returns
     -------
     ndarray
-        Of `num` along `axis`, before the axes of the ends where these are arrays.
+        `num` numbers along `axis`; if the ends are arrays, their axes follow.
 
     Examples
     --------
@@ -702,7 +738,12 @@ def geomspace(
 
 
 @register(
-    "eye", doc="Return a matrix with ones on a diagonal.", example=("np.eye(2).tolist()", "[[1.0, 0.0], [0.0, 1.0]]")
+    "eye",
+    shape="``(N, M)``",
+    gives="asked",
+    meaning={"N": "The number of rows.", "M": "The number of columns; that of rows by default."},
+    doc="Return a matrix with ones on a diagonal.",
+    example=("np.eye(2).tolist()", "[[1.0, 0.0], [0.0, 1.0]]"),
 )
 def _eye(*, N: int, M: int | None = None, k: int = 0, dtype: DTypeLike) -> Array:
     return jnp.eye(N, M, k, dtype)
@@ -715,6 +756,9 @@ def _eye_on_host(*, N: int, M: int, k: int, dtype: DTypeLike) -> onp.ndarray:
 
 @register(
     "tri",
+    shape="``(N, M)``",
+    gives="asked",
+    meaning={"N": "The number of rows.", "M": "The number of columns; that of rows by default."},
     doc="Return a matrix of ones below a diagonal and on it.",
     example=("np.tri(2).tolist()", "[[1.0, 0.0], [1.0, 1.0]]"),
 )

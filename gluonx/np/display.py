@@ -111,7 +111,7 @@ def as_html(array: ndarray) -> str:
     >>> as_html(np.ones((2, 3))).count("(2, 3)")
     2
     """
-    shown = repr(array)  # computes a pending array, as the user wants
+    shown = repr(array)  # computes a pending array, whose numbers the user asked to see
     return html.folding(_line(array), [html.preformatted(shown)], unfolded=len(shown) < 2000)
 
 

@@ -20,18 +20,19 @@ __all__ = ["WORDS", "page"]
 WORDS: Mapping[str, str] = {
     "x": "The input.",
     "a": "The input.",
+    "b": "The second input.",
     "x1": "The first operand; both are broadcast to one shape.",
     "x2": "The second operand.",
     "arrays": "The inputs.",
-    "axis": "The axis to work along; negative ones count from the last. None, where it may be: the flattened array.",
+    "axis": "The axis to work along; negative ones count from the last. None, where allowed: the flattened array.",
     "axes": "The axes to work along.",
-    "keepdims": "Whether axes that are worked over stay, with length 1.",
-    "dtype": "The dtype of the result; None: by the inputs' dtypes.",
+    "keepdims": "Whether the axes that are reduced stay, with length 1.",
+    "dtype": "The dtype of the result; None: the default of the function, or the dtype of the inputs.",
     "size": "The shape of the result; None: that of the parameters.",
-    "where": "Which elements count.",
-    "initial": "Where to start from; also the result over no elements.",
-    "weight": "The weight; for a loss a number that it is multiplied by.",
-    "bias": "What is added.",
+    "where": "The elements that count: a mask.",
+    "initial": "The value to start from, which is also the result for no elements.",
+    "weight": "The weights; of a loss, the number that it is multiplied by.",
+    "bias": "The bias, which is added.",
     "label": "The true values or classes.",
     "pred": "The prediction.",
     "sample_weight": "A factor for each sample, broadcast to the losses.",
@@ -40,91 +41,104 @@ WORDS: Mapping[str, str] = {
     "lr": "The learning rate.",
     "wd": "The weight decay, a multiple of the weight that is added to the gradient.",
     "grad": "The gradient of the weight.",
-    "rescale_grad": "What the gradient is multiplied by first.",
-    "clip_gradient": "The largest magnitude of an element of the gradient; None or negative: any.",
-    "beta1": "How much of the first moment is kept.",
-    "beta2": "How much of the second moment is kept.",
+    "rescale_grad": "The factor of the gradient.",
+    "clip_gradient": "The largest magnitude of an element of the scaled gradient; None or a negative number: no bound.",
+    "beta1": "The weight of the old value in the first moment.",
+    "beta2": "The weight of the old value in the second moment.",
     "epsilon": "A small number against division by zero.",
     "eps": "A small number against division by zero.",
-    "mean": "The mean; in an update the first moment, a state.",
-    "var": "The variance; in an update the second moment, a state.",
+    "mean": "The first moment, a state.",
+    "var": "The second moment, a state.",
     "mom": "The momentum, a state.",
-    "momentum": "How much of the momentum is kept.",
-    "state": "The running totals, ``(2, k)``: sums, and what rounding took from them.",
+    "momentum": "The part of the old momentum that is kept.",
+    "state": "The running totals, ``(2, k)``: the sums, and below them their rounding errors.",
     "ignore_label": "Positions with this label are left out.",
-    "indices": "Whole numbers, of any dtype.",
-    "index": "Whole numbers, of any dtype.",
+    "indices": "Integers, of any dtype.",
+    "index": "Integers, of any dtype.",
     "precision": "The precision of products, as `jax.lax.Precision`.",
     "preferred_element_type": "The dtype to accumulate in, and of the result.",
     "order": "The order in which elements are read: 'C', or 'F' with the first axis changing fastest.",
     "kernel": "The lengths of the window.",
-    "stride": "How far the window moves along each axis; 1 by default.",
+    "stride": "The step of the window along each axis; 1 by default.",
     "dilate": "The distance of the window's elements along each axis; 1 by default.",
-    "pad": "How many positions of zeros there are on both sides of each axis; none by default.",
+    "pad": "The number of zeros on both sides of each axis; 0 by default.",
     "layout": "The order of the axes, such as 'NCHW'.",
     "num_filter": "The number of output channels.",
-    "num_group": "The number of groups of channels that are worked on apart.",
+    "num_group": "The number of groups of channels that do not see each other.",
     "no_bias": "Whether there is no bias.",
-    "temperature": "What the inputs are divided by first.",
-    "mask": "Where elements count.",
+    "temperature": "The divisor of the inputs, which come to it first.",
+    "mask": "True, or not zero, for elements that count.",
     "length": "The number of valid elements along the axis, of each vector.",
     "sequence_length": "The number of valid steps of each sample.",
-    "use_sequence_length": "Whether to heed `sequence_length`; without, all steps are valid.",
+    "use_sequence_length": "Whether `sequence_length` is used; otherwise all steps are valid.",
     "heads": "The number of heads.",
-    "ddof": "What is taken from the number of elements before dividing by it.",
-    "correction": "What is taken from the number of elements before dividing by it.",
-    "gamma": "What the normalized values are multiplied by.",
-    "beta": "What is added to the normalized values.",
+    "ddof": "The number that is subtracted from the number of elements in the divisor.",
+    "correction": "The number that is subtracted from the number of elements in the divisor.",
+    "gamma": "The factor of the normalized values.",
+    "beta": "The number that is added to the normalized values.",
+    "lhs": "The first input.",
+    "rhs": "The second input.",
+    "lhs_min": "The real number that the least quantized value of the first input stands for.",
+    "lhs_max": "The real number that the largest quantized value of the first input stands for.",
+    "rhs_min": "The real number that the least quantized value of the second input stands for.",
+    "rhs_max": "The real number that the largest quantized value of the second input stands for.",
+    "min_bias": "The real number that the least quantized value of the bias stands for.",
+    "max_bias": "The real number that the largest quantized value of the bias stands for.",
+    "min_range": "The least real number of the range.",
+    "max_range": "The largest real number of the range.",
+    "query": "The queries.",
+    "attention": "The weights of the values, as a softmax gives them.",
+    "anchor": "The default boxes.",
+    "anchors": "The default boxes.",
+    "tup": "The inputs.",
+    "arys": "The inputs.",
+    "args": "The inputs.",
+    "xi": "The coordinates along each axis.",
+    "keys": "The keys to sort by, the last one first.",
     "min_data": "The real number that the least quantized value of the data stands for.",
     "max_data": "The real number that the largest quantized value of the data stands for.",
     "min_weight": "The real number that the least quantized value of the weight stands for.",
     "max_weight": "The real number that the largest quantized value of the weight stands for.",
     "descending": "Whether the largest comes first.",
     "stable": "Whether equal elements keep their order.",
-    "k": "Which diagonal: 0 the main one, positive above it. For `topk` the number of elements.",
-    "training": "Whether in training mode; None: as `autograd` says.",
-    "condition": "Where to take from the first.",
-    "y": "The other input.",
-    "scale": "The scale.",
-    "loc": "The location, or mean.",
-    "p": "A probability.",
+    "k": "The diagonal: 0 is the main one, positive ones are above it.",
+    "training": "Whether in training mode; None: the mode of `autograd`.",
+    "scale": "The scale of the distribution.",
+    "loc": "The mean of the distribution, or its mode.",
     "shape": "The shape.",
     "decimals": "The number of decimals.",
-    "q": "Which share of the elements is to be below, one or several.",
-    "bins": "The edges, or how many bins of equal width.",
-    "weights": "How much each element counts.",
-    "indices_or_sections": "The number of equal parts, or the positions to cut at.",
-    "v": "The second vector, or the values.",
-    "n": "How often, or how many.",
-    "norm": "How transforms are scaled: 'backward', 'ortho' or 'forward'.",
-    "s": "The lengths of the transformed axes; longer ones are filled up with zeros.",
+    "q": "The share of the elements below the result, from 0 to 1 (from 0 to 100 for percentiles); one or several.",
+    "bins": "The edges of the bins, or the number of bins of equal width.",
+    "weights": "The weight of each element.",
+    "indices_or_sections": "The number of equal parts, or the positions at which to split.",
+    "norm": "The scaling of transforms: 'backward', 'ortho' or 'forward'.",
+    "s": "The lengths of the transformed axes; shorter inputs are padded with zeros.",
     "m": "The input.",
     "ary": "The input.",
-    "offset": "Which diagonal: 0 the main one, positive above it.",
+    "offset": "The diagonal: 0 is the main one, positive ones are above it.",
     "axis1": "The first of two axes.",
     "axis2": "The second of two axes.",
-    "interpolation": "Between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.",
-    "method": "How it is computed.",
+    "method": "The result between two elements: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'.",
     "rtol": "The relative tolerance.",
     "atol": "The absolute tolerance.",
     "equal_nan": "Whether NaN equals NaN.",
-    "values": "What is put in or behind.",
+    "values": "The values that are written, inserted or appended.",
     "ord": "The order of the norm.",
-    "upper": "Whether the upper triangle is meant.",
+    "upper": "Whether the upper triangle is used, and not the lower one.",
     "UPLO": "'L' or 'U', the triangle that is read.",
-    "block_size": "How many positions of each axis go into channels, or come out of them.",
-    "begin": "Where to begin along each axis; None: at its first position.",
-    "end": "Where to end along each axis, not included; None: behind its last place.",
-    "margin": "How far apart is far enough.",
-    "grad_scale": "What the gradient is multiplied by.",
-    "from_logits": "Whether the prediction is a logarithm already.",
-    "threshold": "From which value on a prediction counts as true.",
-    "min_calib_range": "The least real value that the result is to hold.",
-    "max_calib_range": "The largest real value that the result is to hold.",
+    "block_size": "The number of positions along each spatial axis that become channels, or the reverse.",
+    "begin": "The first position along each axis; None: 0.",
+    "end": "The position after the last one along each axis; None: the length.",
+    "margin": "The distance from which on a pair costs nothing.",
+    "grad_scale": "The factor of the gradient.",
+    "from_logits": "Whether the prediction is a log-probability already.",
+    "threshold": "The value above which a prediction counts as true.",
+    "min_calib_range": "The least real value that the result can represent.",
+    "max_calib_range": "The largest real value that the result can represent.",
     "t": "The number of this update, from 1 on.",
-    "prepend": "What is put in front first.",
-    "kth": "The position of the element that is to be right.",
-    "side": "'left' or 'right' of equal elements.",
+    "prepend": "The values that are put in front before the differences are taken.",
+    "kth": "The position, or positions, of elements that are to be where sorting would put them.",
+    "side": "'left' or 'right': the position before equal elements, or after them.",
 }
 """Parameters that mean the same in most functions, and what they mean."""
 
@@ -157,23 +171,21 @@ def _default(param: Param) -> str:
     return "optional" if param.default is None else f"default {param.default!r}"
 
 
-def _parameter(param: Param, name: str, told: tuple[str, str] | None) -> list[str]:
-    """Return the lines of one parameter, called `name`."""
+def _parameter(param: Param, name: str, told: tuple[str, str] | None, text: str) -> list[str]:
+    """Return the lines of one parameter, called `name`; `told` is its entry in a docstring, else `text` says it."""
     array = param.role in _ARRAYS
     star = "*" if param.role == "star" else ""
-    told = (re.sub(r"\barrays?\b", "ndarray", told[0]), told[1]) if told and array else told
-    if told is not None and told[1]:
-        kind, text = told
-    else:
-        kind = "sequence of ndarray" if param.role == "sequence" else "ndarray or number" if array else ""
-        said = told[0] if told else kind
-        kind = said if "optional" in said else ", ".join(filter(None, [said, _default(param)]))
-        text = f"    {WORDS[param.name]}" if param.name in WORDS else ""
+    said, own = told or ("", "")
+    kind = re.sub(r"\barrays?\b", "ndarray", said) if array else said
+    if not said or not own:
+        kind = kind or ("sequence of ndarray" if param.role == "sequence" else "ndarray or number" if array else "")
+        kind = kind if "optional" in kind else ", ".join(filter(None, [kind, _default(param)]))
+    text = own or (f"    {text}" if text else "")
     return [f"{star}{name} : {kind}" if kind else f"{star}{name}", *text.splitlines()]
 
 
 _UFUNC = {"where": "True", "casting": "'same_kind'", "order": "'K'", "dtype": "None", "subok": "True"}
-"""NumPy's keywords of elementwise functions, and the one value of each that is taken."""
+"""NumPy's keywords of elementwise functions, and the one value of each that is accepted."""
 
 
 def _parameters(op: Op, params: Sequence[Param], shown: Mapping[str, str]) -> list[str]:
@@ -183,11 +195,12 @@ def _parameters(op: Op, params: Sequence[Param], shown: Mapping[str, str]) -> li
     for param in params:
         if param.name == "out" or (op.ufunc and param.name in _UFUNC and param.name not in own):
             continue
-        lines += _parameter(param, shown.get(param.name, param.name), told.get(param.name))
+        text = op.meaning.get(param.name, WORDS.get(param.name, ""))
+        lines += _parameter(param, shown.get(param.name, param.name), told.get(param.name), text)
     lines += ["out : ndarray, optional", "    Where to write the result."]
     if op.ufunc and len(params) > len(own) + 1:
         values = ", ".join(f"{name}={value}" for name, value in _UFUNC.items())
-        lines += [", ".join(_UFUNC), f"    NumPy's keywords, which only say what is done anyway: {values}."]
+        lines += [", ".join(_UFUNC), f"    NumPy's keywords, each accepted with one value only: {values}."]
     return lines
 
 
@@ -196,8 +209,9 @@ _DTYPES = {
     "float": "the dtype of the inputs, promoted where they differ; float32 for integers",
     "bool": "bool",
     "int64": "int64",
+    "asked": "`dtype`, by default float32",
 }
-"""What a record's `gives` means."""
+"""The text for each value of a record's `gives`."""
 
 
 def _result(op: Op) -> list[str]:
@@ -207,17 +221,20 @@ def _result(op: Op) -> list[str]:
     kind = "ndarray" if op.nout == 1 else "ndarray or tuple of ndarray" if callable(op.nout) else "tuple of ndarray"
     if op.np is not None and op.np.listed:
         kind = "list of ndarray"
-    return [kind, f"    Shape: {op.shape}.", *([f"    Dtype: {_DTYPES[op.gives]}."] if op.gives else [])]
+    dtype = _DTYPES.get(op.gives, "")
+    if len(op.inputs) - len(op.optional) == 1 and not op.variadic:
+        dtype = dtype.replace("the inputs, promoted where they differ", "the input")
+    return [kind, f"    Shape: {op.shape}.", *([f"    Dtype: {dtype}."] if dtype else [])]
 
 
 def _errors(op: Op, told: str) -> list[str]:
     lines = told.splitlines()
     if op.index is not None and "BadIndexError" not in told:
-        lines += ["BadIndexError", "    If an index that is known before it runs is out of range."]
+        lines += ["BadIndexError", "    If an index is out of range and its value is known before the operator runs."]
     if op.matrix is not None and "MatrixError" not in told:
         lines += [
             "MatrixError",
-            "    If it runs by itself and a matrix is none that it can take, such as a singular one.",
+            "    If a matrix does not fit, such as a singular one. A recorded operator returns NaN instead.",
         ]
     return lines
 
@@ -227,10 +244,10 @@ def _notes(op: Op, name: str, module: str, told: str) -> list[str]:
     if op.gradient:
         notes.append("No gradient flows." if op.gradient == NONE else f"Gradients: {op.gradient}.")
     if op.random:
-        notes.append("It draws random numbers: `gluonx.random.seed` sets where they begin.")
+        notes.append("The result is random; `gluonx.random.seed` makes draws repeatable.")
     if op.moving:
         names = ", ".join(f"`{n}`" for n in op.moving)
-        notes.append(f"A loop may change {names} without a new program.")
+        notes.append(f"Another value of {names} at each call compiles nothing new.")
     if name in _KNOWN.get(module, ()):
         notes.append(f"It is ``{_NUMPY[module].__name__}.{name}`` on gluonx arrays.")
     elif op.stands_for:

@@ -135,9 +135,9 @@ _FILL = DerivedOp(
 
 
 class _Kind(type):
-    """The class of array classes, which says when it is printed that they are JAX's.
+    """The metaclass of array classes, whose ``str`` says that they are JAX's.
 
-    tensorboardX takes what has ``jax`` in ``str(type(x))``, and has no other door.
+    tensorboardX accepts an array only if ``str(type(x))`` contains ``jax``.
     """
 
     def __repr__(cls) -> str:
@@ -223,7 +223,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         return aval.dtype if aval is not None else np.dtype(self._looked_at().dtype)
 
     def _looked_at(self) -> Any:
-        """Return an object with shape and dtype if there is no aval; reading the value may produce one."""
+        """Return an object with the shape and dtype, for an array without an aval; reading its value may make one."""
         value = self.value
         return self.aval or value
 
@@ -355,12 +355,12 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
 
     @property
     def leaf(self) -> ndarray:
-        """The array at which gradients of this one end: itself, or for a slice with a gradient of its own, that."""
+        """The array that has the gradient: this one, or the own array of a slice on which `attach_grad` was called."""
         return self
 
     @property
     def _itself(self) -> ndarray:
-        """The array that holds the value: another one if this is a wrapper that nobody else may hold."""
+        """The array that holds the value: this one, or another one if this object is only a temporary wrapper."""
         return self
 
     def _is_recorded(self) -> bool:
@@ -445,7 +445,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
         return as_html(self)
 
     def __treescope_repr__(self, path: str | None, subtree_renderer: Callable[..., Any]) -> object:
-        """Show the same where treescope renders it, without the numbers and without computing anything."""
+        """Return the array for treescope, without its numbers; nothing is computed."""
         from gluonx.np.display import as_part
 
         return as_part(self, path)
@@ -657,7 +657,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             raise GraphError(_leaf_written(self))
 
     def _put(self, new: Handle, written: bool = True) -> None:
-        """As `_assign`, for a write that was checked when it was traced, or the same value without its tape."""
+        """Rebind as `_assign` does, for a write that a trace has checked, or for the same value without its tape."""
         state = current_state()
         if state.trace is not None and state.trace.rebind(self, new):
             return
@@ -916,9 +916,9 @@ _OVERWRITE = DerivedOp("overwrite", _overwritten)
 class _Detached(ndarray):
     """An array, or a slice, without its gradient: it reads from the original and writes to it, without recording.
 
-    A slice is found through the array that it was taken from, since nobody else may hold the slice, as in
-    ``x[:2].detach()``. A recorded array is held weakly, so that its graph is not kept alive only because a number was
-    taken from it; when it is gone, this array is independent, with the value that was written last.
+    A slice such as ``x[:2]`` of ``x[:2].detach()`` has no other holder, so it is found through the array that it was
+    taken from. A recorded array is held weakly, so that its graph is not kept alive only because a number was taken
+    from it; when it is gone, this array is independent, with the value that was written last.
     """
 
     __slots__ = ("held", "regions", "seen", "weak")
@@ -1026,12 +1026,12 @@ class _Lent(ndarray):
         np.copyto(_get_value(self).array, new._on_host())  # type: ignore[attr-defined]
 
 
-_Lent.__name__ = _Lent.__qualname__ = "ndarray"  # existing arrays change to this class, so it has the same name
+_Lent.__name__ = _Lent.__qualname__ = "ndarray"  # lent arrays change to this class, and keep their name
 Kind, Lent = _Kind, _Lent
 
 
 def make_kinds(cls: type[ndarray]) -> tuple[type, ...]:
-    """Give a class of whole arrays the classes of its slices, of its detached arrays, and of its lent arrays.
+    """Make, for a class of whole arrays, the classes of its slices, its detached arrays and its lent arrays.
 
     They are classes because they differ in where their value is; a user sees one name.
     """
@@ -1076,9 +1076,9 @@ class _Link(ref):
 
 
 class _Base(ref):
-    """A weak reference to an array that another was made of, and the value that it had; without that when it is gone.
+    """A weak reference to the array that another one was made from, and the value that this array had.
 
-    A slice that nobody else may hold is ``held`` by it.
+    It holds (``held``) a slice that has no other holder.
     """
 
     __slots__ = ("held", "seen")
@@ -1095,16 +1095,16 @@ def _base_of(array: ndarray, seen: Any, held: ndarray | None) -> _Base:
 
 
 class _Origin(ref):
-    """A weak reference to a reshaped array, which hands what is written to that on to the array that it was made of.
+    """A weak reference to a reshaped array; it passes writes to that array on to the array that it was made from.
 
-    ``places`` lists that array and those that it was made of in turn.
+    ``places`` lists that array, then the one that it was made from, and so on.
     """
 
     __slots__ = ("places",)
     kept: ClassVar[dict[int, _Origin]] = {}
 
     def pass_on(self) -> None:
-        """Write the value of the reshaped array into the first that is there, unless that has another value by now."""
+        """Write the reshaped array's value into the first array that still exists, if that has not changed."""
         array, state = self(), current_state()
         found = [(place, base) for place in self.places if (base := place()) is not None]
         if array is None or not found:
@@ -1125,14 +1125,14 @@ class _Origin(ref):
 
 
 def write_through(array: ndarray, base: ndarray) -> None:
-    """Have what is written to `array` written to `base` too, whose elements it has in another shape.
+    """Let writes to `array` be written to `base` too, whose elements `array` has in another shape.
 
-    It ends when `base` is written to itself. In a trace it does not happen.
+    That ends with a write to `base` itself. Traces ignore it.
     """
     if array is base or current_state().trace is not None:
         return
     link = _Origin(array, _forget_origin)
-    # A slice that nobody else may hold is held, but not while recording: what is held is computed.
+    # A slice without another holder is held here, but not while recording, because held values are computed.
     held = isinstance(base, _View) and not current_state().recording
     link.places = [_base_of(base, base.value, base if held else None)]
     for known in getweakrefs(base) if getweakrefcount(base) else ():
@@ -1157,7 +1157,7 @@ def _place_of(handle: Any) -> Placement | None:
 def _tell_detached(root: ndarray, written: bool) -> None:
     """Let arrays that refer to `root` weakly read its value now, since `root` may be gone later.
 
-    An array that `root` was made of by `write_through` is written to, if that value was `written`.
+    If the value was `written`, it goes on to the array that `write_through` has connected with `root`.
     """
     for link in getweakrefs(root):
         if written and type(link) is _Origin:

@@ -82,7 +82,7 @@ def to_device(result: object, wide: bool = False) -> Any:
     host = onp.asarray(result)
     if host.dtype.kind == "f" and host.dtype.itemsize == 8 and not wide:
         host = host.astype(onp.float32)
-    return new_handle(on_device(copied(host)))  # copied because it may be a view of the argument
+    return new_handle(on_device(copied(host)))  # a copy, because it may be a view of the argument
 
 
 def is_wide(*values: ArrayLike) -> bool:
@@ -279,7 +279,7 @@ def _bincount(x: onp.ndarray, weights: ArrayLike | None = None, minlength: int =
     counts = onp.bincount(numbers.astype(onp.int64), weighed, minlength)
     if weighed is not None:
         return counts.astype(weighed.dtype)
-    # The type of the numbers, as in MXNet, unless it is too narrow for counts.
+    # Counts have the dtype of the input, as in MXNet, unless that is too narrow for them.
     return counts.astype(onp.promote_types(numbers.dtype, onp.int32)) if numbers.dtype.kind in "iu" else counts
 
 
@@ -324,7 +324,8 @@ def _unique_inverse(x: ArrayLike) -> UniqueInverse:
     return UniqueInverse(values, inverse.reshape(onp.shape(x)))
 
 
-# Sorted, as in MXNet and NumPy up to 2.2 (later ones hash, and give no order). Each NaN is one of its own.
+# The values are sorted, as in MXNet and NumPy up to 2.2 (later versions return them in any order). Each NaN counts as a
+# separate value.
 unique_all = _hosted(
     "unique_all",
     "The sorted values, where each stands first, the indices that rebuild x, and counts.",

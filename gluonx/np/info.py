@@ -1,4 +1,4 @@
-"""Functions that compute nothing: constants, dtypes, shapes, promotion, printing, ``.npy`` files."""
+"""Functions that run no operator: constants, dtypes, shapes, promotion, printing, ``.npy`` files."""
 
 from __future__ import annotations
 

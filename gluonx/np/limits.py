@@ -1,8 +1,8 @@
 """The bounds of the parameters of random distributions.
 
-A number out of range would give draws that look right (a normal distribution of scale -1), or NaN. Values that are
-known when a draw is asked for are compared with the bounds: numbers, NumPy arrays and lists, and computed arrays.
-Pending arrays, while recording or in a hybridized block, are not computed for it.
+With a number out of range, such as a scale of -1, the draws would look right, or be NaN. Values that are known when a
+draw is asked for are compared with the bounds: numbers, NumPy arrays and lists, and computed arrays. Pending arrays,
+while recording or in a hybridized block, are not computed for it.
 """
 
 from __future__ import annotations

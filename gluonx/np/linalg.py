@@ -21,9 +21,10 @@ from gluonx.errors import ShapeError
 from gluonx.np.building import make
 from gluonx.np.hosted import is_wide, on_host, to_device
 from gluonx.ops.checks import Attrs, has_no_factor, has_no_inverse, is_singular
+from gluonx.ops.common import narrow, wide
 from gluonx.ops.elementwise import absolute
 from gluonx.ops.host import algebra, kernels
-from gluonx.ops.registry import BROADCAST, SAME, Front, Record
+from gluonx.ops.registry import BROADCAST, SAME, Front, Onnx, Record
 
 if TYPE_CHECKING:
     import jax
@@ -62,6 +63,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.cholesky(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[1.414, 0.0], [0.0, 2.0]]"),
     ),
     "cond": Record(
+        meaning={"p": "The order of the norm, a number; 2 by default."},
         shape="the batch's; () for one matrix",
         gives="float",
         doc="The condition number.",
@@ -69,6 +71,7 @@ _RECORDS: dict[str, Record] = {
         example=("float(np.linalg.cond(np.array([[2.0, 0.0], [0.0, 4.0]])))", "2.0"),
     ),
     "cross": Record(
+        meaning={"b": "The second vectors."},
         shape=BROADCAST,
         gives="input",
         doc="The vector product of 3-vectors along an axis.",
@@ -79,6 +82,7 @@ _RECORDS: dict[str, Record] = {
         gives="float",
         doc="The determinant.",
         amp="float32",
+        onnx=Onnx("Det"),
         example=("float(np.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))", "8.0"),
     ),
     "diagonal": Record(
@@ -88,6 +92,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.diagonal(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[2.0, 4.0]"),
     ),
     "eigh": Record(
+        gives="float",
         doc="Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.\n\n"
         "Returns\n-------\n"
         "eigenvalues : ndarray\n"
@@ -113,6 +118,10 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[0.5, 0.0], [0.0, 0.25]]"),
     ),
     "lstsq": Record(
+        meaning={
+            "b": "The right side: a vector, or a matrix with a column for each system.",
+            "rcond": "Singular values below this part of the largest one count as zero.",
+        },
         doc="The least-squares solution of a linear system: solution, residuals, rank, singular values.\n\n"
         "Returns\n-------\n"
         "x : ndarray\n"
@@ -145,6 +154,7 @@ _RECORDS: dict[str, Record] = {
         example=("float(np.linalg.matrix_norm(np.array([[2.0, 0.0], [0.0, 4.0]])))", "4.472"),
     ),
     "matrix_power": Record(
+        meaning={"n": "The exponent, an integer; a negative one inverts the matrix first."},
         shape=SAME,
         gives="input",
         doc="A square matrix to a whole power.",
@@ -153,6 +163,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.matrix_power(np.array([[2.0, 0.0], [0.0, 4.0]]), 3).tolist()", "[[8.0, 0.0], [0.0, 64.0]]"),
     ),
     "matrix_rank": Record(
+        meaning={"M": "The matrix, or a batch of them.", "hermitian": "Whether the matrix is symmetric or Hermitian."},
         shape="the batch's; () for one matrix",
         gives="int64",
         doc="The number of singular values above a tolerance.",
@@ -189,6 +200,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.outer(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[[3.0, 4.0], [6.0, 8.0]]"),
     ),
     "pinv": Record(
+        meaning={"hermitian": "Whether the matrix is symmetric or Hermitian."},
         shape="(..., n, m) for (..., m, n)",
         gives="float",
         doc="The Moore-Penrose inverse.",
@@ -196,6 +208,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.pinv(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[[0.5, 0.0], [0.0, 0.25]]"),
     ),
     "qr": Record(
+        meaning={"mode": "'reduced' or 'complete' for two factors, 'r' for the second alone, 'raw' for LAPACK's."},
         doc="The factors of an orthogonal and a triangular matrix.\n\n"
         "Returns\n-------\n"
         "tuple of ndarray\n"
@@ -205,6 +218,8 @@ _RECORDS: dict[str, Record] = {
         example=("[part.shape for part in np.linalg.qr(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(2, 2), (2, 2)]"),
     ),
     "slogdet": Record(
+        gives="float",
+        meaning={"method": "'lu' or 'qr', the factorization that is used; None: 'lu'."},
         doc="Sign and logarithm of the absolute value of the determinant.\n\n"
         "Returns\n-------\n"
         "sign : ndarray\n"
@@ -215,6 +230,7 @@ _RECORDS: dict[str, Record] = {
         example=("[part.shape for part in np.linalg.slogdet(np.array([[2.0, 0.0], [0.0, 4.0]]))]", "[(), ()]"),
     ),
     "solve": Record(
+        meaning={"b": "The right side: a vector, or a matrix with a column for each system."},
         shape="that of the right hand side",
         gives="float",
         doc="The solution of a linear system.",
@@ -223,6 +239,11 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 8.0])).tolist()", "[1.0, 2.0]"),
     ),
     "svd": Record(
+        gives="float",
+        meaning={
+            "compute_uv": "Whether the vectors are returned too; otherwise only the singular values.",
+            "full_matrices": "Whether the vectors form square matrices.",
+        },
         doc="The singular value decomposition, in its reduced form.\n\n"
         "Returns\n-------\n"
         "tuple of ndarray\n"
@@ -244,6 +265,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.svdvals(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()", "[4.0, 2.0]"),
     ),
     "tensordot": Record(
+        meaning={"axes": "How many last axes of `x1` and first axes of `x2` are summed over, or two lists of axes."},
         shape="what is left of the first one's axes, then of the second one's",
         gives="input",
         doc="The sum of products over given axes.",
@@ -251,6 +273,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.tensordot(np.ones((2, 3, 4)), np.ones((3, 4, 5)), axes=2).shape", "(2, 5)"),
     ),
     "tensorinv": Record(
+        meaning={"ind": "How many of the first axes belong to the result's last ones."},
         shape="the input's, its first `ind` axes moved behind the others",
         doc="The inverse for `tensordot`.",
         amp="float32",
@@ -258,6 +281,7 @@ _RECORDS: dict[str, Record] = {
         example=("np.linalg.tensorinv(np.eye(4).reshape(2, 2, 2, 2)).shape", "(2, 2, 2, 2)"),
     ),
     "tensorsolve": Record(
+        meaning={"b": "The right side.", "axes": "The axes of `a` that are moved to its end first."},
         shape="the trailing axes of the first input that are solved for",
         doc="The solution of a linear system of tensors.",
         amp="float32",
@@ -271,6 +295,7 @@ _RECORDS: dict[str, Record] = {
         example=("float(np.linalg.trace(np.array([[2.0, 0.0], [0.0, 4.0]])))", "6.0"),
     ),
     "vecdot": Record(
+        meaning={"b": "The second vectors."},
         shape="the batch's: the inputs' without the axis",
         gives="input",
         doc="The inner product of vectors along an axis.",
@@ -356,7 +381,7 @@ def norm(x: Array, ord: Any = None, axis: Size | None = None, keepdims: bool = F
     if isinstance(ord, str):
         ord = {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
     if ord == "fro" and (x.ndim if axis is None else onp.size(axis)) == 1:
-        ord = None  # these orders are the same: the root of the sum of squares
+        ord = None  # orders 2 and 'fro' agree here: the root of the sum of squares
     return jnp.linalg.norm(_sizes(_square(x), ord), ord=ord, axis=axis, keepdims=keepdims)
 
 
@@ -370,8 +395,9 @@ def pinv(a: Array, rtol: Array | None = None, hermitian: bool = False) -> Array:
 
 
 def qr(a: Array, mode: str = "reduced") -> Array | tuple[Array, ...]:
-    result = jnp.linalg.qr(_square(a), mode)
-    return tuple(result) if isinstance(result, tuple) else result
+    a = _square(a)
+    result = jnp.linalg.qr(wide(a), mode)  # LAPACK has no half precision
+    return tuple([narrow(x, a.dtype) for x in result]) if isinstance(result, tuple) else narrow(result, a.dtype)
 
 
 def solve(a: Array, b: Array) -> Array:
@@ -406,7 +432,7 @@ def vector_norm(x: Array, ord: Any = None, axis: int | tuple[int, ...] | None = 
 
 
 _RULES: dict[str, Callable[..., Any]] = {name: globals()[name] for name in _RECORDS if name in globals()}
-"""The functions above that stand in for ``jax.numpy.linalg``'s; the functions on ndarrays take their names below."""
+"""The functions above that replace ``jax.numpy.linalg``'s. Below, functions on ndarrays take their names."""
 
 for _name, _record in _RECORDS.items():
     _fn = _RULES.get(_name) or getattr(jnp.linalg, _name)

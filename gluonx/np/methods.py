@@ -154,8 +154,8 @@ def _install() -> None:
         setattr(ndarray, name, function)
     ndarray.mT = property(lambda self: np.swapaxes(self, -1, -2), doc="The array with its last two axes swapped.")  # type: ignore[attr-defined]
     ndarray.drop_grad = ndarray._drop_grad  # type: ignore[attr-defined]
-    # It would only say that there is no such attribute now. Without it Python's specialized bytecode reads the slots of
-    # arrays, which takes a tenth of the time; the engine does so some hundred times a step.
+    # From here on the method could only raise. Without it Python's specialized bytecode reads the slots of arrays, in a
+    # tenth of the time; the engine reads some hundred of them in each step.
     del ndarray.__getattr__  # type: ignore[attr-defined]
 
 

@@ -27,6 +27,7 @@ from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check, check_probabilities
 from gluonx.np.wrapping import as_leaf, as_size, as_static, write_out
 from gluonx.ops.prng import seed as seed
+from gluonx.ops.random import DRAWN
 from gluonx.ops.registry import Record, get, register
 
 Draw = Callable[..., Array]
@@ -37,6 +38,7 @@ _EXTRA: dict[str, tuple[Draw, Record]] = {
         lambda key, p: jax.random.geometric(key, p, p.shape),
         Record(
             doc="Return how many trials it takes up to the first success.",
+            meaning={"parameters": "The probability of a success."},
             example=("np.random.geometric(0.5, size=(3,)).shape", "(3,)"),
         ),
     ),
@@ -44,6 +46,7 @@ _EXTRA: dict[str, tuple[Draw, Record]] = {
         lambda key, left, mode, right: jax.random.triangular(key, left, mode, right, left.shape, left.dtype),
         Record(
             doc="Return draws of the triangular distribution.",
+            meaning={"parameters": "The lower end, the peak and the upper end."},
             example=("np.random.triangular(0.0, 1.0, 2.0, size=(3,)).shape", "(3,)"),
         ),
     ),
@@ -60,7 +63,7 @@ def _register(name: str, draw: Draw, record: Record) -> None:
         return draw(key, *[jnp.broadcast_to(p.astype(work), shape) for p in parameters]).astype(wanted)
 
     drawn.__name__ = f"random_{name}"
-    register(f"random_{name}", **{"random": True, **record})(drawn)
+    register(f"random_{name}", **{"random": True, "shape": DRAWN, "gives": "asked", **record})(drawn)
 
 
 for _name, (_draw, _record) in _EXTRA.items():
@@ -687,7 +690,7 @@ def randint(
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and high <= low:
         raise ShapeError(f"np.random.randint: high must be larger than low, got low={low}, high={high}.")
     wanted = canonical(None if dtype is int else dtype, onp.int64)
-    # With half of the bits if the bounds allow it, which takes half of the time.
+    # Half as many random bits suffice for bounds like these, and take half of the time.
     short = wanted in WIDE and all(isinstance(b, (int, float)) and abs(b) < 2**31 for b in (low, high))
     bound = get("random_randint").bind(size=as_size(size), dtype=onp.dtype(onp.int32) if short else wanted)
     drawn = invoke(bound, (as_leaf(low), as_leaf(high)))
@@ -825,6 +828,8 @@ def multivariate_normal(
 
 @register(
     "random_dirichlet",
+    shape="`size`, then that of `alpha`",
+    meaning={"alpha": "The parameters of the distribution, all positive, along the last axis."},
     doc="Return draws of the Dirichlet distribution: positive numbers that add up to 1.",
     example=("np.random.dirichlet(np.array([1.0, 2.0]), size=(3,)).shape", "(3, 2)"),
     random=True,

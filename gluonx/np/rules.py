@@ -240,7 +240,7 @@ def nanmedian(
 
 def _middle(compute: Callable[..., Array], a: Array, axis: Size | None, keepdims: bool) -> Array:
     kept = range(a.ndim) if axis is None else axes_of(axis, a.ndim, "median")
-    compute = compute if math.prod([a.shape[i] for i in kept]) else jnp.mean  # of no elements, which is NaN
+    compute = compute if math.prod([a.shape[i] for i in kept]) else jnp.mean  # the mean of no elements is NaN
     return compute(a, axis=axis, keepdims=keepdims)
 
 
@@ -323,7 +323,7 @@ def _sliding(compute: Callable[..., Array], mode: str) -> Callable[..., Array]:
         kind = jnp.result_type(a, v)
         if jnp.issubdtype(kind, jnp.inexact) or preferred_element_type is not None:
             return compute(a, v, mode, precision=precision, preferred_element_type=preferred_element_type)
-        with keeping_64_bits():  # exact up to 2**53; jax.numpy's float32 is exact only up to 2**24
+        with keeping_64_bits():  # float64 is exact up to 2**53, jax.numpy's float32 only up to 2**24
             return compute(a.astype(jnp.float64), v.astype(jnp.float64), mode).astype(jnp.int64).astype(kind)
 
     return products

@@ -22,14 +22,14 @@ DROPPED = frozenset([
     "unique_indices", "numpy_resid", "indices_are_sorted", "symmetrize_input", "subset_by_index",
     "total_repeat_length", "assume_unique_indices", "_dot_general",
 ])  # fmt: skip
-"""Parameters of ``jax.numpy`` that mean nothing here (``out`` and ``device`` are dealt with by the wrapper)."""
+"""Parameters of ``jax.numpy`` that have no effect here; ``out`` and ``device`` are handled by the front."""
 
 TAKEN = frozenset({"copy", "cudnn_off", "cudnn_tune", "ctx", "forward_stype", "kind", "max_calib_range",
     "min_calib_range", "overwrite_input", "sparse_grad", "workspace"})  # fmt: skip
-"""Parameters that mean nothing here, and which MXNet's callers give all the same; signatures show them."""
+"""Parameters that MXNet's callers may give although they have no effect here; signatures show them."""
 
 IGNORED = (HINTS - {"num_args"}) | {"ctx", "device", "key", "layout_", "name", "ndev"}
-"""Parameters of MXNet's ``npx`` functions that mean nothing on XLA: they are taken, and ignored."""
+"""Parameters of MXNet's ``npx`` functions that have no effect with XLA: they are accepted and ignored."""
 
 SYNONYMS = frozenset({"a", "x", "array", "m", "arr", "ary", "v", "data", "object", "A"})
 """Names that callers may give to the first parameter: NumPy, JAX and MXNet do not agree."""
@@ -104,6 +104,7 @@ UNARY: dict[str, Record] = {
         example=("np.isreal(np.array([1.0, 2.0, 4.0])).tolist()", "[True, True, True]"),
     ),
     "modf": Record(
+        gives="float",
         doc="Fractional and whole part of each element.\n\n"
         "Returns\n-------\n"
         "fractional : ndarray\n"
@@ -191,6 +192,7 @@ GENERAL: dict[str, Record] = {
         example=("float(np.alltrue(np.array([True, False])))", "0.0"),
     ),
     "average": Record(
+        meaning={"returned": "Whether to return also the sum of the weights."},
         shape=REDUCED,
         gives="float",
         doc="The weighted mean along an axis.",
@@ -286,6 +288,7 @@ GENERAL: dict[str, Record] = {
         example=("float(np.nanquantile(np.array([1.0, float('nan'), 3.0]), 0.5))", "2.0"),
     ),
     "nanstd": Record(
+        meaning={"mean": "The mean, if it is known."},
         shape=REDUCED,
         gives="float",
         doc="The standard deviation of the elements that are not NaN.",
@@ -300,6 +303,7 @@ GENERAL: dict[str, Record] = {
         example=("float(np.nansum(np.array([1.0, float('nan'), 3.0])))", "4.0"),
     ),
     "nanvar": Record(
+        meaning={"mean": "The mean, if it is known."},
         shape=REDUCED,
         gives="float",
         doc="The variance of the elements that are not NaN.",
@@ -341,6 +345,7 @@ GENERAL: dict[str, Record] = {
         example=("float(np.sometrue(np.array([True, False])))", "1.0"),
     ),
     "trapezoid": Record(
+        meaning={"y": "The values at the points.", "dx": "The distance of the points, if they are not given."},
         shape="as the input without `axis`",
         gives="float",
         doc="The integral along an axis by the trapezoidal rule.",
@@ -348,6 +353,7 @@ GENERAL: dict[str, Record] = {
         example=("float(np.trapezoid(np.array([1.0, 2.0, 4.0])))", "4.5"),
     ),
     "trapz": Record(
+        meaning={"y": "The values at the points.", "dx": "The distance of the points, if they are not given."},
         shape="as the input without `axis`",
         gives="float",
         doc="The integral along an axis by the trapezoidal rule (an old name of `trapezoid`).",
@@ -357,24 +363,35 @@ GENERAL: dict[str, Record] = {
     ),
     # running and differences
     "cumulative_prod": Record(
+        gives="input",
+        meaning={"include_initial": "Whether the result begins with a 1, before the first element."},
         shape="as the input, one longer along `axis` with `include_initial`",
         doc="The running product along an axis (array API).",
         amp="float32",
         example=("np.cumulative_prod(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 8.0]"),
     ),
     "cumulative_sum": Record(
+        meaning={"include_initial": "Whether the result begins with a 0, before the first element."},
         shape="as the input, one longer along `axis` with `include_initial`",
         doc="The running sum along an axis (array API).",
         amp="float32",
         example=("np.cumulative_sum(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 3.0, 7.0]"),
     ),
     "diff": Record(
+        meaning={
+            "n": "How many times differences are taken.",
+            "append": "The values that are put behind before the differences are taken.",
+        },
         shape="as the input, shorter by `n` along `axis`",
         gives="input",
         doc="The n-th difference along an axis.",
         example=("np.diff(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0]"),
     ),
     "ediff1d": Record(
+        meaning={
+            "to_end": "Numbers to put behind the differences.",
+            "to_begin": "Numbers to put in front of the differences.",
+        },
         shape="(size - 1,), longer by what is put in front and behind",
         gives="input",
         doc="The differences of neighbours in the flattened array.",
@@ -382,6 +399,7 @@ GENERAL: dict[str, Record] = {
         example=("np.ediff1d(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0]"),
     ),
     "gradient": Record(
+        meaning={"edge_order": "Only None: other formulas at the ends are not computed."},
         shape="as the input, an array for each axis; alone, in no list, for a single axis",
         gives="float",
         doc="Central differences along each axis.",
@@ -389,6 +407,11 @@ GENERAL: dict[str, Record] = {
         example=("np.gradient(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.5, 2.0]"),
     ),
     "unwrap": Record(
+        meaning={
+            "p": "Angles, or other periodic numbers.",
+            "discont": "The least jump that is corrected; half of the period by default.",
+            "period": "The period.",
+        },
         shape=SAME,
         gives="float",
         doc="Angles freed from jumps larger than half a period.",
@@ -396,23 +419,37 @@ GENERAL: dict[str, Record] = {
     ),
     # elementwise with further parameters
     "angle": Record(
+        meaning={"z": "Complex or real numbers.", "deg": "Whether the result is in degrees, not in radians."},
         shape=SAME,
         gives="float",
         doc="The angle of complex numbers.",
         example=("np.angle(np.array([1.0, -1.0])).tolist()", "[0.0, 3.142]"),
     ),
     "interp": Record(
+        meaning={
+            "xp": "The positions of the known values, ascending.",
+            "fp": "The known values.",
+            "left": "The result before the first position; the first value by default.",
+            "right": "The result beyond the last position; the last value by default.",
+            "period": "The period of the positions; None: they are not periodic.",
+        },
         shape="that of the points",
         doc="Linear interpolation between the points (xp, fp).",
         example=("np.interp(np.array([1.5]), np.array([1.0, 2.0]), np.array([10.0, 20.0])).tolist()", "[15.0]"),
     ),
     "isclose": Record(
+        meaning={"b": "The array to compare with."},
         shape=BROADCAST,
         gives="bool",
         doc="True where two arrays agree within a tolerance.",
         example=("np.isclose(np.array([1.0, 2.0]), np.array([1.0, 2.1])).tolist()", "[True, False]"),
     ),
     "nan_to_num": Record(
+        meaning={
+            "nan": "The number in place of NaN.",
+            "posinf": "The number in place of inf; the largest of the dtype by default.",
+            "neginf": "The number in place of -inf; the least of the dtype by default.",
+        },
         shape=SAME,
         gives="input",
         doc="NaN and infinities replaced by numbers.",
@@ -428,6 +465,7 @@ GENERAL: dict[str, Record] = {
     ),
     # shape
     "append": Record(
+        meaning={"arr": "The array to append to."},
         shape="as the input but longer along `axis`; flattened without `axis`",
         gives="input",
         doc="Values put behind an array.",
@@ -484,6 +522,7 @@ GENERAL: dict[str, Record] = {
         example=("np.copy(np.array([1.0, 2.0])).tolist()", "[1.0, 2.0]"),
     ),
     "diag": Record(
+        meaning={"v": "A vector, or a matrix whose diagonal is wanted."},
         shape="(n,) of a matrix; (n + abs(k), n + abs(k)) of n elements",
         gives="input",
         doc="The diagonal of a matrix, or the matrix with a given diagonal.",
@@ -492,6 +531,7 @@ GENERAL: dict[str, Record] = {
         example=("np.diag(np.array([1.0, 2.0])).tolist()", "[[1.0, 0.0], [0.0, 2.0]]"),
     ),
     "diagflat": Record(
+        meaning={"v": "The elements of the diagonal."},
         shape="(n + abs(k), n + abs(k)) for n elements",
         gives="input",
         doc="The matrix with the flattened input on its diagonal.",
@@ -554,6 +594,10 @@ GENERAL: dict[str, Record] = {
         example=("np.matrix_transpose(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[1.0, 3.0], [2.0, 4.0]]"),
     ),
     "meshgrid": Record(
+        meaning={
+            "indexing": "'xy' or 'ij': whether the first input goes along the second axis, or along the first.",
+            "sparse": "Whether each result has length 1 along the axes of the others.",
+        },
         shape="a length for each input, the first two exchanged with `indexing` 'xy'",
         gives="input",
         doc="Coordinate matrices from coordinate vectors.",
@@ -561,6 +605,14 @@ GENERAL: dict[str, Record] = {
         example=("[part.shape for part in np.meshgrid(np.arange(3), np.arange(2))]", "[(2, 3), (2, 3)]"),
     ),
     "pad": Record(
+        meaning={
+            "pad_width": "How many elements are added before and after: a number, a pair, or a pair for each axis.",
+            "mode": "'constant', 'edge', 'linear_ramp', 'reflect', 'symmetric', 'wrap', 'mean', 'median' and others.",
+            "constant_values": "The numbers of mode 'constant'.",
+            "end_values": "The last numbers of mode 'linear_ramp'.",
+            "stat_length": "How many elements at each end modes like 'mean' look at; None: all.",
+            "reflect_type": "'even' or 'odd', for the modes 'reflect' and 'symmetric'.",
+        },
         shape="as the input, longer by the margins",
         gives="input",
         doc="An array with a margin.",
@@ -569,6 +621,7 @@ GENERAL: dict[str, Record] = {
         example=("np.pad(np.array([1.0, 2.0]), 1).tolist()", "[0.0, 1.0, 2.0, 0.0]"),
     ),
     "permute_dims": Record(
+        meaning={"axes": "The old axes in their new order; reversed by default."},
         shape="the lengths of the input in the order of `axes`",
         gives="input",
         doc="The axes in another order.",
@@ -582,12 +635,14 @@ GENERAL: dict[str, Record] = {
         example=("np.ravel(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[1.0, 2.0, 3.0, 4.0]"),
     ),
     "resize": Record(
+        meaning={"new_shape": "The new shape."},
         shape="`new_shape`",
         gives="input",
         doc="Another shape, filled by repeating the elements.",
         example=("np.resize(np.array([1.0, 2.0]), (3,)).tolist()", "[1.0, 2.0, 1.0]"),
     ),
     "roll": Record(
+        meaning={"shift": "How many positions the elements move; one number, or one for each axis."},
         shape=SAME,
         gives="input",
         doc="Elements moved round along an axis.",
@@ -595,12 +650,14 @@ GENERAL: dict[str, Record] = {
         example=("np.roll(np.array([1.0, 2.0, 4.0]), 1).tolist()", "[4.0, 1.0, 2.0]"),
     ),
     "rollaxis": Record(
+        meaning={"start": "The axis before which the other one is put."},
         shape="as the input, one axis moved",
         gives="input",
         doc="One axis moved to another position.",
         example=("np.rollaxis(np.ones((2, 3, 4)), 2).shape", "(4, 2, 3)"),
     ),
     "rot90": Record(
+        meaning={"k": "How many quarter turns.", "axes": "The two axes of the plane."},
         shape="as the input, the two axes exchanged after an odd number of turns",
         gives="input",
         doc="A quarter turn in the plane of two axes.",
@@ -615,6 +672,7 @@ GENERAL: dict[str, Record] = {
         example=("np.row_stack([np.array([1.0, 2.0]), np.array([3.0, 4.0])]).tolist()", "[[1.0, 2.0], [3.0, 4.0]]"),
     ),
     "unstack": Record(
+        gives="input",
         doc="The slices along an axis as a tuple.\n\n"
         "Returns\n-------\n"
         "tuple of ndarray\n"
@@ -641,6 +699,7 @@ GENERAL: dict[str, Record] = {
     ),
     # sorting and searching
     "argpartition": Record(
+        meaning={"order": "Only None: arrays have no fields."},
         shape="as the input; flattened with `axis` None",
         gives="int64",
         doc="The indices that put the kth smallest element in its position.",
@@ -648,6 +707,7 @@ GENERAL: dict[str, Record] = {
         example=("float(np.argpartition(np.array([3.0, 1.0, 2.0]), 1)[1])", "2.0"),
     ),
     "digitize": Record(
+        meaning={"right": "Whether a bin includes its right edge, and not its left one."},
         shape=SAME,
         gives="int64",
         doc="The number of the bin that each element falls into.",
@@ -655,12 +715,24 @@ GENERAL: dict[str, Record] = {
         example=("np.digitize(np.array([0.5, 2.5]), np.array([0.0, 1.0, 2.0])).tolist()", "[1, 3]"),
     ),
     "isin": Record(
+        meaning={
+            "element": "The elements to look for.",
+            "test_elements": "The elements among which they are looked for.",
+            "assume_unique": "Whether neither input has equal elements; it changes no result.",
+            "invert": "Whether the result is True for elements that are not found.",
+        },
         shape=SAME,
         gives="bool",
         doc="True where elements occur in another array.",
         example=("np.isin(np.array([1.0, 5.0]), np.array([5.0])).tolist()", "[False, True]"),
     ),
     "in1d": Record(
+        meaning={
+            "ar1": "The elements to look for.",
+            "ar2": "The elements among which they are looked for.",
+            "assume_unique": "Whether neither input has equal elements; it changes no result.",
+            "invert": "Whether the result is True for elements that are not found.",
+        },
         shape="(size of `ar1`,)",
         gives="bool",
         doc="True where elements of a flattened array occur in another (an old name of `isin`).",
@@ -682,12 +754,17 @@ GENERAL: dict[str, Record] = {
         example=("np.msort(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 2.0, 4.0]"),
     ),
     "partition": Record(
+        meaning={"order": "Only None: arrays have no fields."},
         shape="as the input; flattened with `axis` None",
         gives="input",
         doc="The kth smallest element in its position, smaller ones before it.",
         example=("float(np.partition(np.array([3.0, 1.0, 2.0]), 1)[1])", "2.0"),
     ),
     "searchsorted": Record(
+        meaning={
+            "v": "The values whose positions are wanted.",
+            "sorter": "The positions that sort `a`; None: it is sorted.",
+        },
         shape="that of the values",
         gives="int64",
         doc="The positions at which values go into a sorted array.",
@@ -701,6 +778,7 @@ GENERAL: dict[str, Record] = {
     ),
     # indexing
     "ix_": Record(
+        gives="input",
         doc="Open mesh of indices.\n\n"
         "Returns\n-------\n"
         "tuple of ndarray\n"
@@ -708,11 +786,16 @@ GENERAL: dict[str, Record] = {
         example=("[part.shape for part in np.ix_(np.array([0, 1]), np.array([2, 0, 1]))]", "[(2, 1), (1, 3)]"),
     ),
     "packbits": Record(
+        meaning={"bitorder": "'big' or 'little': whether the first bit of a byte is its highest or its lowest."},
         shape="as the input, an eighth as long along `axis`, rounded up; flattened without `axis`",
         doc="Eight booleans in each byte.",
         example=('np.packbits(np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype="uint8")).tolist()', "[129]"),
     ),
     "ravel_multi_index": Record(
+        meaning={
+            "dims": "The shape of the array that is indexed.",
+            "mode": "'raise', 'clip' or 'wrap': how an index out of range is treated.",
+        },
         shape="that of one array of indices",
         gives="int64",
         doc="Flat indices from index tuples.",
@@ -721,11 +804,17 @@ GENERAL: dict[str, Record] = {
         example=("np.ravel_multi_index([np.array([1]), np.array([2])], (2, 3)).tolist()", "[5]"),
     ),
     "unpackbits": Record(
+        meaning={
+            "bitorder": "'big' or 'little': whether the first bit of a byte is its highest or its lowest.",
+            "count": "How many bits are returned; None: all.",
+        },
         shape="as the input, eight times as long along `axis`; flattened without `axis`",
         doc="The bits of each byte.",
         example=('np.unpackbits(np.array([129], dtype="uint8")).tolist()', "[1, 0, 0, 0, 0, 0, 0, 1]"),
     ),
     "unravel_index": Record(
+        gives="int64",
+        meaning={"shape": "The shape of the array that is indexed."},
         doc="Index tuples from flat indices.\n\n"
         "Returns\n-------\n"
         "tuple of ndarray\n"
@@ -737,30 +826,57 @@ GENERAL: dict[str, Record] = {
     ),
     # linear algebra
     "convolve": Record(
+        meaning={
+            "v": "The second vector.",
+            "mode": "'full', 'same' or 'valid': all overlaps, the middle ones, or the complete ones.",
+        },
         shape="(n + m - 1,) with `mode` 'full', (max(n, m),) with 'same', (abs(n - m) + 1,) with 'valid'",
         gives="input",
         doc="The discrete convolution of two vectors.",
         example=("np.convolve(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[3.0, 10.0, 8.0]"),
     ),
     "corrcoef": Record(
+        meaning={
+            "y": "Further variables, of the form of `x`.",
+            "rowvar": "Whether each row is a variable, and each column an observation; otherwise the reverse.",
+            "bias": "Not used, as in NumPy.",
+            "ddof": "Not used, as in NumPy.",
+        },
         shape="(variables, variables); () for one variable",
         gives="float",
         doc="Correlation coefficients.",
         example=("np.corrcoef(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[1.0, 1.0], [1.0, 1.0]]"),
     ),
     "correlate": Record(
+        meaning={
+            "v": "The second vector.",
+            "mode": "'full', 'same' or 'valid': all overlaps, the middle ones, or the complete ones.",
+        },
         shape="(n + m - 1,) with `mode` 'full', (max(n, m),) with 'same', (abs(n - m) + 1,) with 'valid'",
         gives="input",
         doc="The cross-correlation of two vectors.",
         example=("np.correlate(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[11.0]"),
     ),
     "cov": Record(
+        meaning={
+            "y": "Further variables, of the form of `m`.",
+            "rowvar": "Whether each row is a variable, and each column an observation; otherwise the reverse.",
+            "bias": "Whether to divide by the number of observations, and not by one less.",
+            "fweights": "How often each observation counts, an integer.",
+            "aweights": "The weight of each observation.",
+        },
         shape="(variables, variables); () for one variable",
         gives="float",
         doc="The covariance matrix.",
         example=("np.cov(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()", "[[0.5, 0.5], [0.5, 0.5]]"),
     ),
     "cross": Record(
+        meaning={
+            "b": "The second vectors.",
+            "axisa": "The axis of `a` with the vectors.",
+            "axisb": "The axis of `b` with the vectors.",
+            "axisc": "The axis of the result with the vectors.",
+        },
         shape="broadcast of both inputs; without the last axis where both hold 2-vectors",
         gives="input",
         doc="The vector product.",
@@ -768,12 +884,14 @@ GENERAL: dict[str, Record] = {
         example=("np.cross(np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])).tolist()", "[0.0, 0.0, 1.0]"),
     ),
     "inner": Record(
+        meaning={"b": "The second input."},
         shape="the first input's without its last axis, then the second's without its last axis",
         gives="input",
         doc="The sum of products over the last axes.",
         example=("float(np.inner(np.array([1.0, 2.0]), np.array([3.0, 4.0])))", "11.0"),
     ),
     "kron": Record(
+        meaning={"b": "The second input."},
         shape="the products of the lengths along each axis",
         gives="input",
         doc="The Kronecker product.",
@@ -787,6 +905,7 @@ GENERAL: dict[str, Record] = {
         example=("np.matvec(np.ones((2, 3)), np.ones(3)).tolist()", "[3.0, 3.0]"),
     ),
     "outer": Record(
+        meaning={"b": "The second input."},
         shape="(size of the first, size of the second)",
         gives="input",
         doc="The product of all pairs.",
@@ -800,12 +919,17 @@ GENERAL: dict[str, Record] = {
         example=("float(np.trace(np.array([[1.0, 2.0], [3.0, 4.0]])))", "5.0"),
     ),
     "vander": Record(
+        meaning={
+            "N": "The number of columns; that of rows by default.",
+            "increasing": "Whether the powers grow from left to right.",
+        },
         shape="(n, `N`); `N` is n if None",
         doc="The Vandermonde matrix.",
         wide=True,
         example=("np.vander(np.array([2.0, 3.0]), 2).tolist()", "[[2.0, 1.0], [3.0, 1.0]]"),
     ),
     "vdot": Record(
+        meaning={"b": "The second input."},
         shape="()",
         gives="input",
         doc="The inner product of two flattened arrays, the first one conjugated.",
@@ -825,18 +949,24 @@ GENERAL: dict[str, Record] = {
     ),
     # polynomials
     "poly": Record(
+        meaning={"seq_of_zeros": "The roots, or a square matrix."},
         shape="(n + 1,) for n roots",
         gives="float",
         doc="The coefficients of the polynomial with given roots.",
         example=("np.poly(np.array([1.0, 2.0])).tolist()", "[1.0, -3.0, 2.0]"),
     ),
     "polyadd": Record(
+        meaning={
+            "a1": "The coefficients of the first polynomial, highest power first.",
+            "a2": "The coefficients of the second polynomial.",
+        },
         shape="that of the longer one",
         gives="input",
         doc="The sum of two polynomials.",
         example=("np.polyadd(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[4.0, 6.0]"),
     ),
     "polyder": Record(
+        meaning={"p": "The coefficients, highest power first.", "order": "How many times to differentiate."},
         shape="shorter by the order",
         gives="float",
         doc="The derivative of a polynomial.",
@@ -844,6 +974,11 @@ GENERAL: dict[str, Record] = {
         example=("np.polyder(np.array([1.0, 2.0, 4.0])).tolist()", "[2.0, 2.0]"),
     ),
     "polyint": Record(
+        meaning={
+            "p": "The coefficients, highest power first.",
+            "order": "How many times to integrate.",
+            "k_values": "The constants of integration, 0 by default.",
+        },
         shape="longer by the order",
         gives="float",
         doc="The antiderivative of a polynomial.",
@@ -851,18 +986,28 @@ GENERAL: dict[str, Record] = {
         example=("np.polyint(np.array([2.0, 2.0])).tolist()", "[1.0, 2.0, 0.0]"),
     ),
     "polymul": Record(
+        meaning={
+            "a1": "The coefficients of the first polynomial, highest power first.",
+            "a2": "The coefficients of the second polynomial.",
+            "trim_leading_zeros": "Whether zeros in front of the coefficients are dropped first.",
+        },
         shape="(n + m - 1,)",
         gives="input",
         doc="The product of two polynomials.",
         example=("np.polymul(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[3.0, 10.0, 8.0]"),
     ),
     "polysub": Record(
+        meaning={
+            "a1": "The coefficients of the first polynomial, highest power first.",
+            "a2": "The coefficients of the second polynomial.",
+        },
         shape="that of the longer one",
         gives="input",
         doc="The difference of two polynomials.",
         example=("np.polysub(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()", "[-2.0, -2.0]"),
     ),
     "polyval": Record(
+        meaning={"p": "The coefficients, highest power first."},
         shape="that of the points",
         gives="input",
         doc="A polynomial's value at points.",
@@ -871,8 +1016,10 @@ GENERAL: dict[str, Record] = {
     ),
 }
 
+_LENGTH = "The length of the transformed axis; a longer input is cut, a shorter one padded with zeros."
 FFT: dict[str, Record] = {
     "fft": Record(
+        meaning={"n": _LENGTH},
         shape="as the input, but `n` along `axis`",
         doc="The discrete Fourier transform along an axis.",
         amp="float32",
@@ -891,17 +1038,20 @@ FFT: dict[str, Record] = {
         example=("np.fft.fftn(np.ones((4, 4))).shape", "(4, 4)"),
     ),
     "fftshift": Record(
+        gives="input",
         shape=SAME,
         doc="The zero frequency moved to the middle.",
         example=("np.fft.fftshift(np.array([0.0, 1.0, -1.0])).tolist()", "[-1.0, 0.0, 1.0]"),
     ),
     "hfft": Record(
+        meaning={"n": _LENGTH},
         shape="as the input, but `n` along `axis`; n is 2 (length - 1) if None",
         doc="The transform of a signal whose spectrum is real.",
         amp="float32",
         example=("np.fft.hfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(6,)"),
     ),
     "ifft": Record(
+        meaning={"n": _LENGTH},
         shape="as the input, but `n` along `axis`",
         doc="The inverse of `fft`.",
         amp="float32",
@@ -920,17 +1070,20 @@ FFT: dict[str, Record] = {
         example=("np.fft.ifftn(np.ones((4, 4))).shape", "(4, 4)"),
     ),
     "ifftshift": Record(
+        gives="input",
         shape=SAME,
         doc="The inverse of `fftshift`.",
         example=("np.fft.ifftshift(np.array([0.0, 1.0, -1.0])).tolist()", "[1.0, -1.0, 0.0]"),
     ),
     "ihfft": Record(
+        meaning={"n": _LENGTH},
         shape="as the input, but n // 2 + 1 along `axis`",
         doc="The inverse of `hfft`.",
         amp="float32",
         example=("np.fft.ihfft(np.array([1.0, 0.0, 0.0, 0.0])).shape", "(3,)"),
     ),
     "irfft": Record(
+        meaning={"n": _LENGTH},
         shape="as the input, but `n` along `axis`; n is 2 (length - 1) if None",
         doc="The inverse of `rfft`.",
         amp="float32",
@@ -949,6 +1102,7 @@ FFT: dict[str, Record] = {
         example=("np.fft.irfftn(np.ones((4, 4))).shape", "(4, 6)"),
     ),
     "rfft": Record(
+        meaning={"n": _LENGTH},
         shape="as the input, but n // 2 + 1 along `axis`",
         doc="The discrete Fourier transform of real input.",
         amp="float32",

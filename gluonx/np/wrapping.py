@@ -4,13 +4,13 @@ Three steps, each done once, at import: *read* the signature into `Param` rows (
 ...), *register* an operator whose positional parameters are the arrays and whose keywords are the statics, and
 *front* it with a function that sorts a call's arguments into the two and hands them to ``invoke``.
 
-The invariant: whatever stands in an array's place, a number too, goes to the engine as a leaf and never into the
-identity of the program; whatever stands in a static place is made hashable and picks one interned `BoundOp`. So
-``np.clip(x, 0, t)`` with a new ``t`` each step compiles once, and ``np.sum(x, axis=[0, 1])`` and ``np.sum(x, (0,
-1))`` are one operator.
+The invariant: an argument of an array parameter, even a number, is passed to the engine as a leaf and is not part of
+the program's key; an argument of a static parameter is made hashable and selects one interned `BoundOp`. So
+``np.clip(x, 0, t)`` with a new ``t`` each step compiles once, and ``np.sum(x, axis=[0, 1])`` and ``np.sum(x, (0, 1))``
+are one operator.
 
-Fronts are closures and not methods. They are fast for the plain call, with arrays first and static arguments spelled
-as before: it costs one dict look-up.
+A front is a closure. Its fast path is a call with the arrays first and static arguments spelled as in an earlier call:
+it takes one dict look-up.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def ordered(op: Op, order: str) -> tuple[Param, ...]:
     Raises
     ------
     KeyError
-        If it names a parameter that the operator lacks, unless MXNet's callers may pass that without effect.
+        If it names a parameter that the operator lacks and that is not one of the ignored ones.
     """
     own = declared(op)
     rows: list[Param] = []
@@ -322,7 +322,7 @@ def binary(op: Op, name: str) -> Front:
                 if compares:
                     x1, x2 = (comparable(x1, x2), x2) if isinstance(x2, ndarray) else (x1, comparable(x2, x1))
                 elif symmetric and x1.__class__ in (int, float):
-                    x1, x2 = x2, x1  # at a tie with a number, the array gets the gradient
+                    x1, x2 = x2, x1  # at a tie with a number the array gets the whole gradient
                 try:
                     return invoke(bound, (x1, x2))
                 except TypeError:

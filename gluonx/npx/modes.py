@@ -54,14 +54,14 @@ def set_x64(active: bool = True) -> None:
 
 
 def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
-    """NumPy's semantics, which are the only ones; with `dtype` also NumPy's default dtypes.
+    """Accept NumPy's semantics, which are the only ones; `dtype` chooses NumPy's default dtypes too.
 
     Parameters
     ----------
     shape, array : bool
         Taken for compatibility.
     dtype : bool
-        Whether what is made without a dtype is float64; see :func:`set_np_default_dtype`.
+        Whether arrays that are made without a dtype are float64; see :func:`set_np_default_dtype`.
 
     Raises
     ------
@@ -74,17 +74,23 @@ def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
 
 
 def reset_np() -> None:
-    """float32 as the default dtype again; the other semantics stay NumPy's, there being no others."""
+    """Make float32 the default dtype again; shapes and arrays have NumPy's semantics always."""
     set_np_default_dtype(False)
 
 
 def set_np_shape(active: bool = True) -> bool:
-    """Kept for ported code: shapes have NumPy's semantics always. Returns the state before, True."""
+    """Do nothing, for ported code: shapes have NumPy's semantics always.
+
+    Returns
+    -------
+    bool
+        The state before, which is True.
+    """
     return True
 
 
 def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
-    """Make float64 the dtype of what is made without one, as in NumPy, or (False) float32, as in MXNet.
+    """Make float64 the dtype of arrays that are made without one, as in NumPy, or (False) float32, as in MXNet.
 
     Returns
     -------

@@ -89,6 +89,13 @@ def categorical(
 
 @register(
     "random_multinomial_counts",
+    shape="`shape`, with a last axis for the classes",
+    gives="asked",
+    meaning={
+        "n": "The number of draws.",
+        "p": "The probabilities of the classes, along the last axis.",
+        "shape": "The shape of the result.",
+    },
     doc="Return how often each class comes in `n` draws.",
     example=("npx.random.multinomial(np.array([4]), np.array([[0.5, 0.5]])).shape", "(1, 2)"),
     random=True,

@@ -50,3 +50,7 @@ def __getattr__(name: str) -> _Any:
         return OPS[name]
     except KeyError:
         raise AttributeError(f"module '{__name__}' has no attribute or operator '{name}'") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *OPS})

@@ -48,7 +48,7 @@ def _attended(name: str, value: Array, attention: Array, batch: int) -> Array:
     return out.reshape(out.shape[0], batch, -1)
 
 
-@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`")
+@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`", gives="float")
 def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int) -> Array:
     """Return the scores of self attention, ``q @ k.T / sqrt(width)`` for each head.
 

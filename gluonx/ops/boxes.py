@@ -188,6 +188,7 @@ class _Rule(NamedTuple):
     amp="widest",
     shape=SAME,
     gradient="through `data`, of the boxes that are kept",
+    gives="input",
 )
 def box_nms(
     data: Array,
@@ -208,7 +209,7 @@ def box_nms(
     Parameters
     ----------
     data : array, shape (..., n, numbers a box)
-        Rows of a class (optional), a score and four coordinates, and whatever else.
+        Each row has a score, four coordinates, perhaps a class, and any other numbers.
     overlap_thresh : float
         A larger overlap with a better box removes a box.
     valid_thresh : float
@@ -216,17 +217,18 @@ def box_nms(
     topk : int
         Only so many of the best boxes take part; all if not positive.
     coord_start, score_index, id_index : int
-        The columns of the coordinates, the score and the class (-1: there is none).
+        The columns where the coordinates begin, of the score and of the class (-1: no class).
     background_id : int
         Boxes of this class take no part.
     force_suppress : bool
         Whether boxes of different classes suppress each other, as they do without a class.
     in_format, out_format : {'corner', 'center'}
+        The format of the boxes in `data` and in the result.
 
     Returns
     -------
     array of the shape of `data`
-        What is left comes first; the other rows hold -1. The gradient of a row goes to the row that it was.
+        The remaining rows come first; the others hold -1. The gradient of a row goes to the row of `data` that it was.
 
     Raises
     ------
@@ -282,12 +284,12 @@ def box_encode(
     samples : array, shape (batch, n)
         1 (above 0.5) for an anchor that has a box, else 0 or -1.
     matches : array, shape (batch, n)
-        Which of the reference boxes.
+        The number of the matched box in `refs`.
     anchors : array, shape (batch, n, 4)
     refs : array, shape (batch, m, 4)
         Both in corner format.
     means, stds : array, shape (4,)
-        Subtracted from the targets, which are then divided.
+        `means` are subtracted from the targets, which are then divided by `stds`.
 
     Returns
     -------
@@ -344,10 +346,11 @@ def box_decode(
     anchors : array, shape (1, n, 4)
         In the format that `format` says.
     std0, std1, std2, std3 : float
-        What the four numbers are multiplied by.
+        The factors of the four numbers of `data`.
     clip : float
         If positive, an upper bound of the logarithm of the ratio of sizes.
     format : {'center', 'corner'}
+        The format of the anchors.
 
     Returns
     -------
@@ -395,7 +398,7 @@ def _match(scores: Array, is_ascend: bool, threshold: float, turns: int) -> tupl
     return by_row.astype(scores.dtype), by_column.astype(scores.dtype)
 
 
-@register(level=5, nout=2, moving=("threshold",), gradient=NONE)
+@register(level=5, nout=2, moving=("threshold",), gradient=NONE, gives="input")
 def bipartite_matching(
     data: Array, *, is_ascend: bool = False, threshold: float, topk: int = -1
 ) -> tuple[Array, Array]:
@@ -415,7 +418,7 @@ def bipartite_matching(
     Returns
     -------
     by_row : array, shape (..., rows)
-        The column that each row has got, or -1.
+        The column that is paired with each row, or -1.
     by_column : array, shape (..., columns)
 
     Examples

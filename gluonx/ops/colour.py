@@ -109,6 +109,7 @@ def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Ar
     ----------
     data : array, shape (height, width, channels), of 1 or 3 channels
     min_factor, max_factor : float
+        The bounds of the factor.
 
     Returns
     -------
@@ -125,19 +126,43 @@ def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Ar
 
 @register("image.random_contrast", level=5, random=True, shape=SAME)
 def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """Give an image mixed with its mean brightness; a random factor between the two given is the image's own share."""
+    """Return an image mixed with its mean brightness; its own share is a random factor between the two given.
+
+    Parameters
+    ----------
+    min_factor
+        The least share of the image itself.
+    max_factor
+        The largest share.
+    """
     return changed("contrast", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_saturation", level=5, random=True, shape=SAME)
 def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """Return an image mixed with its gray copy; a random factor between the two given is the image's own share."""
+    """Return an image mixed with its gray copy; its own share is a random factor between the two given.
+
+    Parameters
+    ----------
+    min_factor
+        The least share of the image itself.
+    max_factor
+        The largest share.
+    """
     return changed("saturation", data, _drawn(key, min_factor, max_factor))
 
 
 @register("image.random_hue", level=5, random=True, shape=SAME)
 def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
-    """Return an image with its colours turned by a random part of the circle between `min_factor` and `max_factor`."""
+    """Return an image with its colours turned by a random part of the circle between `min_factor` and `max_factor`.
+
+    Parameters
+    ----------
+    min_factor
+        The least turn, as a part of the circle.
+    max_factor
+        The largest turn.
+    """
     return changed("hue", data, _drawn(key, min_factor, max_factor))
 
 
@@ -197,7 +222,7 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
     Parameters
     ----------
     data : array, shape (height, width, channels)
-        With values from 0 to 255; of one channel it stays as it is.
+        With values from 0 to 255; an image of one channel is returned unchanged.
     alpha : three floats
         How much of each component is added, in standard deviations.
 
@@ -211,6 +236,12 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
 
 @register("image.random_lighting", level=5, random=True, shape=SAME)
 def random_lighting(key: Array, data: Array, alpha_std: Array | None = None) -> Array:
-    """`adjust_lighting` by normal random numbers of standard deviation `alpha_std`, 0.05 by default."""
+    """Apply `adjust_lighting` with normal random numbers of standard deviation `alpha_std`, 0.05 by default.
+
+    Parameters
+    ----------
+    alpha_std
+        The standard deviation of the three random numbers.
+    """
     scale = jnp.float32(0.05) if alpha_std is None else jnp.asarray(alpha_std, jnp.float32)
     return lit("random_lighting", data, jax.random.normal(key, (3,)) * scale)

@@ -142,17 +142,17 @@ def filled(given: Shape | None, wanted: Sequence[int], what: str, reason: str) -
 
 
 def flops_by_output(attrs: Mapping[str, Any], inputs: Sequence[Shape | None], output: Shape) -> float:
-    """Return the floating-point operations of a layer that multiplies a filter with something for each result of it."""
+    """Return the floating-point operations of a layer that applies its filters once for each position of its output."""
     return _layer_flops(attrs, inputs, output, output)
 
 
 def flops_by_input(attrs: Mapping[str, Any], inputs: Sequence[Shape | None], output: Shape) -> float:
-    """As `flops_by_output`, of a layer that multiplies a filter for each element of its data."""
+    """Return the floating-point operations of a layer that applies its filters once for each position of its data."""
     return _layer_flops(attrs, inputs, output, inputs[0] or ())
 
 
 def _layer_flops(attrs: Mapping[str, Any], inputs: Sequence[Shape | None], output: Shape, larger: Shape) -> float:
-    """Return them where each position of the `larger` side is multiplied once with each weight of its channel."""
+    """Return the operations if each position of the `larger` side meets each weight of its channel once."""
     weight = inputs[1]
     assert weight is not None, "a layer has a weight"
     biased = not attrs["no_bias"] and len(inputs) > 2 and inputs[2] is not None
@@ -186,7 +186,7 @@ def positions(find: Callable[..., Array], x: Array, *args: Any, **kwargs: Any) -
     """Return the positions ``find(x, ...)`` as int64, computed in 32 bits unless `x` is a 64-bit array."""
     with without_64_bits() if x.dtype not in WIDE and not _is_huge(x) else contextlib.nullcontext():
         found = find(x, *args, **kwargs)
-    with keeping_64_bits():  # set here for callers that are other operators' functions
+    with keeping_64_bits():  # set here because functions of other operators call this too
         return found.astype(np.int64)
 
 

@@ -101,7 +101,7 @@ def _check_reach(x: Array, layout: str, kernel: Shape, dilate: Shape, pad: Shape
     axes = [i for i, c in enumerate(layout) if c not in "NC"]
     for axis, k, d, p in zip(axes, kernel, dilate, pad, strict=True):
         n = x.shape[axis]
-        # A symbolic length (of an export) is left to lax, which may know more about it.
+        # A symbolic length (of an export) is not compared here: lax may be able to prove more about it.
         if isinstance(n, int) and d * (k - 1) + 1 > n + 2 * p:
             raise ShapeError(
                 f"convolution: a kernel of {k} (dilation {d}) is larger than axis {axis} of data of shape {x.shape} "

@@ -227,7 +227,7 @@ def choices() -> list[str]:
 
 
 def _told(what: str, otherwise: str, why: str | None) -> bool:
-    """Note what computes something for `choices`; return whether cuDNN does, which is if `why` (not) is None."""
+    """Note for `choices` what computes an operator; return whether it is cuDNN: `why` says why not, None if it is."""
     _choices.pop(what, None)
     _choices[what] = "cuDNN's in programs for CUDA" if why is None else f"{otherwise}: {why}"
     while len(_choices) > _MOST_CHOICES:
@@ -326,7 +326,7 @@ def attention(
             scale=scale,
             is_causal=causal,
             implementation="cudnn",
-            return_residual=True,  # so that forward and backward ask for the same, and XLA computes it once
+            return_residual=True,  # forward and backward make the same call, so that XLA computes it once
         )
         return out
 

@@ -200,7 +200,7 @@ def deformable_convolution(
     Returns
     -------
     array, shape (batch, num_filter, out height, out width)
-        A tap before the first or a pixel and more behind the last row or column is 0.
+        A tap before the first row or column, or one pixel or more behind the last one, is 0.
 
     Raises
     ------
@@ -263,12 +263,16 @@ def modulated_deformable_convolution(
     Parameters
     ----------
     mask : array, shape (batch, num_deformable_group * kernel, out height, out width)
-        What the data under each tap are multiplied by.
+        The factor of the data under each tap.
     im2col_step : int
-        Taken for MXNet's sake.
+        Accepted for MXNet's sake and ignored.
+    num_deformable_group
+        Groups of channels that have offsets of their own.
+    offset
+        For each group of channels and each tap the shift downwards and to the right, in pixels.
 
-    The other parameters, result and errors are those of `deformable_convolution`, but that outside of the image there
-    are zeros, which taps near the border are mixed with.
+    The other parameters, the result and the errors are those of `deformable_convolution`. Unlike there, the image is
+    surrounded by zeros, with which taps near its border are interpolated.
 
     Examples
     --------

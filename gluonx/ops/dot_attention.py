@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, over ``jax.nn.dot_product_attention``, and attention over what was seen before.
+"""Scaled dot-product attention, by ``jax.nn.dot_product_attention``, and attention over a cache of earlier tokens.
 
 Arrays are (batch, length, heads, width). A mask (True: may look), the number of valid keys of each sample, and
 `causal`, alone or together, say which keys a query may look at. A query that may look at no key gives zeros, and its
@@ -172,7 +172,7 @@ def dot_product_attention(
     p: float = 0.0,
     training: bool | None = None,
 ) -> Array:
-    """Attention of queries to keys, summing values: ``softmax(query @ key.T * scale) @ value`` for each head.
+    """Attention of queries to keys: ``softmax(query @ key.T * scale) @ value`` for each head.
 
     Parameters
     ----------
@@ -205,10 +205,10 @@ def dot_product_attention(
 
     Notes
     -----
-    Axis 1 is the length and axis 2 the heads, as in `jax.nn.dot_product_attention`. PyTorch's
-    ``scaled_dot_product_attention`` has them the other way round: exchange them first
-    (``np.swapaxes(x, 1, 2)``). Where a mask or two lengths tell that they are, the error says so; of arrays of one
-    length without a mask nothing can.
+    Axis 1 is the length and axis 2 the heads, as in `jax.nn.dot_product_attention`. In PyTorch's
+    ``scaled_dot_product_attention`` axis 1 is the heads: exchange the two first (``np.swapaxes(x, 1, 2)``). A mask, or
+    keys of another length than the queries, may show that they are in PyTorch's order; then an error says so. Nothing
+    shows it for arrays of one length without a mask.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def cached_attention(
     *,
     scale: float | None = None,
 ) -> tuple[Array, Array, Array, Array]:
-    """Causal attention of new queries to what a cache holds and to the new keys themselves.
+    """Causal attention of new queries to the tokens in a cache and to the new tokens themselves.
 
     Parameters
     ----------
@@ -268,14 +268,15 @@ def cached_attention(
     position : array of int, shape ()
         How many tokens the cache holds.
     mask, valid_length : array, optional
-        As of `dot_product_attention`, over the cache's `length` keys.
+        As for `dot_product_attention`, for the cache's `length` keys.
     scale : float, optional
+        The factor of the scores; ``1 / sqrt(width)`` by default.
 
     Returns
     -------
     array, array, array, array
-        The attention, shape as `query`; the cache with the new tokens; ``position + new``. What does not fit into the
-        cache overwrites its end.
+        The attention, shape as `query`; the cache with the new tokens; ``position + new``. Tokens for which there is no
+        room overwrite the end of the cache.
 
     Examples
     --------
@@ -311,7 +312,7 @@ def cached_attention(
     return out, keys, values, position + query.shape[1]
 
 
-@register(level=6, amp="low", shape=SAME)
+@register(level=6, amp="low", shape=SAME, gives="input")
 def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 10000.0) -> Array:
     """Turn pairs of features by angles that grow with the position, so that attention depends on distances.
 
@@ -323,8 +324,10 @@ def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 1
     x : array, shape (batch, length, heads, width)
         Queries or keys; `width` is even.
     position : array of int, optional
-        The place of the first token, shape () or (batch,), 0 by default; or that of each, shape (batch, length).
+        The position of the first token, shape () or (batch,), 0 by default; or that of each token, shape (batch,
+        length).
     base : float
+        The base of the angles: larger ones turn more slowly.
 
     Raises
     ------
@@ -357,19 +360,22 @@ def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 1
     return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], -1).astype(x.dtype)
 
 
-@register(level=6, nout=lambda attrs: attrs["parts"], stands_for="`stablehlo.reshape`")
+@register(level=6, nout=lambda attrs: attrs["parts"], stands_for="`stablehlo.reshape`", gives="input")
 def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
-    """Return the heads of a projection, or of several that lie one behind the other.
+    """Return the heads of a projection, or of several projections that lie end to end in the last axis.
 
     Parameters
     ----------
     x : array, shape (..., parts * heads * width)
-    heads, parts : int
+    heads : int
+        The number of heads.
+    parts : int
+        The number of projections.
 
     Returns
     -------
     array or tuple of array, each of shape (..., heads, width)
-        A tuple where there are several parts.
+        A tuple if there are several parts.
 
     Raises
     ------
@@ -390,9 +396,9 @@ def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     return found if parts > 1 else found[0]
 
 
-@register(level=6, shape="(..., heads * width)", stands_for="`stablehlo.reshape`")
+@register(level=6, shape="(..., heads * width)", stands_for="`stablehlo.reshape`", gives="input")
 def merge_heads(x: Array) -> Array:
-    """All heads of one token side by side: (..., heads, width) becomes (..., heads * width).
+    """Join the heads of each token: (..., heads, width) becomes (..., heads * width).
 
     Examples
     --------

@@ -42,7 +42,8 @@ def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Arr
     (x,), (t,) = primals, tangents
     y = seen = jnp.maximum(x, 0)
     if not native_only():
-        # A GPU computes y again from x, mostly in a kernel that reads the inputs of x anyway; so y need not be kept.
+        # On a GPU y is computed again from x, mostly in a kernel that reads the inputs of x anyway, so that y is not
+        # kept.
         again = _positive_part
         seen = lax.platform_dependent(x, y, cuda=again, rocm=again, default=lambda x, y: y)
     return y, jax.lax.select(seen > 0, t, t * seen)  # 0 where relu is closed, and NaN where x is NaN
@@ -210,7 +211,7 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, /, **
 _unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",),
     gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0",
     onnx=Onnx("Relu"),
-    example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"), light=True)
+    example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"), light=True, gives="input")
 _unary("relu6", jax.nn.relu6, "``min(max(x, 0), 6)``, the activation of MobileNets.", level=1, methods=("relu6",),
     gradient="through `x`, 0 at 0 and at 6", composed=lambda run, x: run("clip", x, 0.0, 6.0),
     example=("npx.relu6(np.array([-1.0, 2.0, 8.0])).tolist()", "[0.0, 2.0, 6.0]"), gives="float")
@@ -228,6 +229,7 @@ _unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.", level=1,
     onnx=Onnx("Softsign"),
     example=("npx.softsign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.5, 0.0, 0.6667]"), gives="float")
 _unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1, methods=("tanh",),
+    onnx=Onnx("Tanh"),
     example=("npx.tanh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7616, 0.0, 0.964]"), gives="float")
 _unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",),
     onnx=Onnx("Mish"),
@@ -238,37 +240,42 @@ _unary("quick_gelu", _single(lambda x: x * jax.nn.sigmoid(1.702 * x)), "``x sigm
 _unary("hard_tanh", lambda x: jnp.where(x >= 1, 1, jnp.where(x <= -1, -1, x)).astype(x.dtype),
     "Each element cut to the range -1 to 1, with gradient 0 at both ends.", level=1,
     gradient="through `x`, 0 at -1 and at 1", composed=lambda run, x: run("clip", x, -1.0, 1.0),
-    example=("npx.hard_tanh(np.array([-2.0, 0.5, 2.0])).tolist()", "[-1.0, 0.5, 1.0]"))
+    example=("npx.hard_tanh(np.array([-2.0, 0.5, 2.0])).tolist()", "[-1.0, 0.5, 1.0]"), gives="input")
 _unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1,
     example=("npx.silu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.2689, 0.0, 1.762]"), gives="float")
 _unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1,
     example=("npx.selu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.111, 0.0, 2.101]"), gives="float")
 _unary("exp", _small(jnp.exp), "e to the power of each element.", ufunc=True, level=1, amp="float32", methods=("exp",),
-    example=("npx.exp(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3679, 1.0, 7.389]"), gives="float")
+    onnx=Onnx("Exp"), example=("npx.exp(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3679, 1.0, 7.389]"), gives="float")
 _unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, amp="float32", methods=("log",),
-    example=("npx.log(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.6931, 1.386]"), gives="float")
+    onnx=Onnx("Log"), example=("npx.log(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.6931, 1.386]"), gives="float")
 _unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",),
-    example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"), gives="float")
+    onnx=Onnx("Sqrt"), example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"), gives="float")
 _unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",),
-    example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"), light=True)
+    example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"), light=True, gives="input")
 _unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1,
+    onnx=Onnx("Neg"),
     example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"), gives="input", light=True)
 _unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
     aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0",
+    onnx=Onnx("Abs"),
     example=("npx.absolute(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"), gives="input", light=True)
 _unary("sign", jnp.sign, "-1, 0 or 1 by the sign of each element.", ufunc=True, methods=("sign",), gradient=FLAT,
-    example=("npx.sign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
+    onnx=Onnx("Sign"), example=("npx.sign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _unary("floor", jnp.floor, "The largest whole number that is not above each element.", ufunc=True, methods=("floor",),
     gradient=FLAT,
+    onnx=Onnx("Floor", floats=True),
     example=("npx.floor(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 1.0]"), gives="input")
 _unary("ceil", jnp.ceil, "The smallest whole number that is not below each element.", ufunc=True, methods=("ceil",),
     gradient=FLAT,
+    onnx=Onnx("Ceil", floats=True),
     example=("npx.ceil(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 1.0, 2.0]"), gives="input")
 _unary("trunc", jnp.trunc, "Each element rounded towards zero.", ufunc=True, aliases=("fix",), methods=("fix", "trunc"),
     gradient=FLAT,
     example=("npx.trunc(np.array([-1.5, 0.5, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _unary("rint", _small(jnp.rint), "The nearest whole number, halves to the even one (MXNet sends halves down).",
     ufunc=True, methods=("rint",), gradient=FLAT,
+    onnx=Onnx("Round", floats=True),
     example=("npx.rint(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 0.0, 2.0]"), gives="float")
 _unary("cbrt", _small(jnp.cbrt), "The cube root of each element.", ufunc=True, methods=("cbrt",),
     example=("npx.cbrt(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.0, 0.0, 1.26]"), gives="float")
@@ -279,6 +286,7 @@ _unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "``1 / cbrt(x)``.", amp="float32", me
     example=("npx.rcbrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.7937, 0.63]"), gives="float")
 _unary("reciprocal", _single(lambda x: 1 / x), "One divided by each element.", ufunc=True, amp="float32",
     methods=("reciprocal",),
+    onnx=Onnx("Reciprocal"),
     example=("npx.reciprocal(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 0.5, 0.25]"), gives="float")
 _unary("expm1", _small(jnp.expm1), "exp(x) - 1, exact also for x near zero.", ufunc=True, amp="float32",
     methods=("expm1",),
@@ -293,32 +301,38 @@ _unary("log2", _small(jnp.log2), "The logarithm to base two.", ufunc=True, amp="
 _unary("log10", _small(jnp.log10), "The logarithm to base ten.", ufunc=True, amp="float32", methods=("log10",),
     example=("npx.log10(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.301, 0.6021]"), gives="float")
 _unary("sin", _small(jnp.sin), "The sine of angles in radians.", ufunc=True, methods=("sin",),
-    example=("npx.sin(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8415, 0.0, 0.9093]"), gives="float")
+    onnx=Onnx("Sin"), example=("npx.sin(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8415, 0.0, 0.9093]"), gives="float")
 _unary("cos", _small(jnp.cos), "The cosine of angles in radians.", ufunc=True, methods=("cos",),
-    example=("npx.cos(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5403, 1.0, -0.4161]"), gives="float")
+    onnx=Onnx("Cos"), example=("npx.cos(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.5403, 1.0, -0.4161]"), gives="float")
 _unary("tan", _small(jnp.tan), "The tangent of angles in radians.", ufunc=True, amp="float32", methods=("tan",),
-    example=("npx.tan(np.array([0.0, 1.0])).tolist()", "[0.0, 1.557]"), gives="float")
+    onnx=Onnx("Tan"), example=("npx.tan(np.array([0.0, 1.0])).tolist()", "[0.0, 1.557]"), gives="float")
 _unary("arcsin", _small(jnp.arcsin), "The angle in [-pi/2, pi/2] whose sine is x.", ufunc=True, aliases=("asin",),
     amp="float32", methods=("arcsin",),
+    onnx=Onnx("Asin"),
     example=("npx.arcsin(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5236, 0.0, 0.5236]"), gives="float")
 _unary("arccos", _small(jnp.arccos), "The angle in [0, pi] whose cosine is x.", ufunc=True, aliases=("acos",),
     amp="float32", methods=("arccos",),
+    onnx=Onnx("Acos"),
     example=("npx.arccos(np.array([-0.5, 0.0, 0.5])).tolist()", "[2.094, 1.571, 1.047]"), gives="float")
 _unary("arctan", _small(jnp.arctan), "The angle in [-pi/2, pi/2] whose tangent is x.", ufunc=True, aliases=("atan",),
     methods=("arctan",),
+    onnx=Onnx("Atan"),
     example=("npx.arctan(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7854, 0.0, 1.107]"), gives="float")
 _unary("sinh", _small(jnp.sinh), "The hyperbolic sine.", ufunc=True, amp="float32", methods=("sinh",),
-    example=("npx.sinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.175, 0.0, 3.627]"), gives="float")
+    onnx=Onnx("Sinh"), example=("npx.sinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.175, 0.0, 3.627]"), gives="float")
 _unary("cosh", _small(jnp.cosh), "The hyperbolic cosine.", ufunc=True, amp="float32", methods=("cosh",),
-    example=("npx.cosh(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.543, 1.0, 3.762]"), gives="float")
+    onnx=Onnx("Cosh"), example=("npx.cosh(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.543, 1.0, 3.762]"), gives="float")
 _unary("arcsinh", _small(jnp.arcsinh), "The number whose hyperbolic sine is x.", ufunc=True, aliases=("asinh",),
     methods=("arcsinh",),
+    onnx=Onnx("Asinh"),
     example=("npx.arcsinh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.8814, 0.0, 1.444]"), gives="float")
 _unary("arccosh", _small(jnp.arccosh), "The number whose hyperbolic cosine is x.", ufunc=True, aliases=("acosh",),
     methods=("arccosh",),
+    onnx=Onnx("Acosh"),
     example=("npx.arccosh(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 1.317, 2.063]"), gives="float")
 _unary("arctanh", _small(jnp.arctanh), "The number whose hyperbolic tangent is x.", ufunc=True, aliases=("atanh",),
     amp="float32", methods=("arctanh",),
+    onnx=Onnx("Atanh"),
     example=("npx.arctanh(np.array([-0.5, 0.0, 0.5])).tolist()", "[-0.5493, 0.0, 0.5493]"), gives="float")
 _unary("degrees", _small(jnp.degrees), "Radians to degrees.", ufunc=True, aliases=("rad2deg",), methods=("degrees",),
     example=("npx.degrees(np.array([0.0, 3.1415927])).tolist()", "[0.0, 180.0]"), gives="float")
@@ -343,7 +357,7 @@ _unary("digamma", lambda x: special.digamma(narrow(x, float_dtype(x))), "The der
     stands_for="`chlo.digamma`",
     example=("npx.digamma(np.array([1.0, 2.0, 4.0])).tolist()", "[-0.5772, 0.4228, 1.256]"), gives="float")
 _unary("logical_not", jnp.logical_not, "True where an element is zero or False.", ufunc=True, gradient=NONE,
-    example=("np.logical_not(np.array([0.0, 2.0])).tolist()", "[True, False]"), gives="bool")
+    onnx=Onnx("Not"), example=("np.logical_not(np.array([0.0, 2.0])).tolist()", "[True, False]"), gives="bool")
 _unary("bitwise_not", jnp.bitwise_not, "Each bit inverted; logical not for booleans.", ufunc=True,
     aliases=("invert", "bitwise_invert"), gradient=NONE,
     example=("np.bitwise_not(np.array([0, 5], dtype='int32')).tolist()", "[-1, -6]"))
@@ -371,12 +385,15 @@ _unary("round_ste", _straight_through(_half_away), "Rounding (halves away from z
 _unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity",
     example=("npx.sign_ste(np.array([-1.5, 0.0, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
 _binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest",
+    onnx=Onnx("Add"),
     example=("np.add(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 4.0]"), gives="input", light=True)
 _binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest",
+    onnx=Onnx("Sub"),
     example=("np.subtract(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-5.0, 0.0]"), gives="input",
     light=True)
 _binary("multiply", lambda x, y: jnp.multiply(*_counted(x, y)), "The product, elementwise.", ufunc=True, level=1,
     amp="widest",
+    onnx=Onnx("Mul"),
     example=("np.multiply(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-6.0, 4.0]"), gives="input",
     light=True)
 _binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, level=1, aliases=("divide",),
@@ -431,31 +448,39 @@ _binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gra
 _binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE,
     example=("np.lcm(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[12, 6]"))
 _binary("equal", _compared(jnp.equal), "True where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    onnx=Onnx("Equal"),
     example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool",
     light=True, number="compared")
 _binary("not_equal", _compared(jnp.not_equal), "True where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
     example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool",
     light=True, number="compared")
 _binary("greater", _compared(jnp.greater), "True where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    onnx=Onnx("Greater"),
     example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"), gives="bool",
     light=True, number="compared")
 _binary("greater_equal", _compared(jnp.greater_equal), "True where x1 >= x2.", ufunc=True, level=4, amp="widest",
     gradient=NONE,
+    onnx=Onnx("GreaterOrEqual"),
     example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool",
     light=True, number="compared")
 _binary("less", _compared(jnp.less), "True where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    onnx=Onnx("Less"),
     example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool",
     light=True, number="compared")
 _binary("less_equal", _compared(jnp.less_equal), "True where x1 <= x2.", ufunc=True, level=4, amp="widest",
-    gradient=NONE, example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"),
+    gradient=NONE, onnx=Onnx("LessOrEqual"),
+    example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"),
     gives="bool", light=True, number="compared")
 _binary("logical_and", jnp.logical_and, "True where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE,
+    onnx=Onnx("And"),
     example=("np.logical_and(np.array([True, False]), np.array([True, True])).tolist()", "[True, False]"), gives="bool")
 _binary("logical_or", jnp.logical_or, "True where at least one is true.", ufunc=True, level=4, amp="widest",
-    gradient=NONE, example=("np.logical_or(np.array([True, False]), np.array([True, True])).tolist()", "[True, True]"),
+    gradient=NONE, onnx=Onnx("Or"),
+    example=("np.logical_or(np.array([True, False]), np.array([True, True])).tolist()", "[True, True]"),
     gives="bool")
 _binary("logical_xor", jnp.logical_xor, "True where just one is true.", ufunc=True, level=4, amp="widest",
     gradient=NONE, gives="bool",
+    onnx=Onnx("Xor"),
     example=("np.logical_xor(np.array([True, False]), np.array([True, True])).tolist()", "[False, True]"))
 _binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4, gradient=NONE,
     example=("np.bitwise_and(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[0, 2]"))
@@ -474,9 +499,14 @@ _binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 place
 absolute, maximum, minimum = _absolute, _maximum, _minimum
 
 
-@register(level=4, amp="float32")
+@register(level=4, amp="float32", shape=SAME, gives="input")
 def integer_power(x: Array, *, exponent: int) -> Array:
     """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers.
+
+    Parameters
+    ----------
+    exponent
+        The exponent.
 
     Examples
     --------
@@ -501,7 +531,7 @@ def integer_power(x: Array, *, exponent: int) -> Array:
     gives="input",
 )
 def around(x: Array, *, decimals: int = 0) -> Array:
-    """Give the nearest number of so many decimals, halves to even; integers are rounded to tens, hundreds and so on.
+    """Round to so many decimals, halves to even; a negative number rounds to tens, hundreds and so on.
 
     Examples
     --------
@@ -512,7 +542,7 @@ def around(x: Array, *, decimals: int = 0) -> Array:
     if not jnp.issubdtype(x.dtype, jnp.integer) or decimals >= 0:
         return jnp.round(x, decimals)
     unit = 10**-decimals
-    if unit > jnp.iinfo(x.dtype).max:  # the dtype lacks this number
+    if unit > jnp.iinfo(x.dtype).max:  # this power of ten is too large for the dtype
         return jnp.zeros_like(x)
     low = x // unit
     rest = x - low * unit
@@ -533,6 +563,13 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
 
     Scalar bounds take the element type of `x`.
 
+    Parameters
+    ----------
+    a_min
+        The lower bound; None: there is none.
+    a_max
+        The upper bound; None: there is none.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -551,9 +588,18 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
     moving=("alpha", "beta"),
     channels_last="each",
     onnx=Onnx("HardSigmoid", {"alpha": "alpha", "beta": "beta"}),
+    shape=SAME,
+    gives="float",
 )
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """``alpha * x + beta``, cut to the range 0 to 1, with gradient 0 at both ends.
+
+    Parameters
+    ----------
+    alpha
+        The slope.
+    beta
+        The value at 0.
 
     Examples
     --------
@@ -565,7 +611,14 @@ def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     return jnp.where(line >= 1, 1, jnp.where(line <= 0, 0, line))
 
 
-@register(level=1, channels_last="each", onnx=Onnx("HardSwish"), gradient="through `x`, 0 at -3 and 1 at 3")
+@register(
+    level=1,
+    channels_last="each",
+    onnx=Onnx("HardSwish"),
+    gradient="through `x`, 0 at -3 and 1 at 3",
+    shape=SAME,
+    gives="float",
+)
 def hard_swish(x: Array) -> Array:
     """``x`` times the hard sigmoid of slope 1/6: a `swish` without an exponential, 0 up to -3 and ``x`` from 3 on.
 
@@ -578,9 +631,16 @@ def hard_swish(x: Array) -> Array:
     return x * hard_sigmoid.fn(x, alpha=1 / 6, beta=0.5)
 
 
-@register(level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Elu", {"alpha": "alpha"}))
+@register(
+    level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Elu", {"alpha": "alpha"}), shape=SAME, gives="float"
+)
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``.
+
+    Parameters
+    ----------
+    alpha
+        Far below 0 the result tends to ``-alpha``.
 
     Examples
     --------
@@ -591,7 +651,9 @@ def elu(x: Array, *, alpha: float = 1.0) -> Array:
     return jax.nn.elu(x, alpha)
 
 
-@register(level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Celu", {"alpha": "alpha"}))
+@register(
+    level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Celu", {"alpha": "alpha"}), shape=SAME, gives="float"
+)
 def celu(x: Array, *, alpha: float = 1.0) -> Array:
     """``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``: an `elu` with a slope of 1 on both sides of 0.
 
@@ -600,7 +662,7 @@ def celu(x: Array, *, alpha: float = 1.0) -> Array:
     x : array
         Any shape.
     alpha : float
-        What the result tends to far below 0, with its sign changed; not 0.
+        Far below 0 the result tends to ``-alpha``; not 0.
 
     References
     ----------
@@ -621,6 +683,8 @@ def celu(x: Array, *, alpha: float = 1.0) -> Array:
     channels_last="each",
     onnx=Onnx("ThresholdedRelu", {"alpha": "alpha"}),
     gradient="through `x`, 0 at `alpha`",
+    shape=SAME,
+    gives="input",
 )
 def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` where it is larger than `alpha`, 0 elsewhere, with gradient 0 at `alpha`.
@@ -630,7 +694,7 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     x : array
         Any shape.
     alpha : float
-        The largest value that does not pass.
+        The largest value that becomes 0.
 
     Examples
     --------
@@ -647,6 +711,8 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     channels_last="each",
     onnx=Onnx("Shrink", {"lambd": "lambd", "bias": "bias"}),
     gradient="through `x`, 0 from -`lambd` to `lambd`",
+    shape=SAME,
+    gives="input",
 )
 def shrink(x: Array, *, lambd: float = 0.5, bias: float = 0.0) -> Array:
     """``x - bias`` above `lambd`, ``x + bias`` below ``-lambd``, and 0 between: the prox of a sparse penalty.
@@ -671,9 +737,14 @@ def shrink(x: Array, *, lambd: float = 0.5, bias: float = 0.0) -> Array:
     return jnp.where(x > lambd, x - bias, jnp.where(x < -lambd, x + bias, 0)).astype(x.dtype)
 
 
-@register(level=1, channels_last="each")
+@register(level=1, channels_last="each", shape=SAME, gives="float")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`.
+
+    Parameters
+    ----------
+    approximate
+        Whether to use the formula with tanh, which is faster.
 
     Examples
     --------
@@ -761,6 +832,8 @@ def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
     amp=("act_type", ("elu", "selu", "softplus", "softrelu")),
     channels_last="each",
     composed=_as_other,
+    shape=SAME,
+    gives="input",
 )
 def activation(x: Array, *, act_type: str = "relu") -> Array:
     """Return an activation function by its name.
@@ -847,6 +920,7 @@ def _is_rrelu(attrs: Mapping[str, Any]) -> bool:
     amp=("act_type", ("elu", "selu")),
     npx=Front(order="x gamma act_type slope lower_bound upper_bound"),
     shape=SAME,
+    gives="float",
 )
 def leaky_relu(
     key: Array | None,
@@ -859,7 +933,7 @@ def leaky_relu(
     upper_bound: float = 0.334,
     training: bool | None = None,
 ) -> Array:
-    """Units that stay open a little below zero.
+    """Apply a relu whose result below zero is not 0: a slope, or a curve, which `act_type` names.
 
     Parameters
     ----------
@@ -871,6 +945,10 @@ def leaky_relu(
         ``'rrelu'`` draws each slope between the bounds when training, and takes their mean when not.
     slope : float
         The slope of ``'leaky'``, the scale of ``'elu'``.
+    lower_bound
+        The least slope of 'rrelu'.
+    upper_bound
+        The largest slope of 'rrelu'.
 
     Examples
     --------
@@ -888,9 +966,14 @@ def leaky_relu(
     return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
 
 
-@register(level=1, moving=("scalar",), amp="float32")
+@register(level=1, moving=("scalar",), amp="float32", shape=SAME, gives="float")
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond.
+
+    Parameters
+    ----------
+    scalar
+        How steep the curve is near zero.
 
     Examples
     --------
@@ -904,7 +987,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 
-@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each")
+@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each", shape=SAME, gives="input")
 def add_n(*arrays: Array) -> Array:
     """Return the sum of several arrays of one shape.
 
@@ -917,9 +1000,14 @@ def add_n(*arrays: Array) -> Array:
     return functools.reduce(jnp.add, same_dtype(*arrays))
 
 
-@register(level=1)
+@register(level=1, shape=BROADCAST, gives="float")
 def swiglu(x: Array, gate: Array) -> Array:
     """``silu(gate) * x``, the gated unit of current transformers.
+
+    Parameters
+    ----------
+    gate
+        The input of the gate, of the shape of `x`.
 
     Examples
     --------
@@ -927,4 +1015,4 @@ def swiglu(x: Array, gate: Array) -> Array:
     >>> npx.swiglu(np.array([1.0, 2.0]), np.array([3.0, -1.0])).tolist()
     [2.858, -0.5379]
     """
-    return narrow(jax.nn.silu(wide(gate)), x.dtype) * x
+    return narrow(jax.nn.silu(wide(gate)), float_dtype(x)) * x

@@ -54,7 +54,7 @@ def _each(fn: Callable[[Array], Array], data: Array) -> Array:
 
 @register("image.to_tensor", level=5)
 def to_tensor(data: Array) -> Array:
-    """Give an image, or a batch, with values from 0 to 255 as a float32 tensor with values from 0 to 1, channels first.
+    """Turn an image, or a batch, with values from 0 to 255 into float32 from 0 to 1, with the channels first.
 
     Parameters
     ----------
@@ -95,6 +95,7 @@ def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | 
     data : float array, shape (channels, height, width) or (batch, channels, height, width)
         Of 1 or 3 channels.
     mean, std : float, or one for each channel
+        The number that is subtracted from a channel, and its divisor.
 
     Raises
     ------
@@ -134,6 +135,7 @@ def resize(data: Array, *, size: int | Sequence[int], keep_ratio: bool = False, 
     size : int or (int, int)
         Width and height; one number is both, or with `keep_ratio` the shorter side.
     keep_ratio : bool
+        Whether one number is the length of the shorter side.
     interp : {0, 1, 2, 3, 4}
         Nearest, linear, cubic, area, Lanczos: OpenCV's numbers.
 
@@ -146,7 +148,7 @@ def resize(data: Array, *, size: int | Sequence[int], keep_ratio: bool = False, 
     ShapeError
         If `data` is no image.
     ValueError
-        If `size` or `interp` is none.
+        If `size` is not one or two numbers, or `interp` is none of the above.
 
     Examples
     --------
@@ -195,6 +197,7 @@ def crop(data: Array, x: Array, y: Array, *, width: int, height: int) -> Array:
     x, y : int
         Operands: another position recompiles nothing.
     width, height : int
+        The size of the rectangle.
 
     Raises
     ------
@@ -256,9 +259,9 @@ def random_crop(
     data : array, shape (height, width, channels) or (batch, height, width, channels)
         All images of a batch are cut at the same position.
     xrange, yrange : (float, float)
-        Between which parts of the room there is, 0 left or above, the position is drawn.
+        Bounds of the random position, as parts of the room that is left: 0 is at the left or top, 1 at the other end.
     width, height : int
-        An image that is smaller is enlarged, after as large a rectangle as it has was cut out.
+        The size of the result. From a smaller image the largest rectangle that fits is cut and enlarged.
     interp : {0, 1, 2, 3, 4}
         As for `resize`.
     """
@@ -370,13 +373,13 @@ def _maybe(key: Array, p: Array | None, data: Array, axis: int) -> Array:
 
 @register("image.random_flip_left_right", level=5, random=True, shape=SAME, gradient="through `data`")
 def random_flip_left_right(key: Array, data: Array, p: Array | None = None) -> Array:
-    """Exchange left and right of an image, (height, width, channels), with a probability of `p`, 0.5 by default."""
+    """Exchange left and right of an image, (height, width, channels), with the probability `p`, 0.5 by default."""
     need_image("image.random_flip_left_right", data)
     return _maybe(key, p, data, 1)
 
 
 @register("image.random_flip_top_bottom", level=5, random=True, shape=SAME, gradient="through `data`")
 def random_flip_top_bottom(key: Array, data: Array, p: Array | None = None) -> Array:
-    """Exchange top and bottom of an image, (height, width, channels), with a probability of `p`, 0.5 by default."""
+    """Exchange top and bottom of an image, (height, width, channels), with the probability `p`, 0.5 by default."""
     need_image("image.random_flip_top_bottom", data)
     return _maybe(key, p, data, 0)

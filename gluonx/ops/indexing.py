@@ -68,7 +68,12 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
     shape="as `indices`",
 )
 def take_along_axis(x: Array, indices: Array, *, axis: int | None = -1, mode: str | None = None) -> Array:
-    """For each vector along an axis its elements at `indices`.
+    """Return, for each vector along an axis, its elements at `indices`.
+
+    Parameters
+    ----------
+    mode
+        None, or 'fill', 'clip' or 'fast' as in ``jax.numpy``. With None indices out of range take the nearest element.
 
     Examples
     --------
@@ -95,7 +100,7 @@ def _positions(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
     stands_for="`stablehlo.gather`",
 )
 def gather_nd(x: Array, indices: Array) -> Array:
-    """Return the elements of `x` whose coordinates stand in the columns of `indices`.
+    """Return the elements of `x` whose coordinates are the columns of `indices`.
 
     Parameters
     ----------
@@ -122,7 +127,7 @@ def gather_nd(x: Array, indices: Array) -> Array:
     stands_for="`stablehlo.scatter`",
 )
 def scatter_nd(x: Array, indices: Array, *, shape: Sequence[int]) -> Array:
-    """Zeros of `shape` with the elements of `x` at the coordinates in the columns of `indices` (see `gather_nd`).
+    """Return zeros of `shape` with the elements of `x` at the columns of `indices` (coordinates as for `gather_nd`).
 
     Examples
     --------
@@ -161,6 +166,13 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
 
     A number or a vector as `ind` names rows, positions along the first axis.
 
+    Parameters
+    ----------
+    ind
+        Coordinates in columns, or numbers of rows.
+    val
+        The numbers to add.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -173,7 +185,14 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
 
 @register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_update(x: Array, ind: Array, val: Array) -> Array:
-    """Give the array with `val` put at the coordinates in the columns of `ind`, or at the rows that a vector names.
+    """Return the array with `val` at the coordinates in the columns of `ind`, or in the rows that a vector `ind` names.
+
+    Parameters
+    ----------
+    ind
+        Coordinates in columns, or numbers of rows.
+    val
+        The numbers to write.
 
     Examples
     --------
@@ -187,7 +206,12 @@ def index_update(x: Array, ind: Array, val: Array) -> Array:
 
 @register(level=3, index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_copy(x: Array, index: Array, new: Array) -> Array:
-    """Return the array with the rows of `new` put at `index`.
+    """Return the array with the rows numbered `index` replaced by those of `new`.
+
+    Parameters
+    ----------
+    new
+        The rows to write.
 
     Examples
     --------
@@ -235,6 +259,7 @@ def _along(vector: Array, ndim: int, axis: int) -> Array:
     npx=Front(order="x sequence_length use_sequence_length value axis"),
     shape=SAME,
     stands_for="`stablehlo.select`",
+    gives="input",
 )
 def sequence_mask(
     x: Array,
@@ -244,14 +269,16 @@ def sequence_mask(
     value: float = 0.0,
     axis: int = 0,
 ) -> Array:
-    """Return the sequences with `value` in place of what lies beyond their lengths.
+    """Return the sequences with `value` in place of the elements beyond their lengths.
 
     Parameters
     ----------
     x : array, shape (time, batch, ...), or (batch, time, ...) with ``axis=1``
     sequence_length : array, shape (batch,), optional
     use_sequence_length : bool
-        Without it the data comes back as it is.
+        If False, the data are returned unchanged.
+    value
+        The number beyond the lengths.
 
     Examples
     --------
@@ -267,11 +294,11 @@ def sequence_mask(
     return jnp.where(inside, x, jnp.asarray(value, x.dtype))
 
 
-@register(level=6, aliases=("SequenceLast",), shape="`x` without the axis of time")
+@register(level=6, aliases=("SequenceLast",), shape="`x` without the axis of time", gives="input")
 def sequence_last(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
-    """Return the last element of each sequence; the layout is that of `sequence_mask`. Of an empty one, the first.
+    """Return the last element of each sequence, the first of an empty one; the layout is that of `sequence_mask`.
 
     Examples
     --------
@@ -288,11 +315,11 @@ def sequence_last(
     return jnp.take_along_axis(x, last, time).squeeze(time)
 
 
-@register(level=6, aliases=("SequenceReverse",), shape=SAME)
+@register(level=6, aliases=("SequenceReverse",), shape=SAME, gives="input")
 def sequence_reverse(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
-    """Each sequence reversed within its length; the layout is that of `sequence_mask`.
+    """Return each sequence reversed within its length; the layout is that of `sequence_mask`.
 
     Examples
     --------

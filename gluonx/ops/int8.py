@@ -95,9 +95,9 @@ def int8_fully_connected(
     data : float array
     weight : int8 array, shape (num_hidden, features)
     weight_scale : float array, shape (1,) or (num_hidden,)
-        What a step of the weight stands for, of all or of each row.
+        The real value of one step of the weight: one for all, or one for each row.
     data_scale : float array, shape (1,), optional
-        What a step of the data stands for; without it, the largest of the data fits just in.
+        The real value of one step of the data; by default the largest magnitude in the data is the last step.
     bias : float array, shape (num_hidden,), optional
     weight_sum : int32 array, shape (num_hidden,), optional
         The sums of the weight's rows, for `unsigned` data; without it they are computed.
@@ -192,6 +192,7 @@ def int8_convolution(
     kernel, stride, dilate, pad, num_filter, num_group, layout
         As for `convolution`.
     unsigned : bool
+        Whether the bytes of the data stand for 0 to 255 steps, and not for -128 to 127.
 
     Returns
     -------

@@ -23,7 +23,7 @@ def _bytes(x: Array, reach: Array) -> Array:
     return jnp.clip(jnp.round(scaled), -_STEPS, _STEPS).astype(jnp.int8)
 
 
-@register(level=1, shape="(1,)", gradient=NONE)
+@register(level=1, shape="(1,)", gradient=NONE, gives="input")
 def intgemm_maxabsolute(data: Array) -> Array:
     """Return the largest magnitude of an array, shape (1,).
 
@@ -39,6 +39,11 @@ def intgemm_maxabsolute(data: Array) -> Array:
 @register(level=1, shape=SAME, gradient=NONE)
 def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
     """Return an array as int8, in which 127 stands for `maxabs`.
+
+    Parameters
+    ----------
+    maxabs
+        The number that 127 stands for.
 
     Examples
     --------
@@ -58,12 +63,14 @@ def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, alread
     weight : array, shape (units, features)
         Of floats, or with `already_quantized` of int8.
     maxabs : array, shape (1,)
-        What 127 stands for; not needed with `already_quantized`.
+        The real value of 127; not needed with `already_quantized`.
+    already_quantized
+        Whether `weight` is int8 already.
 
     Raises
     ------
     ValueError
-        If it is needed and missing.
+        If `maxabs` is needed and missing.
 
     Examples
     --------
@@ -82,7 +89,7 @@ def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, alread
 
 @register(level=1, shape="(indices, weight.shape[1])", gradient=NONE)
 def intgemm_take_weight(weight: Array, indices: Array) -> Array:
-    """Return some rows of a prepared weight: the part of a large vocabulary that can come.
+    """Return some rows of a prepared weight, such as those of the words that may come next.
 
     Examples
     --------
@@ -115,13 +122,15 @@ def intgemm_fully_connected(
     weight : int8 array, shape (num_hidden, features)
         From `intgemm_prepare_weight`.
     scaling : array, shape (1,)
-        What one step of data times one of the weight stands for (of the weight alone, if data are floats). Not for
-        ``out_type='int32'``.
+        The real value of one step of the data times one of the weight (of the weight alone, if data are floats). Not
+        used with ``out_type='int32'``.
     bias : array, shape (num_hidden,), optional
     num_hidden : int
+        The number of units.
     no_bias, flatten : bool
         As for `fully_connected`.
     out_type : {'float32', 'int32'}
+        The type of the result; 'int32' is neither scaled nor shifted.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Operators that exist for one layer each, so that the layer is one node of the graph instead of several."""
+"""Operators for one layer each, so that the layer is one node of the graph instead of several."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from gluonx.errors import ShapeError
 from gluonx.ops.registry import SAME, register
 
 
-@register(level=1, moving=("beta",), channels_last="each", shape=SAME)
+@register(level=1, moving=("beta",), channels_last="each", shape=SAME, gives="float")
 def swish(x: Array, *, beta: float = 1.0) -> Array:
     """``x * sigmoid(beta * x)``.
+
+    Parameters
+    ----------
+    beta
+        How sharp the gate is.
 
     Examples
     --------
@@ -25,9 +30,19 @@ def swish(x: Array, *, beta: float = 1.0) -> Array:
     return x * jax.nn.sigmoid(beta * x)
 
 
-@register(level=2, shape="(n, c / product of f, f1 w1, f2 w2, ...)", stands_for="`stablehlo.reshape`, `transpose`")
+@register(
+    level=2,
+    shape="(n, c / product of f, f1 w1, f2 w2, ...)",
+    stands_for="`stablehlo.reshape`, `transpose`",
+    gives="input",
+)
 def pixel_shuffle(x: Array, *, factors: Sequence[int]) -> Array:
     """Move channels into space: ``(N, C * f1 * f2 ..., W1, W2 ...)`` becomes ``(N, C, W1 * f1, W2 * f2, ...)``.
+
+    Parameters
+    ----------
+    factors
+        The factor of each spatial axis.
 
     Examples
     --------

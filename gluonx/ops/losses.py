@@ -138,7 +138,7 @@ def _compared(x: Array, index: Array, axis: int) -> Array:
 def l2_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = 1.0, batch_axis: int = 0
 ) -> Array:
-    """Half the squared difference, ``weight / 2 * (label - pred) ** 2``, averaged a sample.
+    """Half the squared difference, ``weight / 2 * (label - pred) ** 2``, averaged for each sample.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def l2_loss(
 def l1_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = None, batch_axis: int = 0
 ) -> Array:
-    """Return the absolute difference ``|label - pred|``, averaged a sample.
+    """Return the absolute difference ``|label - pred|``, averaged for each sample.
 
     Examples
     --------
@@ -179,6 +179,11 @@ def huber_loss(
 ) -> Array:
     """Quadratic up to a difference of ``rho``, linear beyond, smooth where they meet.
 
+    Parameters
+    ----------
+    rho
+        The difference from which on the loss is linear.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -201,7 +206,7 @@ def hinge_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """``max(0, margin - pred * label)`` for labels of -1 and 1, averaged a sample.
+    """``max(0, margin - pred * label)`` for labels of -1 and 1, averaged for each sample.
 
     Examples
     --------
@@ -252,6 +257,11 @@ def logistic_loss(
 ) -> Array:
     """``log(1 + exp(-pred * label))`` for labels of -1 and 1 ("signed"), or of 0 and 1 ("binary").
 
+    Parameters
+    ----------
+    label_format
+        'signed' for labels of -1 and 1, 'binary' for 0 and 1.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -277,7 +287,14 @@ def sigmoid_bce_loss(
 ) -> Array:
     """Binary cross entropy of a logit, or with `from_sigmoid` of a probability; `pos_weight` scales the positives.
 
-    Positions whose label is `ignore_label` are left out, of the mean too.
+    Positions whose label is `ignore_label` do not count, not even in the mean.
+
+    Parameters
+    ----------
+    pos_weight
+        A factor for the positive class.
+    from_sigmoid
+        Whether the prediction is a probability, and not a logit.
 
     Examples
     --------
@@ -328,9 +345,16 @@ def softmax_cross_entropy_loss(
     """Cross entropy between the softmax of the prediction and a label.
 
     The label is a class index for each position (``sparse_label``; out of range is clipped) or a distribution along
-    ``axis``. ``from_logits`` says that the prediction already is a log-probability, in MXNet's use of the word.
-    Positions whose index is `ignore_label` are left out, of the mean too; a sample of nothing else has the loss 0.
+    ``axis``. With ``from_logits``, a name that MXNet chose, the prediction is a log-probability already. Positions
+    whose index is `ignore_label` do not count, not even in the mean; a sample with no other position has the loss 0.
     The share `label_smoothing` of a label is spread over all classes.
+
+    Parameters
+    ----------
+    label_smoothing
+        The share of a label that is spread over all classes.
+    sparse_label
+        Whether labels are class indices, and not distributions.
 
     Examples
     --------
@@ -367,9 +391,15 @@ def kl_div_loss(
     batch_axis: int = 0,
     summed: bool = False,
 ) -> Array:
-    """``label * (log(label) - pred)``, averaged a sample; the softmax of ``pred`` is taken unless ``from_logits``.
+    """``label * (log(label) - pred)``, averaged for each sample; ``from_logits``: `pred` is a log-probability already.
 
-    With `summed` it is the sum over a sample, as in MXNet 1.
+    Without `from_logits` the log-softmax of `pred` is taken first. With `summed` the loss is the sum over a sample, as
+    in MXNet 1.
+
+    Parameters
+    ----------
+    summed
+        Whether the loss is summed over a sample, and not averaged.
 
     Examples
     --------
@@ -401,10 +431,17 @@ def poisson_nll_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """Negative log likelihood of counts under a Poisson whose (log) rate is predicted.
+    """Negative log likelihood of counts under a Poisson distribution; `pred` is its rate, or the logarithm of that.
 
     With ``compute_full`` the term that does not depend on the prediction is added, in Stirling's approximation and for
     targets above 1 only.
+
+    Parameters
+    ----------
+    target
+        The counts.
+    compute_full
+        Whether to add the term that does not depend on the prediction.
 
     Examples
     --------
@@ -432,7 +469,14 @@ def triplet_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``, with squared distances summed a sample.
+    """``max(0, |positive - pred|^2 - |negative - pred|^2 + margin)``, with squared distances summed for each sample.
+
+    Parameters
+    ----------
+    positive
+        The embedding to be near.
+    negative
+        The embedding to be far from.
 
     Examples
     --------
@@ -460,7 +504,16 @@ def cosine_embedding_loss(
     weight: float | None = None,
     batch_axis: int = 0,
 ) -> Array:
-    """One minus the cosine of two embeddings for label 1; what the cosine exceeds ``margin`` by for label -1.
+    """One minus the cosine of two embeddings for label 1; ``max(0, cosine - margin)`` for label -1.
+
+    Parameters
+    ----------
+    input1
+        The first embeddings, along the last axis.
+    input2
+        The second embeddings.
+    margin
+        The cosine up to which a pair of label -1 costs nothing.
 
     Examples
     --------
@@ -487,6 +540,11 @@ def _norm(x: Array) -> Array:
 @register(level=1, moving=("smoothing_parameter",), amp="float32", shape="(batch,)")
 def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Array:
     """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not.
+
+    Parameters
+    ----------
+    smoothing_parameter
+        The share of the probability that goes to the other rows.
 
     Examples
     --------
@@ -518,10 +576,19 @@ def ctc_batch_loss(
     label_layout: str = "NT",
     weight: float | None = None,
 ) -> Array:
-    """Connectionist temporal classification with the last class as the blank; one value a sample.
+    """Connectionist temporal classification with the last class as the blank; one value for each sample.
 
     Without ``label_lengths`` a label ends before its first -1 (any negative value). A label that is too long for its
     sequence has a loss and a gradient of 0.
+
+    Parameters
+    ----------
+    pred_lengths
+        The number of valid steps of each sample; all by default.
+    label_lengths
+        The number of labels of each sample.
+    label_layout
+        'NT' or 'TN', the order of batch and time in the labels.
 
     Examples
     --------

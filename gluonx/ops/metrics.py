@@ -1,8 +1,8 @@
 """Metric updates as operators: ``(state, label, pred) -> state``, so that measuring a batch is one node of the graph.
 
-A state is a float32 array of shape ``(2, k)``: ``k`` running totals, and below each what rounding took from it
-(compensated summation). Counts are thus exact up to 2**48 and a sum over a long epoch does not drift, without 64-bit
-arithmetic on the device. The true totals are the sum of the two rows, which the host takes in double precision.
+A state is a float32 array of shape ``(2, k)``: ``k`` running totals, and below each its rounding error (compensated
+summation). Counts are thus exact up to 2**48 and a sum over a long epoch does not drift, without 64-bit arithmetic on
+the device. The true totals are the sum of the two rows, which the host takes in double precision.
 
 No gradient flows through a metric.
 """
@@ -61,7 +61,7 @@ def metric_accuracy(
 ) -> Array:
     """Count the positions where the class predicted (the largest along ``axis``) is the label.
 
-    With `ignore_label` positions of that label are left out, and how many were not is the second total.
+    With `ignore_label` positions of that label are left out, and the second total counts the others.
 
     Examples
     --------
@@ -87,6 +87,11 @@ def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_
     """Count the rows whose label is among the ``top_k`` classes predicted as the likeliest.
 
     `ignore_label` is as in `metric_accuracy`.
+
+    Parameters
+    ----------
+    top_k
+        How many of the likeliest classes count.
 
     Examples
     --------
@@ -137,7 +142,16 @@ def metric_error(
 ) -> Array:
     """Add each sample's mean absolute (``power=1``) or squared (``power=2``) difference; a vector is one column.
 
-    With `whole` it is the mean over the batch that is added, or the root of it (`root`).
+    With `whole`, add the mean over the batch, or with `root` too the root of that.
+
+    Parameters
+    ----------
+    power
+        1 for absolute, 2 for squared differences.
+    whole
+        Whether to add the mean over the batch, and not each sample's.
+    root
+        With `whole`, whether to add the root of the mean.
 
     Examples
     --------
@@ -156,6 +170,11 @@ def metric_error(
 @register(level=4, moving=("p",), shape=SAME, gradient=NONE)
 def metric_distance(state: Array, label: Array, pred: Array, *, p: float = 2) -> Array:
     """Add each sample's distance in the p-norm.
+
+    Parameters
+    ----------
+    p
+        The order of the norm.
 
     Examples
     --------
@@ -236,6 +255,11 @@ def metric_counts(state: Array, label: Array, pred: Array, threshold: Array, *, 
 
     The totals are ``classes`` times tp, fp, fn and tn, in this order, and last the number of labels out of range.
 
+    Parameters
+    ----------
+    class_type
+        'binary', 'multiclass' or 'multilabel'.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -281,6 +305,11 @@ def _one_hot(label: Array, pred: Array, threshold: Array, class_type: str) -> tu
 @register(level=4, shape=SAME, gradient=NONE)
 def metric_confusion(state: Array, label: Array, pred: Array, *, classes: int) -> Array:
     """Count each pair of predicted (rows) and true (columns) class, as ``classes ** 2`` totals.
+
+    Parameters
+    ----------
+    classes
+        The number of classes.
 
     Examples
     --------

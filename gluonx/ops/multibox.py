@@ -43,7 +43,7 @@ def multibox_prior(
     Parameters
     ----------
     data : array, shape (batch, channels, height, width)
-        Of which only the shape matters.
+        Only its shape is used.
     sizes, ratios : sequence of float
         Each size is taken with the first ratio, each further ratio (width to height) with the first size.
     clip : bool
@@ -51,7 +51,7 @@ def multibox_prior(
     steps : (float, float)
         The distance of positions, vertically and horizontally; not positive: the map covers the image.
     offsets : (float, float)
-        Where in its cell a box has its center.
+        The position of a box's center in its cell, from 0 to 1.
 
     Returns
     -------
@@ -181,18 +181,19 @@ def multibox_target(
     label : array, shape (batch, m, 5 or more)
         Class and corners of the true boxes; a class of -1 ends an image's boxes.
     cls_pred : array, shape (batch, classes + 1, n)
-        The scores so far, looked at for hard negatives only.
+        The present scores, used only to find hard negatives.
     overlap_threshold : float
+        The overlap above which a default box gets a true box.
     ignore_label : float
         The class of a default box that is neither positive nor chosen as negative.
     negative_mining_ratio : float
         If positive, so many negatives for each positive are chosen, those that look least like background.
     negative_mining_thresh : float
-        A negative overlaps no true box by as much.
+        The overlap with a true box from which on a default box is no negative.
     minimum_negative_samples : int
-        Taken for MXNet's sake, which ignores it.
+        Ignored, as in MXNet.
     variances : sequence of 4 floats
-        What the regression targets are divided by.
+        The divisors of the regression targets.
 
     Returns
     -------
@@ -295,14 +296,14 @@ def multibox_detection(
     threshold : float
         Less probable boxes are left out.
     background_id : int
-        Taken for MXNet's sake, which ignores it: the background is class 0.
+        Ignored, as in MXNet: the background is class 0.
     nms_threshold : float
         A box that overlaps a more probable one of its class by so much is removed; nothing is removed, nor sorted,
         outside of (0, 1].
     force_suppress : bool
         Whether also boxes of other classes remove it.
     variances : sequence of 4 floats
-        What the regression is multiplied by.
+        The factors of the regression.
     nms_topk : int
         If positive, how many of the most probable boxes stay.
 

@@ -74,7 +74,11 @@ def fully_connected(
         With `flatten` every axis but the first is one axis of features, else only the last axis is.
     weight : array, shape (num_hidden, features)
     bias : array, shape (num_hidden,), optional
-        Left out under `no_bias`.
+        Left out with `no_bias`.
+    num_hidden
+        The number of units.
+    flatten
+        Whether all axes but the first are one axis of features.
 
     Returns
     -------
@@ -136,7 +140,7 @@ def _rows_of_weight(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
 def embedding(
     x: Array, weight: Array, *, input_dim: int | None = None, output_dim: int | None = None, dtype: DTypeLike = None
 ) -> Array:
-    """Return the rows of `weight` that `x` names; indices out of range take the first or the last row.
+    """Return the rows of `weight` numbered `x`; indices out of range take the first or the last row.
 
     Parameters
     ----------
@@ -144,6 +148,10 @@ def embedding(
     weight : array, shape (input_dim, output_dim)
     dtype : dtype, optional
         Of the result; that of `weight` by default.
+    input_dim
+        The number of rows of `weight`.
+    output_dim
+        The length of its rows.
 
     Returns
     -------
@@ -188,6 +196,7 @@ def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
     channels_last="each",
     npx=Front(order="x p mode axes cudnn_off=False", unset="axes"),
     shape=SAME,
+    gives="input",
 )
 def dropout(
     key: Array | None,
@@ -207,7 +216,7 @@ def dropout(
     mode : {'training', 'always'}
         Whether to drop only when training.
     axes : tuple of int
-        Axes along which elements share one fate.
+        Axes along which elements are dropped together.
 
     Raises
     ------
@@ -296,6 +305,7 @@ def _probabilities(
     methods=("softmax",),
     npx=Front(order="x length axis temperature use_length dtype"),
     shape=SAME,
+    gives="float",
 )
 def softmax(
     x: Array,
@@ -315,9 +325,11 @@ def softmax(
     length : array of int, shape of x without `axis`, optional
         With `use_length`, how many elements of each vector count; the others get probability 0.
     temperature : scalar, optional
-        An input like any other: changing it recompiles nothing.
+        An operand: another value recompiles nothing.
     dtype : dtype, optional
         Of the result; that of `x` by default.
+    use_length
+        Whether `length` is used.
 
     Examples
     --------
@@ -336,6 +348,7 @@ def softmax(
     methods=("log_softmax",),
     npx=Front(order="x axis length temperature use_length dtype"),
     shape=SAME,
+    gives="float",
 )
 def log_softmax(
     x: Array,
@@ -346,7 +359,12 @@ def log_softmax(
     use_length: bool = False,
     dtype: DTypeLike = None,
 ) -> Array:
-    """Return the logarithm of `softmax`, without a detour through small numbers; ``-inf`` beyond `length`.
+    """Return the logarithm of `softmax`, without computing the softmax itself; ``-inf`` beyond `length`.
+
+    Parameters
+    ----------
+    use_length
+        Whether `length` is used.
 
     Examples
     --------
@@ -359,7 +377,7 @@ def log_softmax(
     return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
 
 
-@register(level=1, amp="float32", methods=("softmin",), shape=SAME)
+@register(level=1, amp="float32", methods=("softmin",), shape=SAME, gives="float")
 def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: DTypeLike = None) -> Array:
     """Return the softmax of ``-x``.
 
@@ -393,9 +411,14 @@ def _masked(
 def masked_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
-    """Return the softmax over the elements where `mask` holds; 0 elsewhere, also where nothing is left in a row.
+    """Return the softmax over the elements where `mask` is True; 0 elsewhere, and in rows without such an element.
 
-    `normalize` is accepted for MXNet's sake: the largest score is always subtracted first, which changes no result.
+    `normalize` is accepted for MXNet's sake and ignored: the largest score is always subtracted first.
+
+    Parameters
+    ----------
+    normalize
+        Ignored.
 
     Examples
     --------
@@ -410,7 +433,12 @@ def masked_softmax(
 def masked_log_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
-    """Return the logarithm of `masked_softmax`: ``-inf`` where `mask` does not hold.
+    """Return the logarithm of `masked_softmax`: ``-inf`` where `mask` is False.
+
+    Parameters
+    ----------
+    normalize
+        Ignored.
 
     Examples
     --------
@@ -421,7 +449,7 @@ def masked_log_softmax(
     return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
 
 
-@register(level=1, aliases=("L2Normalization",), moving=("eps",), amp="float32", shape=SAME)
+@register(level=1, aliases=("L2Normalization",), moving=("eps",), amp="float32", shape=SAME, gives="float")
 def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") -> Array:
     """``x / sqrt(sum(x**2) + eps)``.
 
@@ -456,9 +484,18 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
 def one_hot(
     indices: Array, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DTypeLike = "float32"
 ) -> Array:
-    """`on_value` at the position that each index names along a new last axis of length `depth`, `off_value` elsewhere.
+    """Return `on_value` at each index along a new last axis of length `depth`, and `off_value` elsewhere.
 
-    An index out of range names no position.
+    An index out of range gives `off_value` everywhere.
+
+    Parameters
+    ----------
+    depth
+        The length of the new axis.
+    on_value
+        The number at the index.
+    off_value
+        The number elsewhere.
 
     Examples
     --------
@@ -481,7 +518,7 @@ def one_hot(
     stands_for="`stablehlo.gather`",
 )
 def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", keepdims: bool = False) -> Array:
-    """One element of each vector of `x` along `axis`.
+    """Return one element of each vector of `x` along `axis`.
 
     Parameters
     ----------
@@ -490,7 +527,7 @@ def pick(x: Array, index: Array, *, axis: int | None = -1, mode: str = "clip", k
     axis : int or None
         None picks from the flattened array.
     mode : {'clip', 'wrap'}
-        What becomes of indices out of range.
+        How indices out of range are treated: they take the nearest element, or count on from the other end.
 
     Examples
     --------
@@ -549,13 +586,15 @@ def topk(
     Parameters
     ----------
     axis : int or None
-        None ranks the flattened array.
+        None means the flattened array.
     k : int
-        0 stands for all of them.
+        0 means all of them.
     ret_typ : {'indices', 'value', 'mask', 'both'}
         Positions, values, an array like `x` with 1 at those positions, or values and positions.
     dtype : dtype
         Of the positions; float32 as in MXNet.
+    is_ascend
+        Whether the smallest elements are meant, in ascending order.
 
     Examples
     --------

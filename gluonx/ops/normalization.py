@@ -47,7 +47,7 @@ def _centered(x: Array, axes: Sequence[int], over: str | None = None) -> _Center
         here = jnp.mean(y, tuple(axes), keepdims=True)
         return here if over is None else lax.pmean(here, over)
 
-    x = materialized(x)  # it is read three times
+    x = materialized(x)  # the mean, the variance and the result read it
     mean = mean_of(x)
     centre = lax.stop_gradient(mean)
     values, rest = x - centre, mean - centre
@@ -118,13 +118,13 @@ def batch_norm(
         Any shape; `axis` is that of the channels.
     gamma, beta, running_mean, running_var : arrays, shape (channels,)
     momentum : float
-        How much of the old moving statistics stays.
+        The weight of the old value in a moving statistic.
     fix_gamma : bool
-        Take `gamma` as 1 (its gradient is 0).
+        Whether `gamma` counts as 1, with gradient 0.
     use_global_stats : bool
-        Normalize by the moving statistics also when training, and leave them as they are.
+        Whether to normalize by the moving statistics also when training; they are not changed then.
     output_mean_var : bool
-        Also return the mean and the inverse standard deviation that were used.
+        Whether to return also the mean and the inverse standard deviation that were used.
     training : bool
         Whether to normalize by the statistics of the batch.
 
@@ -274,7 +274,7 @@ def group_norm(
     x : array, shape (batch, channels, ...)
     gamma, beta : arrays, shape (channels,)
     num_groups : int
-        Divides the number of channels.
+        A divisor of the number of channels.
     output_mean_var : bool
         Also return the means and the standard deviations, of shape (batch, num_groups).
 
@@ -340,9 +340,20 @@ def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Ar
     return narrow(y * inverse * channels(wide(gamma), x.ndim, axis), float_dtype(x))
 
 
-@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32", shape=SAME)
+@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32", shape=SAME, gives="float")
 def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0) -> Array:
     """Local response normalization: divide by a power of the mean square of `nsize` neighbouring channels.
+
+    Parameters
+    ----------
+    nsize
+        The number of neighbouring channels, odd.
+    alpha
+        The factor of the mean square.
+    beta
+        The exponent.
+    knorm
+        The number to which the mean square is added.
 
     Raises
     ------

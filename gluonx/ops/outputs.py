@@ -146,7 +146,13 @@ def softmax_output(
     out_grad : bool
         Multiply by the gradient from above.
     smooth_alpha : float
-        How much of the probability the other classes share; plays no part with `multi_output`, as in MXNet.
+        The share of the probability that goes to the other classes; ignored with `multi_output`, as in MXNet.
+    multi_output
+        Whether the second axis has the classes.
+    preserve_shape
+        Whether the last axis has the classes.
+    use_ignore
+        Whether `ignore_label` is used.
 
     Examples
     --------
@@ -257,6 +263,15 @@ def svm_output(
 ) -> Array:
     """Return the data, with the gradient of each class's hinge loss (its square, unless `use_linear`).
 
+    Parameters
+    ----------
+    regularization_coefficient
+        The factor of the gradient.
+    use_linear
+        Whether the loss is not squared.
+    margin
+        The margin of the hinge loss.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -281,6 +296,7 @@ def svm_output(
     shape=SAME,
     gradient="to `x` grad_scale, whatever comes from above",
     stands_for="the identity",
+    gives="input",
 )
 def make_loss(x: Array, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: str = "null") -> Array:
     """Return the data, whose gradient is `grad_scale` whatever comes from above.
@@ -288,7 +304,7 @@ def make_loss(x: Array, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, n
     Parameters
     ----------
     valid_thresh : float
-        With ``normalization='valid'``, what counts as an element.
+        With ``normalization='valid'``, the bound above which an element counts.
     normalization : {'null', 'batch', 'valid'}
         Whether the gradient is divided by nothing, by the size of the batch, or by the number of elements above
         `valid_thresh`.

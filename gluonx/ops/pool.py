@@ -151,17 +151,17 @@ def _quarters(x: Array, rows: int, columns: int) -> list[Array]:
 
 
 def _chosen(rows: int, columns: int, above: Array, left_above: Array, left_below: Array) -> Array:
-    """Return which element of each window is its maximum, where it is known which halves are larger."""
+    """Return which element of each window is its maximum, given which half of it is larger."""
     upper = jnp.stack((above & left_above, above & ~left_above), columns + 1)
     lower = jnp.stack((~above & left_below, ~above & ~left_below), columns + 1)
     return jnp.stack((upper, lower), columns)
 
 
 def _chosen_of_two(rows: int, columns: int, above: Array, left_above: Array, left_below: Array) -> Array:
-    """Return the same, told by two masks.
+    """Return what `_chosen` does, from two masks.
 
-    XLA for GPUs compares in the forward, and keeps for the backward the four masks of `_chosen` if it is not held up
-    at these two.
+    XLA for GPUs compares in the forward. A barrier at these two masks keeps it from storing the four of `_chosen` for
+    the backward.
     """
     above, left = lax.optimization_barrier((above, jnp.where(above, left_above, left_below)))
     above, left = (jnp.expand_dims(x, (rows + 1, columns + 2)) for x in (above, left))
@@ -174,8 +174,8 @@ def _chosen_of_two(rows: int, columns: int, above: Array, left_above: Array, lef
 def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     largest = _largest_of_four(*primals, rows, columns)
     a, b, c, d = _quarters(*primals, rows, columns)
-    # The elements are compared with each other, and not with the maximum: XLA may compute `x` once more for this, with
-    # another rounding than in the forward, and then no element is equal to what that found.
+    # The elements are compared with each other, and not with the maximum: XLA may compute `x` again for this, rounded
+    # otherwise than in the forward, and then no element would be equal to the maximum.
     above, left_above, left_below = jnp.maximum(a, b) >= jnp.maximum(c, d), a >= b, c >= d
     ours, usual = (partial(form, rows, columns) for form in (_chosen, _chosen_of_two))
     chosen = on_cpu(ours, usual, above, left_above, left_below)
@@ -247,6 +247,7 @@ def _power_mean(x: Array, windows: Windows, power: int) -> Array:
     ),
     shape="(n, c, o...), o = (w + 2 pad - kernel) // stride + 1 (rounded up with 'full')",
     stands_for="`stablehlo.reduce_window`",
+    gives="input",
 )
 def pooling(
     x: Array,
@@ -273,9 +274,11 @@ def pooling(
     pooling_convention : {'valid', 'full', 'same'}
         Whether the last, incomplete window is left out, kept, or padding chosen such that the size is ``n / stride``.
     global_pool : bool
-        One window over everything; the others are ignored.
+        Whether one window covers everything; kernel, stride and padding are ignored then.
     count_include_pad : bool, optional
         Whether an average counts padded positions (it does by default).
+    p_value
+        The order of the norm of 'lp'.
 
     Raises
     ------
@@ -323,11 +326,17 @@ def _adaptive(x: Array, axis: int, count: int) -> Array:
     aliases=("AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
     shape="``(n, c, *output_size)``",
     stands_for="`stablehlo.reduce_window`",
+    gives="float",
 )
 def adaptive_avg_pooling(
     x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None
 ) -> Array:
-    """Averages over windows chosen such that the result has the spatial size `output_size` (1 by default).
+    """Return averages over windows chosen such that the result has the spatial size `output_size` (1 by default).
+
+    Parameters
+    ----------
+    output_size
+        The spatial size of the result, a number or one for each axis.
 
     Examples
     --------
@@ -389,11 +398,17 @@ def _largest_elsewhere(run: Callable[..., Any], x: Any, output_size: Sizes, layo
     stands_for="`stablehlo.reduce_window`",
     gradient="through `x`, at a tie to the first element of the window",
     composed=_largest_elsewhere,
+    gives="input",
 )
 def adaptive_max_pooling(
     x: Array, *, output_size: int | Sequence[int] | None = None, layout: str | None = None
 ) -> Array:
-    """Maxima over windows chosen such that the result has the spatial size `output_size` (1 by default).
+    """Return maxima over windows chosen such that the result has the spatial size `output_size` (1 by default).
+
+    Parameters
+    ----------
+    output_size
+        The spatial size of the result, a number or one for each axis.
 
     Examples
     --------

@@ -188,7 +188,7 @@ def drawing_from(stream: tuple[int, int]) -> Generator[None]:
 
 @contextmanager
 def drawing_by(value: int) -> Generator[None]:
-    """Within, :func:`host_rng` of this thread draws what it draws after ``seed(value)``; its stream waits meanwhile."""
+    """Within, :func:`host_rng` of this thread draws as after ``seed(value)``; afterwards its own stream goes on."""
     before = _drawing.stream
     _drawing.stream = np.random.Generator(np.random.Philox(value))
     try:

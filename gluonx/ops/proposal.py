@@ -110,19 +110,39 @@ def proposal(
 ) -> Array | tuple[Array, Array]:
     """Return the regions that a region proposal network (https://arxiv.org/abs/1506.01497) finds; it has no gradient.
 
-    Of each image (height, width and scale in `im_info`) as many of the highest scores as `rpn_pre_nms_top_n` enter the
-    suppression (from an overlap of `threshold` on), and `rpn_post_nms_top_n` come out, repeated where too few do.
+    Of each image the `rpn_pre_nms_top_n` regions with the highest scores are taken. Of two that overlap by `threshold`
+    or more the one with the lower score is removed. The result has `rpn_post_nms_top_n` regions; if fewer remain, they
+    are repeated.
 
     Parameters
     ----------
     cls_prob, bbox_pred : array, shape (batch, 2 * anchors, height, width) and (batch, 4 * anchors, height, width)
-        Background and foreground of each anchor (each pair of `scales` and `ratios`), and how it is to be moved.
+        The scores of background and foreground of each anchor (a pair of `scales` and `ratios`), and its regression.
     im_info : array, shape (batch, 3)
+    rpn_pre_nms_top_n
+        How many regions of each image enter the suppression; all if not positive.
+    rpn_post_nms_top_n
+        How many regions of each image are returned.
+    threshold
+        The overlap from which on the region with the lower score is removed.
+    rpn_min_size
+        Smaller regions are left out.
+    scales
+        The scales of the anchors.
+    ratios
+        Their ratios of height to width.
+    feature_stride
+        The distance of two positions of the feature map, in pixels.
+    output_score
+        Whether to return the scores too.
+    iou_loss
+        Whether `bbox_pred` has shifts of the corners, and not of center and size.
 
     Returns
     -------
     array, shape (batch * rpn_post_nms_top_n, 5)
-        The image's position in the batch, and corners. With `output_score` also the scores, (the same, 1).
+        The image's position in the batch, and the corners. With `output_score` also an array of the scores, shape
+        (batch * rpn_post_nms_top_n, 1).
 
     Examples
     --------
@@ -144,7 +164,7 @@ def proposal(
     rule = _Rule(before, min(rpn_post_nms_top_n, before), threshold, rpn_min_size, stride, iou_loss)
     given = [lax.stop_gradient(x) for x in (cls_prob, bbox_pred, im_info)]
     boxes, scores = jax.vmap(lambda *one: rule.left(anchors, *one))(*given)
-    again = jnp.arange(rpn_post_nms_top_n) % rule.after  # repeats, if there are fewer regions than were asked for
+    again = jnp.arange(rpn_post_nms_top_n) % rule.after  # repeats the regions if there are too few
     index = jnp.repeat(jnp.arange(len(boxes), dtype=boxes.dtype), rpn_post_nms_top_n)[:, None]
     regions = jnp.concatenate([index, boxes[:, again].reshape(-1, 4)], -1)
     return (regions, scores[:, again].reshape(-1, 1)) if output_score else regions
@@ -181,11 +201,11 @@ def psroi_pooling(
     rois : array, shape (regions, 5)
         Position in the batch and corners; they have no gradient.
     spatial_scale : float
-        By which the corners are multiplied, after they are rounded.
+        The factor of the corners, after they are rounded.
     output_dim, pooled_size : int
         Channels and side of the result.
     group_size : int
-        Into how many parts channels divide a side; `pooled_size` by default.
+        The number of parts along a side that have channels of their own; `pooled_size` by default.
 
     Returns
     -------
@@ -249,8 +269,9 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     h : array, shape (n,) or (1, n)
         A position below `out_dim` for each column.
     s : array, shape (n,) or (1, n)
-        Its sign.
+        The sign of each column.
     out_dim : int
+        The number of columns of the result.
 
     Returns
     -------
@@ -268,7 +289,7 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., positions].add(data * signs)
 
 
-@register(level=3)
+@register(level=3, gives="input")
 def fft_pairs(data: Array) -> Array:
     """Return the Fourier transform of real rows, real and imaginary parts in turns.
 

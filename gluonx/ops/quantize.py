@@ -3,7 +3,7 @@
 An array of int8 or uint8 comes with two numbers, the least and the largest real value that it can stand for; R is the
 larger of their magnitudes. An int8 of 127 or a uint8 of 255 stands for (about) R. Products and sums are int32 with a
 range of their own, in which 2**31 - 1 stands for R. Every operator returns its result and that range; none has a
-gradient. The units (127 or 127.5, 255 or 255.5) are those that MXNet 2.0's CPU operators use, measured one by one.
+gradient. The units (127 or 127.5, 255 or 255.5) are those of MXNet 2.0's CPU operators, each of which was measured.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _unit(name: str, x: Array, low: Array | None, high: Array | None, table: Map
 
 
 def _spread(vector: Array, x: Array) -> Array:
-    """Return a vector of one number, to be combined with `x`."""
+    """Return the one number of a vector in a shape that broadcasts against `x`."""
     return vector.reshape((1,) * x.ndim)
 
 
@@ -80,7 +80,7 @@ def _as_given(low: Array, high: Array) -> tuple[Array, Array]:
 
 @register("contrib_quantize", level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantize(data: Array, min_range: Array, max_range: Array, *, out_type: str = "uint8") -> Triple:
-    """Real numbers as bytes of a given range.
+    """Return real numbers as bytes of a given range.
 
     Parameters
     ----------
@@ -115,13 +115,13 @@ def quantize_v2(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ) -> Triple:
-    """Real numbers as bytes; without a range given, of the range that they have.
+    """Return real numbers as bytes; the range is the given one, or that of the numbers.
 
     Parameters
     ----------
     data : float array
     out_type : {'int8', 'uint8', 'auto'}
-        'auto' is uint8 where the range given has nothing negative, else int8.
+        'auto' is uint8 if the given range has no negative numbers, else int8.
     min_calib_range, max_calib_range : float, optional
 
     Returns
@@ -157,6 +157,7 @@ def dequantize(data: Array, min_range: Array, max_range: Array, *, out_type: str
     data : int8 or uint8 array
     min_range, max_range : array, shape (1,)
     out_type : {'float32'}
+        The type of the result.
 
     Examples
     --------
@@ -179,14 +180,15 @@ def requantize(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ) -> Triple:
-    """Return the int32 of a product or sum as bytes, of a given range or of the one that the numbers have.
+    """Return the int32 of a product or sum as bytes, of a given range or of that of the numbers.
 
     Parameters
     ----------
     data : int32 array
     min_range, max_range : array, shape (1,)
-        What the largest int32 stands for.
+        The range of the int32, whose largest number stands for its largest magnitude.
     out_type : {'int8', 'uint8', 'auto'}
+        The type of the result.
     min_calib_range, max_calib_range : float, optional
 
     Returns
@@ -251,9 +253,10 @@ def quantized_fully_connected(
     data : int8 or uint8 array
     weight : int8 array, shape (num_hidden, features)
     bias : int8 array, shape (num_hidden,), or None
-        Of a range of its own; it is brought to that of the product.
+        It has its own range, and is converted to that of the product.
     min_data, max_data, min_weight, max_weight, min_bias, max_bias : array, shape (1,)
     num_hidden : int
+        The number of units.
     no_bias, flatten : bool
         As for `fully_connected`.
 
@@ -408,6 +411,11 @@ def quantized_elemwise_mul(
 ) -> Array | Triple:
     """Return the product of two int8 arrays of one shape: int8 where its range is given, else int32, or real numbers.
 
+    Parameters
+    ----------
+    enable_float_output
+        Whether to return real numbers.
+
     Returns
     -------
     product, least, largest; with `enable_float_output` the product alone
@@ -449,6 +457,11 @@ def _same_shape(name: str, lhs: Array, rhs: Array) -> None:
 def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: str) -> Triple:
     """Clip a quantized array to what is above zero; ``'relu'`` is the only activation, as in MXNet.
 
+    Parameters
+    ----------
+    act_type
+        The activation.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -483,6 +496,19 @@ def quantized_pooling(
 ) -> Triple:
     """Pooling of bytes, of the maximum or the mean (rounded); the other parameters are those of `pooling`.
 
+    Parameters
+    ----------
+    pool_type
+        'max' or 'avg'.
+    global_pool
+        Whether one window covers everything.
+    p_value
+        Not used: only maxima and means are computed.
+    pooling_convention
+        As for `pooling`.
+    count_include_pad
+        Whether an average counts padded positions.
+
     Returns
     -------
     bytes, least, largest
@@ -510,7 +536,7 @@ def quantized_pooling(
 
 @register(level=5, nout=3, shape="that of `batch_flatten`; then the ends of its range", gradient=NONE)
 def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
-    """All axes but the first as one; the range stays.
+    """Join all axes but the first; the range stays.
 
     Examples
     --------
@@ -523,11 +549,18 @@ def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
     return data.reshape(data.shape[0], -1) if data.size else data, *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, gradient=NONE)
+@register(level=5, nout=3, shape="that of `reshape`; then the ends of its range", gradient=NONE)
 def quantized_reshape(
     data: Array, min_data: Array, max_data: Array, *, newshape: Any, reverse: bool = False, order: str = "C"
 ) -> Triple:
     """Return the same bytes in another shape (see `reshape`); the range stays.
+
+    Parameters
+    ----------
+    newshape
+        As for `reshape`.
+    reverse
+        As for `reshape`.
 
     Examples
     --------
@@ -540,9 +573,14 @@ def quantized_reshape(
     return reshape(data, newshape=newshape, reverse=reverse, order=order), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, gradient=NONE)
+@register(level=5, nout=3, shape="that of `transpose`; then the ends of its range", gradient=NONE)
 def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: Sequence[int] | None = None) -> Triple:
     """Return the axes in another order; the range stays.
+
+    Parameters
+    ----------
+    axes
+        The old axes in their new order; reversed by default.
 
     Examples
     --------
@@ -555,7 +593,7 @@ def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: 
     return transpose(data, axes=axes), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, gradient=NONE)
+@register(level=5, nout=3, shape="that of `embedding`; then the ends of its range", gradient=NONE)
 def quantized_embedding(
     data: Array,
     weight: Array,
@@ -567,6 +605,13 @@ def quantized_embedding(
     dtype: DTypeLike = None,
 ) -> Triple:
     """Return the rows of a table of bytes at some indices; the range stays.
+
+    Parameters
+    ----------
+    input_dim
+        The number of rows of `weight`.
+    output_dim
+        The length of its rows.
 
     Examples
     --------

@@ -47,6 +47,10 @@ def _shape(size: Size, *parameters: Array) -> tuple[int, ...]:
     raise ShapeError(f"parameters of shapes {', '.join(map(str, shapes))} do not broadcast to a draw of size {wanted}.")
 
 
+DRAWN = "`size`; without one that of the parameters, broadcast"
+"""The text of records about the shape of a draw."""
+
+
 class _Draw:
     """A draw without its key: the shape, the element type to compute in, and the one to return."""
 
@@ -100,6 +104,8 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
 
         drawn.__signature__ = signature  # type: ignore[attr-defined]
         record["level"], record["random"] = 3, True
+        record.setdefault("shape", DRAWN)
+        record.setdefault("gives", "asked")
         return register(**record)(drawn)
 
     return decorate
@@ -107,7 +113,14 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
 
 @_draws()
 def random_uniform(key: Array, draw: _Draw, low: Number = 0.0, high: Number = 1.0) -> Array:
-    """Numbers spread evenly over ``[low, high)``.
+    """Draw numbers from the uniform distribution on ``[low, high)``.
+
+    Parameters
+    ----------
+    low
+        The lower bound.
+    high
+        The upper bound.
 
     Examples
     --------
@@ -120,7 +133,12 @@ def random_uniform(key: Array, draw: _Draw, low: Number = 0.0, high: Number = 1.
 
 @_draws()
 def random_normal(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the normal distribution of mean `loc` and standard deviation `scale`.
+    """Draw from the normal distribution of mean `loc` and standard deviation `scale`.
+
+    Parameters
+    ----------
+    scale
+        The standard deviation.
 
     Examples
     --------
@@ -133,7 +151,14 @@ def random_normal(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.
 
 @_draws()
 def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number = 1.0) -> Array:
-    """Numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`.
+    """Draw numbers whose logarithm is normal, of mean `mean` and standard deviation `sigma`.
+
+    Parameters
+    ----------
+    mean
+        The mean of the logarithm.
+    sigma
+        The standard deviation of the logarithm.
 
     Examples
     --------
@@ -146,7 +171,12 @@ def random_lognormal(key: Array, draw: _Draw, mean: Number = 0.0, sigma: Number 
 
 @_draws()
 def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) -> Array:
-    """Return the gamma distribution of shape parameter `shape` and scale `scale`.
+    """Draw from the gamma distribution of shape parameter `shape` and scale `scale`.
+
+    Parameters
+    ----------
+    shape
+        The shape parameter of the distribution.
 
     Examples
     --------
@@ -159,7 +189,12 @@ def random_gamma(key: Array, draw: _Draw, shape: Number, scale: Number = 1.0) ->
 
 @_draws()
 def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
-    """Return the chi-square distribution of `df` degrees of freedom.
+    """Draw from the chi-square distribution of `df` degrees of freedom.
+
+    Parameters
+    ----------
+    df
+        The degrees of freedom.
 
     Examples
     --------
@@ -172,7 +207,14 @@ def random_chisquare(key: Array, draw: _Draw, df: Number) -> Array:
 
 @_draws()
 def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
-    """Return the beta distribution of `a` and `b`.
+    """Draw from the beta distribution of `a` and `b`.
+
+    Parameters
+    ----------
+    a
+        The first parameter, positive.
+    b
+        The second parameter, positive.
 
     Examples
     --------
@@ -186,7 +228,14 @@ def random_beta(key: Array, draw: _Draw, a: Number, b: Number) -> Array:
 
 @_draws()
 def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
-    """Return the F distribution of `dfnum` and `dfden` degrees of freedom.
+    """Draw from the F distribution of `dfnum` and `dfden` degrees of freedom.
+
+    Parameters
+    ----------
+    dfnum
+        The degrees of freedom of the numerator.
+    dfden
+        The degrees of freedom of the denominator.
 
     Examples
     --------
@@ -204,7 +253,12 @@ def random_f(key: Array, draw: _Draw, dfnum: Number, dfden: Number) -> Array:
 
 @_draws()
 def random_exponential(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
-    """Return the exponential distribution of mean `scale`.
+    """Draw from the exponential distribution of mean `scale`.
+
+    Parameters
+    ----------
+    scale
+        The mean.
 
     Examples
     --------
@@ -217,7 +271,7 @@ def random_exponential(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
 
 @_draws()
 def random_laplace(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the Laplace distribution around `loc`.
+    """Draw from the Laplace distribution of mean `loc` and scale `scale`.
 
     Examples
     --------
@@ -230,7 +284,7 @@ def random_laplace(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1
 
 @_draws()
 def random_logistic(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the logistic distribution around `loc`.
+    """Draw from the logistic distribution of mean `loc` and scale `scale`.
 
     Examples
     --------
@@ -243,7 +297,7 @@ def random_logistic(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 
 
 @_draws()
 def random_gumbel(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.0) -> Array:
-    """Return the Gumbel distribution of mode `loc`.
+    """Draw from the Gumbel distribution of mode `loc` and scale `scale`.
 
     Examples
     --------
@@ -256,7 +310,12 @@ def random_gumbel(key: Array, draw: _Draw, loc: Number = 0.0, scale: Number = 1.
 
 @_draws()
 def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
-    """Return the Rayleigh distribution of mode `scale`.
+    """Draw from the Rayleigh distribution of mode `scale`.
+
+    Parameters
+    ----------
+    scale
+        The mode.
 
     Examples
     --------
@@ -269,7 +328,12 @@ def random_rayleigh(key: Array, draw: _Draw, scale: Number = 1.0) -> Array:
 
 @_draws()
 def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
-    """Return the Weibull distribution of shape parameter `a` and scale 1.
+    """Draw from the Weibull distribution of shape parameter `a` and scale 1.
+
+    Parameters
+    ----------
+    a
+        The shape parameter, positive.
 
     Examples
     --------
@@ -282,7 +346,12 @@ def random_weibull(key: Array, draw: _Draw, a: Number) -> Array:
 
 @_draws()
 def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
-    """Return the Pareto II (Lomax) distribution of shape parameter `a`: as NumPy's, it starts at 0.
+    """Draw from the Pareto II (Lomax) distribution of shape parameter `a`, which starts at 0 as NumPy's does.
+
+    Parameters
+    ----------
+    a
+        The shape parameter, positive.
 
     Examples
     --------
@@ -295,7 +364,12 @@ def random_pareto(key: Array, draw: _Draw, a: Number) -> Array:
 
 @_draws()
 def random_power(key: Array, draw: _Draw, a: Number) -> Array:
-    """Numbers from 0 to 1 of density ``a * x ** (a - 1)``.
+    """Draw numbers from 0 to 1 of density ``a * x ** (a - 1)``.
+
+    Parameters
+    ----------
+    a
+        The exponent plus one, positive.
 
     Examples
     --------
@@ -310,6 +384,11 @@ def random_power(key: Array, draw: _Draw, a: Number) -> Array:
 def random_poisson(key: Array, draw: _Draw, lam: Number = 1.0) -> Array:
     """Draw counts of events that happen `lam` times on average.
 
+    Parameters
+    ----------
+    lam
+        The mean.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -322,6 +401,13 @@ def random_poisson(key: Array, draw: _Draw, lam: Number = 1.0) -> Array:
 @_draws(gradient=NONE)
 def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number = 0.5) -> Array:
     """Draw counts of failures before the `k`-th success, where a trial succeeds with probability `p`.
+
+    Parameters
+    ----------
+    k
+        The number of successes.
+    p
+        The probability of a success.
 
     Examples
     --------
@@ -339,6 +425,13 @@ def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number
 def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Array:
     """Draw counts of successes in `n` trials of probability `p`.
 
+    Parameters
+    ----------
+    n
+        The number of trials.
+    p
+        The probability of a success.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -348,11 +441,18 @@ def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Arra
     return jax.random.binomial(key, n, p, draw.shape, draw.inner)
 
 
-@register(level=3, random=True, gradient=NONE, stands_for="`numpy.random.binomial` with n = 1")
+@register(
+    level=3,
+    random=True,
+    gradient=NONE,
+    shape=DRAWN,
+    gives="asked",
+    stands_for="`numpy.random.binomial` with n = 1",
+)
 def random_bernoulli(
     key: Array, prob: Number | None = None, logit: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
-    """1 with a probability, else 0.
+    """Draw 1 with a probability, else 0.
 
     Parameters
     ----------
@@ -380,11 +480,18 @@ def random_bernoulli(
     return draw.finish(jax.random.uniform(key, draw.shape, draw.inner) < chance)
 
 
-@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE)
+@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE, shape=DRAWN, gives="int64")
 def random_randint(
     key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
-    """Integers from `low` up to, but without, `high`; below `low` if that is the only one given.
+    """Draw integers from `low` to `high`, excluding `high`; from 0 to `low` if `high` is not given.
+
+    Parameters
+    ----------
+    low
+        The least integer, or without `high` the end, excluded.
+    high
+        The end, excluded.
 
     Examples
     --------
@@ -412,14 +519,16 @@ def random_randint(
 def random_categorical(
     key: Array, p: Array, *, size: Size = None, get_prob: bool = False, dtype: DTypeLike = "int32"
 ) -> Array | tuple[Array, Array]:
-    """Numbers of classes, drawn by the probabilities in the last axis of `p`.
+    """Draw the numbers of classes by the probabilities in the last axis of `p`.
 
     Parameters
     ----------
     size : int or tuple of int, optional
         The shape of the draws for each distribution.
     get_prob : bool
-        Also return the logarithm of the probability of each draw.
+        Whether to return also the logarithm of the probability of each draw.
+    p
+        The probabilities, along the last axis.
 
     Returns
     -------
@@ -446,9 +555,23 @@ def random_categorical(
 _FEW = 4096  # up to so many trials are drawn one by one, which compiles fast and is exact
 
 
-@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, shape="size + pvals.shape", gradient=NONE)
+@register(
+    level=3,
+    random=True,
+    wide=lambda attrs: attrs["dtype"] is None,
+    shape="size + pvals.shape",
+    gradient=NONE,
+    gives="int64",
+)
 def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, dtype: DTypeLike = None) -> Array:
     """Sample how often each class comes up in `n` draws by the probabilities `pvals`.
+
+    Parameters
+    ----------
+    pvals
+        The probabilities of the classes, along the last axis.
+    n
+        The number of draws.
 
     Returns
     -------
@@ -472,9 +595,18 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
     return jnp.diff(jnp.sum(draws < below, 0), axis=-1, prepend=0).astype(dtype)
 
 
-@register(level=3, random=True, shape="size + a.shape[1:]")
+@register(level=3, random=True, shape="size + a.shape[1:]", gives="input")
 def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
-    """Elements of the first axis of `a`, with probabilities `p`; of ``range(a)`` where `a` is a number.
+    """Draw elements of the first axis of `a`, or of ``range(a)`` if `a` is a number, with the probabilities `p`.
+
+    Parameters
+    ----------
+    a
+        The elements, along the first axis, or a number for ``range(a)``.
+    p
+        The probability of each element; equal by default.
+    replace
+        Whether an element may be drawn several times.
 
     Examples
     --------
@@ -485,12 +617,12 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     if a.dtype not in WIDE or a.ndim == 0 or (p is not None and p.dtype in WIDE):
         return jax.random.choice(key, a, shape, replace=replace, p=p)
-    with without_64_bits():  # gives the same draws for every dtype of the elements
+    with without_64_bits():  # the draws are the same for every dtype of the elements
         drawn = jax.random.choice(key, jnp.arange(a.shape[0]), shape, replace=replace, p=p)
     return a[drawn]
 
 
-@register(level=3, random=True, aliases=("random_shuffle",), shape=SAME)
+@register(level=3, random=True, aliases=("random_shuffle",), shape=SAME, gives="input")
 def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
     """Return the slices of `x` along an axis in random order.
 
@@ -512,7 +644,14 @@ def _is_indefinite(attrs: Attrs, out: np.ndarray, inputs: list[np.ndarray]) -> s
 def random_multivariate_normal(
     key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
-    """Return the normal distribution of several variables, of mean vector `mean` and covariance matrix `cov`.
+    """Draw from the normal distribution of several variables, with mean vector `mean` and covariance matrix `cov`.
+
+    Parameters
+    ----------
+    mean
+        The mean vectors, along the last axis.
+    cov
+        The covariance matrices, in the last two axes.
 
     Returns
     -------

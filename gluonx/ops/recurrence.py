@@ -90,7 +90,7 @@ class StepLayout(NamedTuple):
         return jnp.concatenate(gates, 0 if self.columns else 1)
 
     def inputs(self, x: Array, weight: Array, bias: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return what each step takes of the inputs, and the function that maps it to its part of the gates."""
+        """Return the part of the inputs for each step, and the function that maps it to its part of the gates."""
         if self.columns:
             column = bias[:, None]
             return self.seq(x), lambda xt: _dot(weight, xt, 1, 0) + column

@@ -38,6 +38,7 @@ _PLAIN_PRODUCT = Front(hidden="precision preferred_element_type")
     np=_PRODUCT,
     npx=_PLAIN_PRODUCT,
     shape="x1.shape[:-1] + x2.shape without its last axis but one",
+    gives="input",
 )
 def dot(
     x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: jax.typing.DTypeLike | None = None
@@ -60,6 +61,7 @@ def dot(
     np=_PRODUCT,
     npx=_PLAIN_PRODUCT,
     shape="broadcast leading axes + (n, k) of (n, m) and (m, k)",
+    gives="input",
 )
 def matmul(
     x1: Array, x2: Array, *, precision: Any = None, preferred_element_type: jax.typing.DTypeLike | None = None
@@ -93,9 +95,17 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
     ),
     shape="(b, n, k) of (b, n, m) and (b, m, k)",
     stands_for="`stablehlo.dot_general`",
+    gives="input",
 )
 def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: bool = False) -> Array:
-    """Return the matrix products of two stacks of matrices, each transposed if told so.
+    """Return the matrix products of two stacks of matrices; `transpose_a` and `transpose_b` transpose them first.
+
+    Parameters
+    ----------
+    transpose_a
+        Whether the matrices of the first input are transposed.
+    transpose_b
+        Whether those of the second are.
 
     Examples
     --------
@@ -115,6 +125,7 @@ def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: b
     np=Front(order="x1 x2 axes precision preferred_element_type", shown={"x1": "a", "x2": "b"}),
     npx=_PLAIN_PRODUCT,
     shape="the axes of both that are not summed over",
+    gives="input",
 )
 def tensordot(
     x1: Array,
@@ -126,6 +137,11 @@ def tensordot(
 ) -> Array:
     """Return the sum of products over some axes of each array.
 
+    Parameters
+    ----------
+    axes
+        How many last axes of the first input and first axes of the second are summed over, or two lists of axes.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -136,7 +152,11 @@ def tensordot(
 
 
 @register(
-    level=3, amp="low", npx=Front(hidden="optimize precision preferred_element_type"), shape="as the subscripts say"
+    level=3,
+    amp="low",
+    npx=Front(hidden="optimize precision preferred_element_type"),
+    shape="as the subscripts say",
+    gives="input",
 )
 def einsum(
     *arrays: Array,
@@ -146,6 +166,13 @@ def einsum(
     preferred_element_type: jax.typing.DTypeLike | None = None,
 ) -> Array:
     """Return the sum of products that Einstein's notation describes.
+
+    Parameters
+    ----------
+    subscripts
+        The letters of each input's axes, and after ``->`` those of the result.
+    optimize
+        How the order of products is chosen, as in ``jax.numpy.einsum``.
 
     Examples
     --------
@@ -223,7 +250,7 @@ def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
     return found if found is not None and folded(x.shape, found) else None
 
 
-@register(level=4, amp="float32", methods=("mean",), np=_MEAN, npx=_ALL, shape=REDUCED, light=True)
+@register(level=4, amp="float32", methods=("mean",), np=_MEAN, npx=_ALL, shape=REDUCED, light=True, gives="float")
 def mean(
     x: Array, where: Array | None = None, *, axis: Axis = None, dtype: DTypeLike = None, keepdims: bool = False
 ) -> Array:
@@ -322,6 +349,7 @@ def _extreme_moved(
     shape=REDUCED,
     gradient="through `x`, ties share it",
     light=True,
+    gives="input",
 )
 def max_(
     x: Array, initial: Array | None = None, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False
@@ -350,6 +378,7 @@ def max_(
     shape=REDUCED,
     gradient="through `x`, ties share it",
     light=True,
+    gives="input",
 )
 def min_(
     x: Array, initial: Array | None = None, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False
@@ -368,7 +397,7 @@ def min_(
     return _extreme(x, True, axis, keepdims)
 
 
-@register("all", level=4, methods=("all",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE)
+@register("all", level=4, methods=("all",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE, gives="bool")
 def all_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether every element over axes is non-zero.
 
@@ -382,7 +411,7 @@ def all_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: b
     return jnp.all(x, axis, keepdims=keepdims, where=where)
 
 
-@register("any", level=4, methods=("any",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE)
+@register("any", level=4, methods=("any",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE, gives="bool")
 def any_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether some element over axes is non-zero.
 
@@ -396,7 +425,7 @@ def any_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: b
     return jnp.any(x, axis, keepdims=keepdims, where=where)
 
 
-@register(level=4, amp="float32", methods=("var",), np=_SPREAD, npx=_ALL, shape=REDUCED)
+@register(level=4, amp="float32", methods=("var",), np=_SPREAD, npx=_ALL, shape=REDUCED, gives="float")
 def var(
     x: Array,
     where: Array | None = None,
@@ -406,7 +435,7 @@ def var(
     ddof: float = 0,
     keepdims: bool = False,
 ) -> Array:
-    """Return the variance over axes, with `ddof` taken from the number of elements.
+    """Return the variance over axes: squared distances from the mean, summed, over the number of elements minus `ddof`.
 
     Examples
     --------
@@ -435,6 +464,7 @@ def var(
     npx=_ALL,
     shape=REDUCED,
     gradient="through `x`, 0 where it is 0",
+    gives="float",
 )
 def std(
     x: Array,
@@ -472,9 +502,9 @@ def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array
 _PLACE = Front(order="x axis out keepdims", shown={"x": "a"})
 
 
-@register(level=4, wide=True, methods=("argmax",), np=_PLACE, shape=REDUCED, gradient=NONE)
+@register(level=4, wide=True, methods=("argmax",), np=_PLACE, shape=REDUCED, gradient=NONE, gives="int64")
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the place of the largest element (the first of several) along an axis, or in the flattened array.
+    """Return the position of the largest element (the first of several) along an axis, or in the flattened array.
 
     Examples
     --------
@@ -485,9 +515,9 @@ def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
     return _in_all(False, x, axis, keepdims)
 
 
-@register(level=4, wide=True, methods=("argmin",), np=_PLACE, shape=REDUCED, gradient=NONE)
+@register(level=4, wide=True, methods=("argmin",), np=_PLACE, shape=REDUCED, gradient=NONE, gives="int64")
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Return the place of the smallest element (the first of several) along an axis, or in the flattened array.
+    """Return the position of the smallest element (the first of several) along an axis, or in the flattened array.
 
     Examples
     --------
@@ -505,9 +535,17 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
     npx=Front(order="x ord axis out_dtype keepdims", unset="ord"),
     shape=REDUCED,
     gradient="through `x`, 0 where it is 0",
+    gives="float",
 )
 def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, out_dtype: Any = None) -> Array:
-    """Compute the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1).
+    """Return the length of vectors: root of the sum of squares (`ord` 2, gradient 0 at 0) or sum of magnitudes (1).
+
+    Parameters
+    ----------
+    ord
+        2 or 1.
+    out_dtype
+        The dtype of the result.
 
     Examples
     --------
@@ -522,7 +560,7 @@ def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, o
     return narrow(length, float_dtype(x) if out_dtype is None else canonical(out_dtype))
 
 
-@register(level=4, amp="float32", shape=REDUCED, stands_for="`scipy.special.logsumexp`")
+@register(level=4, amp="float32", shape=REDUCED, stands_for="`scipy.special.logsumexp`", gives="float")
 def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """``log(sum(exp(x)))`` over axes, without overflow.
 
@@ -551,6 +589,7 @@ _RUNNING = Front(order="x axis dtype out", shown={"x": "a"})
     methods=("cumsum",),
     np=_RUNNING,
     shape="as the first input; flat where `axis` is None",
+    gives="input",
 )
 def cumsum(x: Array, *, axis: int | None = None, dtype: DTypeLike = None) -> Array:
     """Return the running sum along an axis, or of the flattened array.
@@ -605,7 +644,7 @@ _STABLE = Front(hidden="stable kind order")
 
 
 def _downwards(name: str, descending: Any, order: str | None) -> bool:
-    """Return the flag; a text is the kind of sort, which NumPy has at this position."""
+    """Return the flag; a text is no flag but the kind of sort, which NumPy has at this position."""
     if order is not None:
         raise UnsupportedArgumentError(
             f"np.{name}: order={order!r} names fields of an array, but arrays have none here."
@@ -617,12 +656,19 @@ def _downwards(name: str, descending: Any, order: str | None) -> bool:
     return bool(descending)
 
 
-@register(level=3, methods=("sort",), np=_ORDER, npx=_STABLE, shape=SAME)
+@register(level=3, methods=("sort",), np=_ORDER, npx=_STABLE, shape=SAME, gives="input")
 def sort(
     x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, kind: Any = None,
     order: Any = None,
 ) -> Array:  # fmt: skip
-    """Return the elements in order along an axis, or of the flattened array; `kind` plays no part.
+    """Return the elements in order along an axis, or of the flattened array; `kind` is ignored.
+
+    Parameters
+    ----------
+    kind
+        Ignored.
+    order
+        Only None: arrays have no fields.
 
     Examples
     --------
@@ -645,12 +691,20 @@ def sort(
     npx=_STABLE,
     shape="as the first input; flat where `axis` is None",
     gradient=NONE,
+    gives="int64",
 )
 def argsort(
     x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, dtype: DTypeLike = None,
     kind: Any = None, order: Any = None,
 ) -> Array:  # fmt: skip
-    """Return the positions of the elements in order; equal elements keep theirs, unless `stable` is false.
+    """Return the positions of the elements in order, reversed by `descending`; equal ones keep theirs if `stable`.
+
+    Parameters
+    ----------
+    kind
+        Ignored.
+    order
+        Only None: arrays have no fields.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from gluonx.ops.vision import hat
 def rroi_align(
     data: Array, rois: Array, *, pooled_size: Sequence[int], spatial_scale: float, sampling_ratio: int = -1
 ) -> Array:
-    """Average pooling of interpolated samples in turned regions, as for text.
+    """Average pooling of interpolated samples in rotated regions, such as lines of text in an image.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def rroi_align(
     pooled_size : (int, int)
         Height and width of the result.
     spatial_scale : float
-        By which centre, width and height are multiplied.
+        The factor of centre, width and height.
     sampling_ratio : int
-        Samples along each side of a part; as many as it is long if that is not positive.
+        The number of samples along each side of a part; if not positive, the part's length.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def deformable_psroi_pooling(
     trans_std: float = 0.0,
     no_trans: bool = False,
 ) -> Array:
-    """Average pooling of regions, each part from channels of its own and moved (https://arxiv.org/abs/1703.06211).
+    """Average pooling of regions; each part is moved and has channels of its own (https://arxiv.org/abs/1703.06211).
 
     Parameters
     ----------
@@ -110,21 +110,21 @@ def deformable_psroi_pooling(
     rois : array, shape (regions, 5)
         Position in the batch and corners; they have no gradient.
     trans : array, shape (regions, 2 * classes, part_size, part_size), optional
-        By which part of the region's size a part is moved, to the right and down, for each class of channels.
+        The shift of each part to the right and down, relative to the region's size, for each class of channels.
     spatial_scale : float
-        By which the corners are multiplied, after they are rounded.
+        The factor of the corners, after they are rounded.
     output_dim, pooled_size : int
         Channels and side of the result.
     group_size : int
-        Into how many parts channels divide a side.
+        The number of parts along a side that have channels of their own.
     part_size : int
-        Into how many parts `trans` divides a side; `pooled_size` if 0.
+        The number of parts along a side in `trans`; `pooled_size` if 0.
     sample_per_part : int
-        Samples along each side of a part.
+        The number of samples along each side of a part.
     trans_std : float
-        What `trans` is multiplied with.
+        The factor of `trans`.
     no_trans : bool
-        Whether to move nothing.
+        Whether the parts are not moved, so that `trans` is not needed.
 
     Returns
     -------

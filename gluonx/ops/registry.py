@@ -2,10 +2,10 @@
 
 A *core operator* is a pure function on JAX arrays: its positional parameters are arrays, its keyword-only parameters
 static attributes. Registering such a function makes an `Op`; fixing the attributes makes a `BoundOp`, which takes
-arrays only. Three operations and one invariant are the whole of it:
+arrays only. The module has three operations and one invariant:
 
 - ``register`` puts a function into ``OPS`` under its name and aliases,
-- ``get`` finds it again, with an error that a person can act on,
+- ``get`` finds it again; the error for an unknown name suggests the nearest one,
 - ``Op.bind`` fixes the static attributes.
 
 The invariant: binding is *interned*. The same attributes always give the same object, however they were spelled (lists
@@ -25,6 +25,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import jax
@@ -38,7 +39,7 @@ from gluonx.ops.checks import Index, MatrixCheck
 Shape = tuple[int, ...]
 Precision = Literal["", "low", "float32", "widest"] | tuple[str, tuple[Any, ...]]
 Layout = Literal["", "each", "axis", "layout"]
-Gives = Literal["", "input", "float", "bool", "int64"]
+Gives = Literal["", "input", "float", "bool", "int64", "asked"]
 Flops = Callable[[Mapping[str, Any], Sequence[Shape | None], Shape], float]
 InferRule = Callable[[list[Shape | None], Mapping[str, Any]], list[Shape | None]]
 
@@ -49,14 +50,14 @@ HINTS = frozenset({
     "cudnn_off", "cudnn_tune", "forward_stype", "max_calib_range", "min_calib_range", "num_args", "sparse_grad",
     "workspace",
 })  # fmt: skip
-"""Attributes of MXNet that only advise its own kernels. Front ends drop them where the core operator has none of it."""
+"""Attributes that only advise MXNet's own kernels. Front ends drop them if the core operator has no such attribute."""
 
 SAME, BROADCAST, REDUCED = (
     "as the first input",
     "broadcast of all inputs",
     "as the input without `axis` (1 with `keepdims`)",
 )
-"""The usual text of a record about the shape of a result."""
+"""The text of many records about the shape of their results."""
 
 NONE, FLAT = "none: the result is no smooth function", "zero"
 """The usual text about the gradient of an operator that has none, and of a step function."""
@@ -104,7 +105,9 @@ class Front(NamedTuple):
 
 
 class Onnx(NamedTuple):
-    """The ONNX operator, with one input, that is the same as an operator; used to write and to read it.
+    """The ONNX operator that is the same as an operator of one or two inputs; used to write and to read it.
+
+    A comparison takes operands of one element type, a function that gives ``bool`` otherwise takes booleans.
 
     Attributes
     ----------
@@ -112,10 +115,13 @@ class Onnx(NamedTuple):
         ONNX's name.
     attrs : dict of str to str
         ONNX's name of each attribute. They are numbers, and their defaults in ONNX are those of this operator.
+    floats : bool
+        Whether ONNX's operator takes floating-point numbers alone; here it changes no integer.
     """
 
     name: str
     attrs: Mapping[str, str] = {}
+    floats: bool = False
 
 
 class Record(TypedDict, total=False):
@@ -126,7 +132,7 @@ class Record(TypedDict, total=False):
     Attributes
     ----------
     doc : str
-        What it computes, if the function's own docstring does not say it.
+        The text for the documentation, if the function has no docstring.
     level : int
         1 fully connected nets, 2 convolution, 3 tensors, 4 broadcast and reduction, 5 vision, 6 sequence.
     aliases : tuple of str
@@ -150,20 +156,20 @@ class Record(TypedDict, total=False):
         Whether the function computes in 64-bit types whatever its inputs are (positions are int64); a callable decides
         from the bound attributes. With 64-bit inputs and with a 64-bit dtype among its attributes every one does.
     amp : {'', 'low', 'float32', 'widest'} or (str, tuple)
-        Under mixed precision: in the type that comes in, in the low precision (products of matrices), in float32 (what
-        needs range or precision), in the widest type among the inputs; or in float32 where the attribute of this name
-        has one of these values.
+        The type under mixed precision: that of the inputs; the low precision (for products of matrices); float32 (for
+        operators that need its range or precision); the widest type among the inputs; or float32 if the attribute of
+        this name has one of these values.
     ufunc : bool
         Whether it is a function of ``np`` by its name and aliases, with the keywords of NumPy's ufuncs.
     methods : tuple of str
         The names of array methods that call it: by ``np``'s function of the same name, or else by ``npx``'s.
     np : Front or None
-        How ``np``'s function of this name, and of each alias in lower case, is called; None if ``np`` has none.
+        The signature of the functions of ``np`` with this name and with each alias in lower case; None without one.
     npx : Front
-        How ``npx``'s function of this name is called in MXNet.
+        The signature of ``npx``'s function of this name, as in MXNet.
     channels_last : {'', 'each', 'axis', 'layout'}
-        How it is converted for images with their channels last: not at all, unchanged because it is elementwise, with
-        another ``axis`` (other inputs are vectors along it), or with another ``layout`` (also of a ``weight``).
+        The conversion to images with their channels last: none; unchanged, because it is elementwise; with another
+        ``axis`` (other inputs are vectors along it); or with another ``layout`` (also of a ``weight``).
     index : Index or None
         Which input holds indices, and their bounds; indices with known values are checked before it runs.
     matrix : callable or None
@@ -176,15 +182,17 @@ class Record(TypedDict, total=False):
     light : bool
         Whether NumPy takes as little time for an element as for an addition, and not as for ``exp``.
     number : {'', 'compared', 'second'}
-        A Python number beside an array: 'compared' as infinity where it is an integer beyond the array's dtype,
-        'second' as the second operand, so that the array gets the gradient of a tie.
+        The treatment of a Python number beside an array. 'compared': an integer beyond the array's dtype becomes
+        infinity. 'second': the number becomes the second operand, so that at a tie the array gets the gradient.
     composed : callable or None
         ``composed(run, *arrays, **attrs)`` computes the result by other operators, as in ``run("clip", x, 0.0, 6.0)``;
         NotImplemented where these attributes make it an operator that other formats have.
         ONNX's and MXNet's files contain these if the formats lack the operator itself.
     example : tuple of str
         A call and its result, for the documentation of a function whose docstring has no example.
-    gives : {'', 'input', 'float', 'bool', 'int64'}
+    meaning : dict of str to str
+        For the documentation: the meaning of parameters, by name, for a function without a docstring that says it.
+    gives : {'', 'input', 'float', 'bool', 'int64', 'asked'}
         For the documentation: the dtype of the results. 'input' is the dtype of the inputs, promoted where they
         differ; 'float' is that too, but float32 if the inputs are integers; '' says nothing.
     shape, gradient, stands_for : str
@@ -218,6 +226,7 @@ class Record(TypedDict, total=False):
     number: Literal["", "compared", "second"]
     composed: Callable[..., Any] | None
     example: tuple[str, str] | None
+    meaning: Mapping[str, str]
     gives: Gives
     shape: str
     gradient: str
@@ -268,6 +277,7 @@ class Op:
     number: Literal["", "compared", "second"] = ""
     composed: Callable[..., Any] | None = None
     example: tuple[str, str] | None = None
+    meaning: Mapping[str, str] = MappingProxyType({})
     gives: Gives = ""
     shape: str = ""
     gradient: str = ""
@@ -486,7 +496,7 @@ class BoundOp:
         return shapes if self.op.infer is None else self.op.infer(shapes, self.attrs)
 
     def infer_weights(self, shapes: Sequence[Shape | None]) -> list[Shape | None]:
-        """As `infer`, but without completing inputs whose shape depends on the batch."""
+        """Return what `infer` does, without completing inputs whose shape depends on the batch."""
         if self.op.infer is None or set(self.op.inputs) <= set(self.op.batched):
             return list(shapes)
         kept = [name in self.op.batched for name in self.op.inputs]

@@ -190,7 +190,7 @@ def _unpacked(flat: Array, pieces: Pieces) -> dict[str, Array]:
 
 
 def _dropped(key: Any, layer: int, x: Array, attrs: Any) -> Array:
-    """Return what a layer takes of the output of the layer before it."""
+    """Return a layer's input: the output of the layer before it, with dropout in training."""
     if not layer or key is None:
         return x
     keep = jax.random.bernoulli(jax.random.fold_in(key, layer), 1 - attrs["p"], x.shape)
@@ -307,14 +307,27 @@ def rnn(
     parameters : array, shape (size,)
         All weights, then all biases; see `packing`.
     state, state_cell : array, shape (layers * directions, batch, state_size), optional
-        Zeros by default. Of a projected LSTM the first has `projection_size` elements; only an LSTM has the second.
+        Zeros by default. The `state` of a projected LSTM has `projection_size` elements; only an LSTM has a
+        `state_cell`.
     sequence_length : array, shape (batch,)
-        Under `use_sequence_length`: later outputs are 0, the last states are those at it, and the backward direction
-        begins there.
+        Used with `use_sequence_length`: outputs beyond a sequence's length are 0, its last states are those at that
+        length, and the backward direction begins there.
     p : float
         The share of the inputs of all layers but the first that is dropped in training.
     lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan
-        Bounds of the cell at each step; with the third, NaN becomes the lower one.
+        The bounds of the cell at each step; with the third, NaN becomes the lower bound.
+    mode
+        'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
+    state_size
+        The number of units.
+    num_layers
+        How many layers are stacked.
+    bidirectional
+        Whether each layer has a second direction, backwards in time.
+    state_outputs
+        Whether to return the last states too.
+    projection_size
+        The size of an LSTM's projected state; None: no projection.
 
     Returns
     -------

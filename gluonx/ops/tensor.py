@@ -133,6 +133,7 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
     np=Front(order="x newshape order out", shown={"x": "a"}, also={"shape": "newshape"}),
     npx=Front(order="x newshape reverse order", shown={"x": "a"}, also={"shape": "newshape"}),
     shape="`newshape`, -1 worked out (-2 to -6 as MXNet reads them)",
+    gives="input",
 )
 def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, order: str = "C") -> Array:
     """Return the same elements in another shape.
@@ -140,8 +141,8 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
     Parameters
     ----------
     newshape : int or tuple of int
-        Lengths, and codes that speak of the next axis of the old shape: -1 infers one length from the others, -2 copies
-        an axis, -3 skips one of length 1, -4 copies all that remain, -5 merges two, -6 splits one into the two lengths
+        Lengths, and codes, each for the next axis of the old shape: -1 infers one length from the others, -2 copies an
+        axis, -3 skips one of length 1, -4 copies all that remain, -5 merges two, -6 splits one into the two lengths
         that follow.
     reverse : bool
         Read both shapes from the right.
@@ -180,6 +181,15 @@ def reshape_like(
 ) -> Array:
     """Return the elements of `x` with its axes from `lhs_begin` to `lhs_end` replaced by those of `like`.
 
+    Parameters
+    ----------
+    like
+        The array that has the new lengths.
+    lhs_begin, lhs_end
+        The axes of `x` that are replaced; all by default.
+    rhs_begin, rhs_end
+        The axes of `like` that replace them; all by default.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -200,9 +210,10 @@ def reshape_like(
     aliases=("flatten", "Flatten"),
     shape="(x.shape[0], the product of the others)",
     stands_for="`stablehlo.reshape`",
+    gives="input",
 )
 def batch_flatten(x: Array) -> Array:
-    """All axes but the first as one.
+    """Join all axes but the first.
 
     Examples
     --------
@@ -218,9 +229,10 @@ def batch_flatten(x: Array) -> Array:
     methods=("expand_dims",),
     np=Front(order="x axis", shown={"x": "a"}),
     shape="`x` with 1 at each of `axis`",
+    gives="input",
 )
 def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
-    """Return the array with axes of length 1 put in.
+    """Return the array with new axes of length 1 at the positions `axis` of the result.
 
     Examples
     --------
@@ -236,9 +248,10 @@ def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
     methods=("squeeze",),
     np=Front(order="x axis out", shown={"x": "a"}),
     shape="`x` without axes of length 1",
+    gives="input",
 )
 def squeeze(x: Array, *, axis: Axis = None) -> Array:
-    """Get the array without its axes of length 1, or without those named; one without axes has, as in NumPy, axis 0.
+    """Return the array without its axes of length 1, or without those named; 0 is allowed for an array without axes.
 
     Examples
     --------
@@ -249,9 +262,16 @@ def squeeze(x: Array, *, axis: Axis = None) -> Array:
     return x if x.ndim == 0 and axis in (0, -1) else jnp.squeeze(x, axis)
 
 
-@register(level=3, np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`")
+@register(
+    level=3, np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`", gives="input"
+)
 def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
     """Return the axes in another order; reversed by default.
+
+    Parameters
+    ----------
+    axes
+        The old axes in their new order.
 
     Examples
     --------
@@ -268,6 +288,7 @@ def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
     methods=("swapaxes",),
     np=Front(order="x axis1= axis2=", shown={"x": "a"}),
     shape="`x` with two axes exchanged",
+    gives="input",
 )
 def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
     """Return the array with two axes exchanged.
@@ -281,9 +302,16 @@ def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
     return jnp.swapaxes(x, axis1, axis2)
 
 
-@register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved")
+@register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved", gives="input")
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Return the array with some axes at other positions.
+
+    Parameters
+    ----------
+    source
+        The axes to move.
+    destination
+        Their positions in the result.
 
     Examples
     --------
@@ -294,7 +322,9 @@ def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequen
     return jnp.moveaxis(x, source, destination)
 
 
-@register(level=4, methods=("broadcast_to",), np=Front(order="x shape", shown={"x": "array"}), shape="`shape`")
+@register(
+    level=4, methods=("broadcast_to",), np=Front(order="x shape", shown={"x": "array"}), shape="`shape`", gives="input"
+)
 def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
     """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last.
 
@@ -326,6 +356,15 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
 def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Axis = None) -> Array:
     """Return the array repeated to the shape of `like`; where axes are named, to the lengths of those only.
 
+    Parameters
+    ----------
+    lhs_axes
+        Axes of the array that get other lengths; all by default.
+    rhs_axes
+        The axes of `like` with these lengths.
+    like
+        The array that has the shape.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -356,9 +395,9 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
     light=True,
 )
 def cast(x: Array, *, dtype: DTypeLike) -> Array:
-    """Get the values in another element type. Floats are cut towards zero.
+    """Return the values in another element type. Floats are truncated towards zero.
 
-    What a small integer cannot hold wraps round.
+    A number out of range of a small integer wraps round.
 
     Examples
     --------
@@ -369,9 +408,9 @@ def cast(x: Array, *, dtype: DTypeLike) -> Array:
     return converted(x, canonical(dtype))
 
 
-@register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT)
+@register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT, gives="input")
 def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
-    """Zeros in the shape (and, unless told, the element type) of an array.
+    """Return zeros in the shape of an array, and in its element type unless `dtype` is given.
 
     Examples
     --------
@@ -382,9 +421,9 @@ def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     return jnp.zeros_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
-@register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT)
+@register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT, gives="input")
 def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
-    """Ones in the shape (and, unless told, the element type) of an array.
+    """Return ones in the shape of an array, and in its element type unless `dtype` is given.
 
     Examples
     --------
@@ -397,7 +436,12 @@ def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
 
 @register(level=3, shape=SAME)
 def full_like(x: Array, fill_value: Array, *, dtype: DTypeLike = None) -> Array:
-    """One value in the shape (and, unless told, the element type) of an array.
+    """Return one value in the shape of an array, and in its element type unless `dtype` is given.
+
+    Parameters
+    ----------
+    fill_value
+        The number.
 
     Examples
     --------
@@ -417,9 +461,18 @@ def full_like(x: Array, fill_value: Array, *, dtype: DTypeLike = None) -> Array:
     gradient=FLAT,
 )
 def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int = 1, axis: int | None = None) -> Array:
-    """Equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
+    """Return equally spaced numbers in the shape of `x`, or as a vector as long as one of its axes.
 
-    `repeat` says how often each number stands.
+    `repeat` is how often each number is repeated.
+
+    Parameters
+    ----------
+    start
+        The first number.
+    step
+        The distance of two numbers.
+    repeat
+        How often each number is repeated.
 
     Examples
     --------
@@ -432,7 +485,7 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
     return values.reshape(x.shape) if axis is None else values
 
 
-@register(level=3, wide=True, shape="(x.ndim,)", gradient=NONE)
+@register(level=3, wide=True, shape="(x.ndim,)", gradient=NONE, gives="int64")
 def shape_array(x: Array) -> Array:
     """Return the shape as an array.
 
@@ -458,9 +511,10 @@ def shape_array(x: Array) -> Array:
     channels_last="axis",
     shape="as the inputs, their lengths along `axis` added up",
     light=True,
+    gives="input",
 )
 def concatenate(*arrays: Array, axis: int | None = 0, dtype: DTypeLike = None) -> Array:
-    """Return the arrays one behind the other along an axis; flattened first if that is None.
+    """Join arrays end to end along an axis; they are flattened first if that is None.
 
     Examples
     --------
@@ -493,9 +547,10 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
     npx=Front(hidden="dtype"),
     shape="the inputs' shape with their number at `axis`",
     light=True,
+    gives="input",
 )
 def stack(*arrays: Array, axis: int = 0, dtype: DTypeLike = None) -> Array:
-    """Return the arrays, all of one shape, side by side along a new axis.
+    """Join arrays of one shape along a new axis.
 
     Examples
     --------
@@ -519,9 +574,10 @@ def _parts(attrs: Mapping[str, Any]) -> int:
     methods=("split",),
     np=Front(order="x indices_or_sections axis", shown={"x": "ary"}, listed=True),
     shape="parts of `x` along `axis`",
+    gives="input",
 )
 def split(x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0) -> tuple[Array, ...]:
-    """Return the array cut along an axis: into so many equal parts, or at the positions named.
+    """Split the array along an axis into so many equal parts, or at the given positions.
 
     Examples
     --------
@@ -557,9 +613,17 @@ def cut(x: Array, positions: Sequence[int], axis: int) -> tuple[Array, ...]:
     npx=Front(order="x num_outputs axis squeeze_axis"),
     shape="num_outputs parts of `x` along `axis`",
     stands_for="`numpy.split`",
+    gives="input",
 )
 def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> tuple[Array, ...]:
-    """Return the array in `num_outputs` equal parts along an axis, which is dropped from each under `squeeze_axis`.
+    """Split the array into `num_outputs` equal parts along an axis, which each part loses with `squeeze_axis`.
+
+    Parameters
+    ----------
+    num_outputs
+        The number of parts, equally long.
+    squeeze_axis
+        Whether the axis is dropped; each part has length 1 then.
 
     Examples
     --------
@@ -581,9 +645,15 @@ def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     methods=("tile",),
     np=Front(order="x reps", shown={"x": "A"}),
     shape="the lengths of `x` times `reps`",
+    gives="input",
 )
 def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
     """Return the array repeated as a tile.
+
+    Parameters
+    ----------
+    reps
+        How often, for each axis; the last number is that of the last axis.
 
     Examples
     --------
@@ -599,9 +669,15 @@ def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
     methods=("repeat",),
     np=Front(order="x repeats axis", shown={"x": "a"}),
     shape="`x` with the length of `axis` times `repeats`",
+    gives="input",
 )
 def repeat(x: Array, *, repeats: int | Sequence[int], axis: int | None = None) -> Array:
-    """Each element repeated, along an axis or of the flattened array.
+    """Repeat each element, along an axis or of the flattened array.
+
+    Parameters
+    ----------
+    repeats
+        How often; one number, or one for each element along the axis.
 
     Examples
     --------
@@ -621,15 +697,19 @@ def _check_reflection(x: Array, pad_width: Any) -> None:
 
 
 @register(
-    level=3, aliases=("Pad",), npx=Front(order="x mode pad_width constant_value"), shape="`x` with the margins added"
+    level=3,
+    aliases=("Pad",),
+    npx=Front(order="x mode pad_width constant_value"),
+    shape="`x` with the margins added",
+    gives="input",
 )
 def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: str = "constant") -> Array:
-    """Return the array with margins.
+    """Return the array with margins added before and after it along its axes.
 
     Parameters
     ----------
     constant_value : scalar, optional
-        What fills the margins in mode ``'constant'``; 0 by default.
+        The number in the margins in mode ``'constant'``; 0 by default.
     pad_width : int, or a pair for each axis, or all the pairs in one flat tuple
         How many positions before and after.
     mode : {'constant', 'edge', 'reflect', 'symmetric', 'wrap', 'maximum', 'minimum', 'mean', ...}
@@ -651,7 +731,7 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
     return jnp.pad(x, pad_width, constant_values=value)
 
 
-@register(level=3, methods=("flip",), np=Front(order="x axis out", shown={"x": "m"}), shape=SAME)
+@register(level=3, methods=("flip",), np=Front(order="x axis out", shown={"x": "m"}), shape=SAME, gives="input")
 def flip(x: Array, *, axis: Axis = None) -> Array:
     """Return the elements in opposite order along axes.
 
@@ -664,9 +744,14 @@ def flip(x: Array, *, axis: Axis = None) -> Array:
     return jnp.flip(x, axis)
 
 
-@register(level=3, shape=SAME)
+@register(level=3, shape=SAME, gives="input")
 def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
-    """Return the elements moved round along axes.
+    """Move the elements along axes; those that leave at one end come in at the other.
+
+    Parameters
+    ----------
+    shift
+        How many positions the elements move; one number, or one for each axis.
 
     Examples
     --------
@@ -681,7 +766,7 @@ def _matrix(x: Array) -> Array:
     return jnp.broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else x
 
 
-@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME)
+@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME, gives="input")
 def tril(x: Array, *, k: int = 0) -> Array:
     """Return the lower triangle of the last two axes; 0 above. A vector is every row.
 
@@ -694,7 +779,7 @@ def tril(x: Array, *, k: int = 0) -> Array:
     return jnp.tril(_matrix(x), k)
 
 
-@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME)
+@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME, gives="input")
 def triu(x: Array, *, k: int = 0) -> Array:
     """Return the upper triangle of the last two axes; 0 below. A vector is every row.
 
@@ -707,9 +792,9 @@ def triu(x: Array, *, k: int = 0) -> Array:
     return jnp.triu(_matrix(x), k)
 
 
-@register(level=5, shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`")
+@register(level=5, shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`", gives="input")
 def depth_to_space(x: Array, *, block_size: int) -> Array:
-    """Blocks of channels laid out in space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b).
+    """Move blocks of channels into space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b).
 
     Examples
     --------
@@ -722,7 +807,7 @@ def depth_to_space(x: Array, *, block_size: int) -> Array:
     return y.reshape(n, c // block_size**2, h * block_size, w * block_size)
 
 
-@register(level=5, shape="(n, c b**2, h / b, w / b)", stands_for="`stablehlo.reshape`, `transpose`")
+@register(level=5, shape="(n, c b**2, h / b, w / b)", stands_for="`stablehlo.reshape`, `transpose`", gives="input")
 def space_to_depth(x: Array, *, block_size: int) -> Array:
     """Return the inverse of `depth_to_space`.
 
@@ -752,6 +837,7 @@ def stop_index(stop: int | None, n: int) -> int:
     npx=Front(unset="step"),
     shape="(end - begin) / step along the first axes",
     stands_for="`stablehlo.slice`",
+    gives="input",
 )
 def slice_(
     x: Array,
@@ -763,6 +849,11 @@ def slice_(
     """Return the part from `begin` to `end` along the first axes, as Python slices it; None leaves an end open.
 
     A number in place of a sequence is one for the first axis.
+
+    Parameters
+    ----------
+    step
+        The step along each axis; 1 by default.
 
     Examples
     --------
@@ -782,6 +873,7 @@ def slice_(
     methods=("slice_axis",),
     shape="`x` with the length end - begin along `axis`",
     stands_for="`stablehlo.slice`",
+    gives="input",
 )
 def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     """Return the part from `begin` to `end` along one axis.
@@ -807,6 +899,13 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
 def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     """Return the front part of `x` that has the lengths of `shape_like`, along `axes` (all by default).
 
+    Parameters
+    ----------
+    axes
+        The axes that are cut; all by default.
+    shape_like
+        The array that has the lengths.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -826,7 +925,16 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     level=3, amp="widest", np=Front(order="condition x y", also={"cond": "condition"}), shape=BROADCAST, light=True
 )
 def where(condition: Array, x: Array, y: Array) -> Array:
-    """Return the elements of `x` where `condition` holds, those of `y` elsewhere.
+    """Return the elements of `x` where `condition` is True, those of `y` elsewhere.
+
+    Parameters
+    ----------
+    condition
+        True, or not zero, where `x` is taken.
+    y
+        The elements elsewhere.
+    x
+        The elements where `condition` is True.
 
     Examples
     --------

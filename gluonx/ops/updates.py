@@ -218,9 +218,9 @@ def sgd_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any,
     lr, wd : number
         Learning rate and weight decay.
     rescale_grad : number
-        What the gradient is multiplied with.
+        The factor of the gradient.
     clip_gradient : number
-        Afterwards it is clipped to ``[-clip_gradient, clip_gradient]``, unless that is negative.
+        The scaled gradient is clipped to ``[-clip_gradient, clip_gradient]``, unless this is negative.
 
     Returns
     -------
@@ -285,7 +285,12 @@ def signsgd_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[
 
 @_update("mom", f"{_MOMENTUM} wd_lh=0.0")
 def signum_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
-    """Give a step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight.
+    """Step by the sign of the averaged gradient: the new weight and the new `mom`; `wd_lh` decays the weight.
+
+    Parameters
+    ----------
+    wd_lh
+        A weight decay that does not pass the gradient.
 
     Examples
     --------
@@ -303,6 +308,17 @@ def signum_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[A
 @_update("d v z", "lr t beta1=0.6 beta2=0.999 epsilon=1e-8 wd=0.0 rescale_grad=1.0 clip_grad=-1.0")
 def ftml_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Follow the moving leader, at step `t` (from 1): the new weight, `d`, `v` and `z`.
+
+    Parameters
+    ----------
+    d
+        A state.
+    v
+        A state, the average of squared gradients.
+    z
+        A state.
+    clip_grad
+        The largest magnitude of an element of the scaled gradient; negative: no bound.
 
     Examples
     --------
@@ -344,6 +360,11 @@ def adamw_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[An
 
     A `rescale_grad` that is 0, infinite or NaN, as a loss scaler gives it, leaves everything as it is.
 
+    Parameters
+    ----------
+    eta
+        The factor of the whole step.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -364,6 +385,11 @@ def adamw_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[An
 @_update("mean var", _DECOUPLED)
 def adabelief_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """AdaBelief as `adamw_update`; the decay joins the gradient, `var` measures its distance from `mean`.
+
+    Parameters
+    ----------
+    eta
+        The factor of the whole step.
 
     Examples
     --------
@@ -397,6 +423,15 @@ def _unless(skip: Array, old: tuple[Array, States], new: tuple[Array, States]) -
 def rmsprop_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """RMSProp: the new weight, and `n`, the average of squared gradients.
 
+    Parameters
+    ----------
+    n
+        A state, the average of squared gradients.
+    gamma1
+        The weight of the old average.
+    clip_weights
+        The largest magnitude of an element of the new weight; negative: no bound.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -413,6 +448,21 @@ def rmsprop_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[
 @_update("n g delta", f"lr gamma1=0.95 gamma2=0.9 epsilon=1e-8 {_COMMON} clip_weights=-1.0")
 def rmspropalex_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """RMSProp as Graves has it: the new weight, `n`, `g` (the average of gradients) and `delta` (the momentum).
+
+    Parameters
+    ----------
+    n
+        A state, the average of squared gradients.
+    g
+        A state, the average of gradients.
+    delta
+        A state, the last change.
+    gamma1
+        The weight of the old averages.
+    gamma2
+        The part of the last change that is kept.
+    clip_weights
+        The largest magnitude of an element of the new weight; negative: no bound.
 
     Examples
     --------
@@ -434,6 +484,17 @@ def rmspropalex_update(weight: Array, grad: Array, states: States, n: Any) -> tu
 @_update("z n", f"lr lamda1=0.01 beta=1.0 {_COMMON}")
 def ftrl_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """Follow the regularized leader: the new weight, `z` and `n`.
+
+    Parameters
+    ----------
+    z
+        A state.
+    n
+        A state, the sum of squared gradients.
+    lamda1
+        The weight of the L1 penalty.
+    beta
+        The smoothing of the rate.
 
     Examples
     --------
@@ -457,6 +518,11 @@ def ftrl_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any
 def lamb_update_phase1(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """LAMB's direction at step `t` (from 1), before it is scaled by norms; with the new `mean` and `var`.
 
+    Parameters
+    ----------
+    bias_correction
+        Whether the averages are corrected for their start at zero.
+
     Examples
     --------
     >>> from gluonx import np, npx
@@ -478,6 +544,19 @@ def lamb_update_phase2(
     weight: Array, g: Array, r1: Array, r2: Array, lr: Number, lower_bound: Number = -1.0, upper_bound: Number = -1.0
 ) -> Array:
     """LAMB's step along the direction `g`, scaled by the norms `r1` of the weight and `r2` of the direction.
+
+    Parameters
+    ----------
+    g
+        The direction, from `lamb_update_phase1`.
+    r1
+        The norm of the weight.
+    r2
+        The norm of the direction.
+    lower_bound
+        The least norm of the weight; negative: no bound.
+    upper_bound
+        The largest norm of the weight; negative: no bound.
 
     Examples
     --------
@@ -503,6 +582,13 @@ def _trust(r1: Array, r2: Array, lower: Number, upper: Number) -> Array:
 )
 def lans_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any, Any]:
     """LANS at step `t` (from 1): LAMB with a normalized gradient and Nesterov's look ahead.
+
+    Parameters
+    ----------
+    lower_bound
+        The least norm of the weight; negative: no bound.
+    upper_bound
+        The largest norm of the weight; negative: no bound.
 
     Examples
     --------
@@ -535,7 +621,20 @@ def multi_lars(
     eps: Number,
     rescale_grad: Number = 1.0,
 ) -> Array:
-    """Return the learning rates of LARS from the sums of squares of weights and gradients, one each of many.
+    """Return the learning rates of LARS for many weights, from the sums of squares of weights and gradients.
+
+    Parameters
+    ----------
+    lrs
+        The learning rates.
+    weights_sum_sq
+        The sums of squares of the weights.
+    grads_sum_sq
+        The sums of squares of the gradients.
+    wds
+        The weight decays.
+    eta
+        The trust coefficient.
 
     Examples
     --------

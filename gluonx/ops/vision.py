@@ -90,12 +90,12 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial
     pooled_size : (int, int)
         Height and width of the result.
     spatial_scale : float
-        By which the corners are multiplied, before they are rounded.
+        The factor of the corners, before they are rounded.
 
     Returns
     -------
     array, shape (regions, channels, *pooled_size)
-        0 where a part of a region lies outside. Of several largest elements the first takes the gradient.
+        0 for a part of a region that lies outside. The first of several largest elements gets the gradient.
 
     Raises
     ------
@@ -210,14 +210,14 @@ def roi_align(
     pooled_size : (int, int)
         Height and width of the result.
     spatial_scale : float
-        By which the corners are multiplied.
+        The factor of the corners.
     sample_ratio : int
-        Samples a bin, in each direction; if not positive, as many as the bin is long.
+        The number of samples of a bin in each direction; if not positive, the bin's length.
     position_sensitive : bool
         Whether each bin has channels of its own (arXiv 1605.06409): there are ``height * width`` times as many in
         `data`.
     aligned : bool
-        Whether corners speak of the edges of pixels, not of their centers.
+        Whether corners are relative to the edges of pixels, not to their centers.
 
     Returns
     -------

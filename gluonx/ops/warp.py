@@ -42,9 +42,9 @@ def _weights(old: int, new: int, align_corners: bool) -> np.ndarray:
     return table.astype(np.float32)
 
 
-@register(level=5)
+@register(level=5, gives="input")
 def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = True) -> Array:
-    """Images in another size, by linear interpolation between neighbours.
+    """Resize images by linear interpolation between neighbours.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = 
 # -- sampling along a grid --------------------------------------------------------------------------------------------
 
 
-@register(level=5)
+@register(level=5, gives="float")
 def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int] = (0, 0)) -> Array:
-    """Return the grid on which `bilinear_sampler` looks.
+    """Return the grid for `bilinear_sampler`.
 
     Parameters
     ----------
@@ -85,6 +85,7 @@ def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int]
         For ``'affine'`` of shape (batch, 6), the rows of a matrix that maps (x, y, 1) of the result to positions in
         the image; for ``'warp'`` of shape (batch, 2, h, w), a shift of each pixel in pixels.
     transform_type : {'affine', 'warp'}
+        The kind of `x`.
     target_shape : tuple of int
         For ``'affine'``, the height and width of the result.
 
@@ -116,7 +117,7 @@ def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int]
 
 @register(level=5)
 def bilinear_sampler(x: Array, grid: Array) -> Array:
-    """Images as seen along a grid, by linear interpolation; 0 outside.
+    """Sample images at the points of a grid, by linear interpolation; 0 outside.
 
     Parameters
     ----------
@@ -168,9 +169,9 @@ def _patches(x: Array, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Array
     return found.reshape(*found.shape[:2], -1)
 
 
-@register(level=5)
+@register(level=5, gives="input")
 def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any = None, pad: Any = None) -> Array:
-    """Return the patches that a convolution sees, one a column.
+    """Return the patches that a convolution sees, one in each column.
 
     Returns
     -------
@@ -195,7 +196,12 @@ def col2im(
     dilate: Any = None,
     pad: Any = None,
 ) -> Array:
-    """Patches put back into images of `output_size`, overlapping ones added: the transpose of `im2col`.
+    """Put patches back into images of `output_size`, adding overlapping ones: the transpose of `im2col`.
+
+    Parameters
+    ----------
+    output_size
+        The spatial size of the images.
 
     Examples
     --------
@@ -232,13 +238,13 @@ def correlation(
     kernel_size : int
         The patches' size, odd.
     max_displacement : int
-        How far a patch of `x2` may lie away.
+        The largest displacement of a patch of `x2`.
     stride1, stride2 : int
         Steps between patches, and between displacements.
     pad_size : int
         Zeros around both images.
     is_multiply : bool
-        Mean of products; otherwise of absolute differences.
+        Whether patches are compared by the mean of products, not of absolute differences.
 
     Returns
     -------

@@ -40,8 +40,8 @@ class ByHand:
     Parameters
     ----------
     rules : sequence of FlatRule
-        The rule of each weight alone; mostly the same one, which equal optimizers share. Its formula is to look at the
-        lengths of no array: symbols compare as unequal to numbers.
+        The rule of each weight alone; mostly the same one, which equal optimizers share. Its formula must not read the
+        length of an array: a symbol is unequal to every number.
     """
 
     __slots__ = ("rules",)
@@ -50,7 +50,7 @@ class ByHand:
         self.rules = list(rules)
 
     def __call__(self, *values: np.ndarray) -> Any:
-        """(weights, gradients, states, step vector) -> (weights, states), or ``NotImplemented``."""
+        """Map (weights, gradients, states, step vector) to (weights, states), or return ``NotImplemented``."""
         n = len(self.rules)
         vector, states = values[-1], values[2 * n : -1]
         each = len(states) // n
@@ -68,7 +68,7 @@ class ByHand:
 
 
 def _program(rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> HostProgram | None:
-    """Return the program of a rule for arrays of these numbers of axes and dtypes, or None."""
+    """Return the program of a rule for arrays with these numbers of axes and dtypes; None if there is none."""
     shape = arrays[0].shape
     if any(a.shape != shape and a.ndim for a in arrays) or arrays[0].size == 0:
         return None
@@ -77,8 +77,8 @@ def _program(rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> HostProgr
 
 
 def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> HostProgram | None:
-    """Return the program of a rule for arrays of these dtypes, each of the first one's shape or 0-d, or None."""
-    from jax import export  # not for whom a Trainer updates
+    """Return the program of a rule for arrays like these, of one shape or 0-d, for all lengths; None if it fails."""
+    from jax import export  # needed for updates by hand only
     from jax.extend.core import InconclusiveDimensionOperation  # jax.errors of 0.10.0 lacks it
 
     from gluonx.ops.host.jaxprs import HostProgram, Unsupported
@@ -89,4 +89,4 @@ def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> HostProgr
         with keeping_64_bits() if any(a.dtype in WIDE for a in arrays) else without_64_bits(), telling(), tracing:
             return HostProgram(jax.make_jaxpr(rule)(*structs, jax.ShapeDtypeStruct((numbers,), np.float32)))
     except (Unsupported, InconclusiveDimensionOperation, *BAD_CALLS):
-        return None  # of a bad call the usual way says what is wrong
+        return None  # for a bad call the usual way raises the proper error

@@ -109,21 +109,21 @@ def closed_step(
     numbers: numpy.ndarray,
     device: DeviceLike = None,
 ) -> tuple[StepRequest, Handle]:
-    """Return one update by a closure, and the array that holds the loss before it once the step is made.
+    """Return the request for an update by a closure, and the array that will hold the loss before the update.
 
     Parameters
     ----------
     traced : Traced
-        Of :func:`traced_closure`.
+        The result of :func:`traced_closure`.
     closure : callable
-        What was traced.
+        The function that was traced.
     update : Update
     weights, state : sequence of Handle
-        What is updated.
+        The arrays to update.
     numbers : array
         The vector of the step.
     device : Device, optional
-        Where to bring what the closure captured.
+        The device to which arrays that the closure captured are copied.
     """
     number = {id(w): i for i, w in enumerate(weights)}
     positions = tuple([number.get(id(h), -1) for h in traced.handles])
@@ -140,7 +140,7 @@ def closed_step(
 
 
 def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> DerivedOp:
-    """Return a step as an operator, the same one for closures whose traces read alike."""
+    """Return a step as an operator, the same one for closures whose traces have the same text."""
     op = DerivedOp("closed_step", step)
     if traced.text is None:
         return op
@@ -153,7 +153,7 @@ def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> Derive
 
 
 class _Step:
-    """(arrays, states, step vector, key and index if random, captured arrays) -> (arrays, states, writes, loss)."""
+    """Maps (arrays, states, step vector, random key and index, captured arrays) to (arrays, states, writes, loss)."""
 
     def __init__(
         self, update: Update, forward: Callable[..., Any], n_random: int, positions: tuple[int, ...], m: int

@@ -31,7 +31,7 @@ class Sums(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """The settings of what happens to gradients before a rule gets them.
+    """Settings: how gradients are averaged over steps and clipped before a rule gets them.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class RowGradient(NamedTuple):
 
 
 def paired(given: Iterator[Any], fresh: Sequence[bool], by_row: frozenset[int], weights: Sequence[Any]) -> list[Any]:
-    """Return the gradient of each weight from a flat sequence, in which one by rows is two arrays; None without one.
+    """Return each weight's gradient, None if it has none, from a flat sequence in which one by rows is two arrays.
 
     A missing gradient by rows has no rows.
     """

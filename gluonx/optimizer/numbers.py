@@ -148,7 +148,7 @@ class StepVector:
         self.done: StepNumbers | None = None
 
     def move(self, place: object) -> None:
-        """Let the next vector lie with weights at `place`; one that came out elsewhere is made again."""
+        """Set the sharding of the vector to `place`, that of the weights; a vector with another one is made again."""
         if place != self.place:
             self.place, self.done = place, None
 

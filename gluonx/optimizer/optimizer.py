@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 Class = TypeVar("Class", bound="type[Optimizer]")
 
 _MOST = threshold("updates.known")
-_MOST_OWN = 16 * _MOST  # of one optimizer that shares nothing: by hand, LARS has three for each parameter
-_made: dict[Any, Any] = memo()  # of the settings of declared optimizers: rules, and the operators of steps
+_MOST_OWN = 16 * _MOST  # for one optimizer that shares no rules: by hand, LARS has three for each parameter
+_made: dict[Any, Any] = memo()  # by the settings of declared optimizers: their rules and the operators of their steps
 
 _OVERWRITES = (
     "The scheduler's base_lr of {old} was replaced by the optimizer's learning_rate of {new}, as MXNet does. Give "
@@ -196,7 +196,7 @@ class Optimizer(_Keywords):
     param_dict : dict of int to Parameter, optional
         Parameters, whose ``lr_mult`` and ``wd_mult`` are obeyed.
     aggregate_num, use_fused_step, sym
-        Taken for compatibility; all parameters are always updated in one program. ``use_fused_step`` chooses between
+        Accepted for compatibility; all parameters are always updated in one program. ``use_fused_step`` chooses between
         the two formulas of AdamW and LANS, and whether an override of ``step`` or ``fused_step`` is called.
 
     Examples
@@ -209,18 +209,18 @@ class Optimizer(_Keywords):
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
     state_names: ClassVar[tuple[str, ...]] = ()
     setting_names: ClassVar[tuple[str, ...]] = ()  # the fields of a declared class
-    _fields: ClassVar[dict[str, inspect.Parameter]] = {}  # with their defaults
-    derived_names: ClassVar[tuple[str, ...]] = ()  # properties that a formula looks at beside them
+    _fields: ClassVar[dict[str, inspect.Parameter]] = {}  # the same fields, with their defaults
+    derived_names: ClassVar[tuple[str, ...]] = ()  # properties that a formula reads besides the fields
     by_index: ClassVar[bool] = False
     rates_at_once: ClassVar[bool] = (
         False  # whether MXNet's fused step asks `_get_lrs` and `_get_wds` for several weights
     )
     _declared: ClassVar[type | None] = None
     draws: ClassVar[bool] = False  # whether the formula draws random numbers, with `At.key`
-    _gradients: Gradients = Gradients()  # what is done to gradients before the formula gets them; the Trainer sets it
-    by_element: ClassVar[bool] = True  # whether the formula works on each element by itself, but for `At.norm`
+    _gradients: Gradients = Gradients()  # how gradients are averaged and clipped first; the Trainer sets it
+    by_element: ClassVar[bool] = True  # whether the formula treats each element by itself, except for `At.norm`
 
-    # What a class has for itself of the methods that MXNet calls: to update ndarrays, to find the numbers of a step.
+    # Names of methods that a class overrides: those that update ndarrays, and those that find the numbers of a step.
     _own_updates: ClassVar[tuple[str, ...]] = ()
     _own_numbers: ClassVar[tuple[str, ...]] = ()
 
@@ -269,7 +269,7 @@ class Optimizer(_Keywords):
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}
         self._index_update_count: dict[Any, int] = {}
-        self._all_index_update_counts: dict[int, dict[Any, int]] = {}  # of the devices that are not the current one
+        self._all_index_update_counts: dict[int, dict[Any, int]] = {}  # those of the other devices
         self._current_device = 0
         self._uniform = True
         self._decays = False
@@ -278,12 +278,12 @@ class Optimizer(_Keywords):
         self.set_wd_mult({})
 
     def _begin(self) -> None:
-        """Set up what is found again, and goes into no copy."""
+        """Set up the caches, which copies and pickles do not contain."""
         self._own_rules: dict[Any, Any] = {}
-        # Counts that are all equal: of whom, and what.
+        # While all counts are equal: the dict that has them, the indices that were counted together, and the count.
         self._in_step: tuple[dict[Any, int] | None, Any, int] = (None, None, 0)
         self._ordered: tuple[Any, list[Any]] = (None, [])
-        self._steady: tuple[Any, Any] = (None, None)  # what the rates of the last step were made of, and these
+        self._steady: tuple[Any, Any] = (None, None)  # the inputs of the last step's rates, and these rates
 
     def __post_init__(self) -> None:
         """Check the settings after the constructor of a declared class has set them."""
@@ -332,7 +332,7 @@ class Optimizer(_Keywords):
     # ------------------------------------------------------------- learning rate, multipliers
 
     if TYPE_CHECKING:
-        learning_rate: Any  # given to the constructor as a number
+        learning_rate: Any  # the constructor takes a number
     else:
 
         @property
@@ -342,7 +342,7 @@ class Optimizer(_Keywords):
 
     def _rate(self) -> Any:
         """Return the learning rate of a rule, before multipliers."""
-        # Of so many steps only the last one updates.
+        # A schedule counts updates: one for `accumulate` steps.
         return (
             self.lr
             if self.lr_scheduler is None
@@ -494,13 +494,13 @@ class Optimizer(_Keywords):
         return self._once_made(("optax", found), found.as_optax)
 
     def own_rule(self, indices: Sequence[Any] | None = None) -> Any:
-        """Return `rule` as steps take it, without optax, whose import takes a tenth of a second."""
+        """Return `rule` without making it an object of optax, whose import takes a tenth of a second."""
         if type(self).rule is not Optimizer.rule:
             return self.rule(indices)
         return None if self._is_imperative() else self._make_rule(indices)
 
     def _make_rule(self, indices: Sequence[Any] | None, by_hand: bool = False) -> Any:
-        """Return the rule of a Trainer's step, or of an update by hand, which gets unaltered gradients and weights."""
+        """Return the rule of a Trainer's step; with `by_hand` without averaging, clipping and float32 copies."""
         order = tuple(indices) if indices is not None and self.by_index else None
 
         def make() -> Any:
@@ -511,17 +511,18 @@ class Optimizer(_Keywords):
         return self._once_made((type(self), self._settings(), order, by_hand), make, by_hand and self.by_index)
 
     def _once_made(self, key: Hashable, make: Callable[[], Any], own: bool = False) -> Any:
-        """Give what was made for `key`, of the settings alone; equal optimizers of a declared class share it.
+        """Return ``make()``, cached by `key`; equal optimizers of a declared class share the result.
 
-        What a formula of a user's class depends on is not known: its objects keep to themselves. So does what there is
-        for each parameter (`own`), which would leave the others no room.
+        The key holds everything that a declared formula reads. A user's class may read more, so each of its objects has
+        a cache of its own. Results for single parameters (`own`) go there too, because they would fill the common
+        cache.
         """
         if own or not self.is_declared():
             return recall(self._own_rules, key, _MOST_OWN, make)
         return recall(_made, key, _MOST, make)
 
     def _completed(self, rule: Any) -> Any:
-        """Return a rule with all that a Trainer's step does to gradients and weights around it."""
+        """Return a rule with the averaging, clipping and float32 copies of a Trainer's step around it."""
         if self.alters_gradients:
             rule = altered(rule, self._gradients)
         return with_master_weights(rule) if self.multi_precision else rule
@@ -601,7 +602,7 @@ class Optimizer(_Keywords):
             mults = list(zip(self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult"), strict=True))
         made_of = (self._rate(), self.wd, self.rescale_grad, mults, self._uniform, self._decays)
         before, rates = self._steady
-        if together and made_of == before:  # but for the count nothing has changed since the last step
+        if together and made_of == before:  # nothing but the count has changed since the last step
             return StepNumbers([count] * len(rates.lr), rates)
         counts = [count] if together else [self._index_update_count.get(i, self.begin_num_update) for i in indices]
         return self._numbers_of(counts, *made_of[:3], [m for m, _ in mults], [m for _, m in mults])
@@ -609,7 +610,7 @@ class Optimizer(_Keywords):
     def _numbers_of(
         self, counts: list[int], rate: float, decay: float, rescale: float, lr: list[Any], wd: list[Any]
     ) -> StepNumbers:
-        """Return the numbers of a step, and remember what the rates are made of, if that is immutable."""
+        """Return the numbers of a step, and remember the inputs of the rates, if these are immutable."""
         self._uniform = self._uniform and all(values.count(values[0]) == len(values) for values in (counts, lr, wd))
         self._decays = self._decays or decay != 0
         if self._uniform:
@@ -723,7 +724,7 @@ class Optimizer(_Keywords):
 
 
 class _Updates:
-    """Settings of the MXNet that a program is for, which an optimizer's own code does not tell.
+    """Settings for programs of MXNet 1, whose optimizers are called otherwise.
 
     Whether a user's ``update`` takes one weight at a time, and whether weight decay goes by the names of parameters.
     """
@@ -758,7 +759,7 @@ def _reader(cls: type[Optimizer]) -> Callable[[Any], tuple[Any, ...]]:
     return attrgetter(*cls._names())
 
 
-# Settings of all, which formulas may read.
+# Settings that all optimizers have and formulas may read.
 _OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step")
 _OF_ALL = frozenset(inspect.signature(Optimizer).parameters) - {"unknown"}
 

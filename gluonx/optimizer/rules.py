@@ -3,16 +3,16 @@
 A rule is what optax calls a ``GradientTransformationExtraArgs``: two functions, ``init(params) -> state`` and
 ``update(grads, state, params, *, lr, wd, t, rescale) -> (updates, state)``, where ``updates`` are *added* to the
 parameters. So a rule of gluonx goes wherever one of optax goes (``optax.chain``, ``optax.masked``), and the reverse.
-What distinguishes ours is that everything which changes from step to step is an argument and not a constant:
+In rules of gluonx everything that changes from step to step is an argument and not a constant:
 
 ``lr``, ``wd``
     Learning rate and weight decay, each one number for all parameters or one per parameter.
 ``t``
     The update count that bias corrections use; one number or one per parameter.
 ``rescale``
-    What the gradients are multiplied with first, that is, ``scale / batch_size``.
+    The factor that gradients are multiplied with first: ``scale / batch_size``.
 
-Three things are built here, and no more stands between a program and a formula. `per_parameter` lifts a formula for one
+Three things lie between a program and a formula, and all of them are here. `per_parameter` lifts a formula for one
 weight to a rule for many. `FlatRule` fixes a rule to a list of weights and speaks only flat tuples of arrays. `Update`
 stands at the border of the one program of a step, and gives the rule the units that it works on
 (`gluonx.optimizer.units`) and the numbers of the step, which travel as one vector (`gluonx.optimizer.numbers`).
@@ -20,7 +20,8 @@ stands at the border of the one program of a step, and gives the rule the units 
 The invariant: a formula computes in float32 or wider whatever the weights are stored in, and stores each state in the
 type in which it began.
 
-optax is imported when somebody asks for a rule as optax knows it, or gives one; training imports it not.
+optax is imported when a program uses one of its rules, or asks for a rule as an object of optax; training does not need
+it.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def _apart(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(next(found) if isinstance(x, jax.Array) and x.ndim == 0 else x for x in numbers)
 
 
-_LARGE = 1 << 18  # elements of a gradient that is worth the kernels which put apart the numbers of its weight alone
+_LARGE = 1 << 18  # elements: for a larger gradient it pays to copy its weight's own numbers into separate buffers
 
 
 def wide(dtype: jax.typing.DTypeLike) -> np.dtype:
@@ -372,18 +373,18 @@ class FlatRule:
     leaf_names : tuple of str
         A name per state leaf, such as ``"0/mean"``, stable between processes: what to save a state under.
     owners : tuple of (int or None)
-        Per state leaf the weight whose shape and placement it shares, None where it belongs to no one.
+        Per state leaf the weight whose shape and placement it shares, None if there is no such weight.
     keys : tuple
-        Per state leaf that is a random key of JAX how its words are one (``impl``), else None. As leaves keys are
-        their words.
+        Per state leaf that is a random key of JAX its implementation (``impl``), else None. The leaf itself holds the
+        key's words.
     places : tuple of (int or None)
-        Per state leaf the weight that it is a state of, of its shape or not; None where nobody can tell.
+        Per state leaf the weight to which it belongs, whatever its shape; None if that is not known.
     draws : bool
         Whether `apply` needs a random key, ``key=``.
     lazy : bool
-        Whether gradients by rows update these rows alone.
+        Whether a gradient by rows updates only these rows.
     form : callable or None
-        The rule on NumPy arrays (`gluonx.optimizer.byhand`), where it has such a form.
+        The rule's NumPy kernel (`gluonx.optimizer.byhand`), if it has one.
 
     Examples
     --------
@@ -429,7 +430,7 @@ class FlatRule:
 
     @property
     def bound(self) -> DerivedOp:
-        """The rule as an operator for `gluonx.deferred.invoke`, with the arrays of a call of the rule.
+        """The rule as an operator for `gluonx.deferred.invoke`, whose inputs and outputs are those of `__call__`.
 
         If it draws, the inputs end with those of `gluonx.deferred.engine.random_inputs`.
         """
@@ -471,8 +472,8 @@ class FlatRule:
         hyper
             The vector of `pack`, or a `Hyper`, or a mapping with ``lr``, ``wd``, ``t`` and ``rescale``.
         **extra
-            More for the rule's ``update``: ``value`` and ``value_fn``, the loss and how it follows from the weights;
-            ``key`` for a rule that draws.
+            Further arguments of the rule's ``update``: ``value`` and ``value_fn``, the loss and the loss as a function
+            of the weights; ``key`` for a rule that draws.
 
         Returns
         -------
@@ -535,19 +536,19 @@ class Update:
     Parameters
     ----------
     rule : FlatRule
-        On the units.
+        The rule for the units.
     units : Units
-        What the formula works on; see `gluonx.optimizer.units`.
+        The units that the formula works on; see `gluonx.optimizer.units`.
     fresh : tuple of bool
         Which arrays have a new gradient; the others, and their states, come out as they went in.
     by_row : frozenset of int
         Arrays whose gradient comes by rows: two arrays, see `gluonx.optimizer.lazily`.
     together : Groups, optional
-        Which states travel as one, if it is not each by itself.
+        Which states are stored as one array; by default each is one.
     advances : bool
-        Whether the next step's vector comes out behind the results.
+        Whether the next step's vector is the last output.
     told : bool
-        Whether the loss comes in behind all of these; the rule is told its sum.
+        Whether the loss is the last input; the rule gets its sum.
     """
 
     rule: FlatRule
@@ -638,7 +639,7 @@ def _numbers_of_parameters(state: object, count: int) -> tuple[int | None, ...]:
 
     def like(node: Any) -> bool:
         leaves = [jax.tree.leaves(item) for item in node] if type(node) is tuple and len(node) == count else []
-        # A masked one has no leaf.
+        # A weight that the transformation masks has no leaf.
         return bool(leaves) and all(not own or own[0] is item for own, item in zip(leaves, node, strict=True))
 
     found: list[int | None] = []

@@ -78,7 +78,7 @@ def by_name(optimizer: Optimizer, name: str, state: Any) -> dict[str, Any]:
 def of_names(
     optimizer: Optimizer, name: str, arrays: Mapping[str, Any], sharding_of: Callable[[tuple[int, ...]], Any]
 ) -> Any:
-    """Undo `by_name`; None if the arrays hold no state of that name, or if it is empty.
+    """Undo `by_name`; return None if the arrays hold no state of that name, or an empty one.
 
     `sharding_of` returns the placement for an array of a shape.
     """

@@ -102,7 +102,7 @@ def scaled(tx: optax.GradientTransformation, sign: float) -> optax.GradientTrans
     ) -> tuple[Any, Any]:
         grads = jax.tree.map(lambda g: (g * rescale).astype(g.dtype), updates)
         more: dict[str, Any] = {name: _NotGiven(name) for name in _EXTRAS} | {"grad": grads}
-        if "value" in extra:  # the loss is scaled as its gradient is
+        if "value" in extra:  # the loss has the scale of its gradient
             extra.update(value=extra["value"] * rescale, grad=grads)
         if "value_fn" in extra:  # a step with a closure
             loss = extra["value_fn"]

@@ -1,8 +1,8 @@
-"""The units that a formula works on, where these are not the arrays of a step as they are.
+"""The units that a formula works on, which may differ from the arrays of a step.
 
-A Trainer counts, names and scales *pieces*: what a user gave a learning rate or froze, and what files of states name.
-A step updates *arrays*, of which one may hold many pieces (`gluonx.block.fusion`). A formula works on *units*, and
-:class:`Units` is the map between the three, in one of three ways:
+A Trainer counts, names and scales *pieces*: parameters with their own learning rate, freezing, and name in files of
+states. A step updates *arrays*, of which one may hold many pieces (`gluonx.block.fusion`). A formula works on *units*,
+and :class:`Units` is the map between the three, in one of three ways:
 
 - A formula that works on each element by itself (``Optimizer.by_element``) takes a fused array as it is. Rates that
   differ between pieces are spread to broadcast against it, norms are taken piece by piece, and what is not trained, or
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gluonx.optimizer.optimizer import Optimizer
     from gluonx.optimizer.rules import FlatRule
 
-LIMIT = threshold("small.elements")  # as of weights and gradients, so that all three travel together
+LIMIT = threshold("small.elements")  # the bound for weights and gradients too, so that all three are packed alike
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Units:
     cuts : bool
         Whether units are pieces.
     groups : Groups, optional
-        For each unit its arrays, where several are joined.
+        For each unit its arrays, if arrays are joined.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Units:
     def _spread(self, number: Any) -> Any:
         if jnp.ndim(number) == 0:
             return number
-        one = jnp.float32(1)  # for what is not trained
+        one = jnp.float32(1)  # for pieces that are not trained
         return tuple([
             number[own[0]] if layout is None else layout.spread([one if k is None else number[k] for k in own])
             for own, layout in zip(self.members, self.layouts, strict=True)
@@ -262,11 +262,11 @@ def arranged(
     ----------
     optimizer : Optimizer
     arrays : Units
-        Of the arrays as they are.
+        The map between pieces and the arrays of the step.
     weights : sequence
         The arrays, or their shapes and dtypes.
     indices : sequence
-        What the optimizer knows each piece by.
+        The index under which the optimizer knows each piece.
     alone : frozenset of int
         Arrays that are not to be joined with others.
     """

@@ -101,7 +101,7 @@ class Updater:
         if not self.optimizer._is_imperative():
             self.optimizer.update_multi_precision(indices, weights, grads, [states[i] for i in indices])
             return
-        for part in self._portions(weights):  # as large as MXNet's, since a class of the user's may look at it
+        for part in self._portions(weights):  # as many weights at once as in MXNet; a user's class may depend on it
             numbers = [indices[k] for k in part]
             self.optimizer.update_multi_precision(
                 numbers, [weights[k] for k in part], [grads[k] for k in part], [states[i] for i in numbers]

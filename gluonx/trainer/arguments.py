@@ -19,7 +19,7 @@ _OWN_STORES = ("local", "device", "nccl")
 
 
 def listed(params: Any) -> tuple[list[str], list[Parameter]]:
-    """Return names and parameters, each once, fused ones as their pieces; a dict's by its sorted names."""
+    """Return names and parameters, each once, with pieces instead of fused ones; those of a dict sorted by name."""
     if isinstance(params, Mapping):
         params = apart(params) if all(isinstance(p, Parameter) for p in params.values()) else params
         pairs = [(name, params[name]) for name in sorted(params)]
@@ -47,7 +47,7 @@ def listed(params: Any) -> tuple[list[str], list[Parameter]]:
 def scheduled(
     optimizer: Optimizer, name: str | None, total_steps: int | None, warmup_steps: int | None
 ) -> lr_scheduler.LRScheduler:
-    """Return the schedule of a name, for an optimizer that has a rate and none yet."""
+    """Return the schedule called `name`; raise ArgumentError if the optimizer has no rate or already a schedule."""
     if name is None or total_steps is None:
         raise ArgumentError(
             f"A schedule has a name and a length: schedule='cosine', total_steps=1000; got schedule={name!r}, "
@@ -62,7 +62,7 @@ def scheduled(
 
 
 def alteration(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> Gradients:
-    """Return what is done to gradients before the optimizer gets them, if it is one to which that can be done."""
+    """Return how gradients are averaged and clipped; raise ArgumentError if the optimizer cannot have them changed."""
     found = Gradients.checked(accumulate, clip_norm)
     if found != Gradients() and (optimizer._is_imperative() or type(optimizer).rule is not Optimizer.rule):
         raise ArgumentError(
@@ -73,7 +73,7 @@ def alteration(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -
 
 
 def store_of(kvstore: Any) -> Any:
-    """Return the store of a user's class that is meant; None for MXNet's own."""
+    """Return the user's store that `kvstore` names or is; None for the names of MXNet's own stores."""
     if kvstore is None or (isinstance(kvstore, str) and kvstore.lower() in _OWN_STORES):
         return None
     found = NAMES["gluonx.kvstore"](kvstore)
@@ -85,7 +85,7 @@ def store_of(kvstore: Any) -> Any:
 
 
 def positive(batch_size: float) -> float:
-    """Return the batch size as a number; ValueError if it is none that gradients can be divided by."""
+    """Return the batch size as a float; raise ValueError unless it is finite and above 0."""
     try:
         size = float(batch_size)
     except (TypeError, ValueError):

@@ -29,15 +29,15 @@ READ, ON_HOST = methodcaller("_read"), methodcaller("asnumpy")
 class Held:
     """The optimizer's states between two steps; a change replaces the whole object."""
 
-    active: list[int] = field(default_factory=list)  # positions of the parameters that are trained
-    params: list[Parameter] = field(default_factory=list)  # the arrays of these: fused ones in place of their pieces
-    units: Units = field(default_factory=lambda: Units.plain(0))  # what of the arrays the rule works on
+    active: list[int] = field(default_factory=list)  # positions of the trained parameters
+    params: list[Parameter] = field(default_factory=list)  # the same, a fused one in place of its pieces
+    units: Units = field(default_factory=lambda: Units.plain(0))  # the units of these arrays that the rule works on
     rule: FlatRule | None = None
-    together: Groups | None = None  # which of the single states are one array
+    together: Groups | None = None  # which of the single states are stored as one array
     keys: list[Any] = field(default_factory=list)  # the names of the single states
-    arrays: list[Any] = field(default_factory=list)  # of the first device
-    copies: list[list[Any]] = field(default_factory=list)  # of further devices, where parameters have several
-    resting: dict[str, Any] = field(default_factory=dict)  # of parameters that are frozen now: by name, on the host
+    arrays: list[Any] = field(default_factory=list)  # the stored states, on the first device
+    copies: list[list[Any]] = field(default_factory=list)  # the same for each further device
+    resting: dict[str, Any] = field(default_factory=dict)  # by name, on the host: states of frozen parameters
 
     def every(self) -> list[Any]:
         """Return the arrays of all devices."""
@@ -49,7 +49,7 @@ class Held:
         return self.together.split([read(s) for s in at_one_moment(self.arrays)])  # between two steps of any thread
 
     def put(self, leaves: Sequence[Any]) -> None:
-        """Give the single states other values, on all devices: all of them, or none where somebody interrupts."""
+        """Replace the single states on all devices: all of them, or none if the call is interrupted."""
         assert self.together is not None, "made by the plan"
         joined = self.together.join(leaves)
         values = [on_device(a, sharding_of(h, a.shape)) for h, a in zip(self.arrays, joined, strict=True)]
@@ -72,16 +72,16 @@ class Held:
         names: list[str],
         spread: frozenset[int],
     ) -> Held:
-        """Return the states for a rule: those that there are under the same names, and fresh ones.
+        """Return the states for another rule: the present ones where the names agree, else initial ones.
 
         Parameters
         ----------
         active, params, units, rule
-            As the attributes.
+            The new values of the attributes.
         names : list of str
-            Of the pieces.
+            The names of the pieces.
         spread : frozenset of int
-            Arrays whose states stay alone.
+            The numbers of the arrays whose states are stored each by itself.
         """
         weights, devices = [p._handle for p in params], devices_of(params)
         keys, kept = units.leaf_keys(rule, names), self.rule is rule and self.units == units
@@ -107,7 +107,7 @@ class Held:
     def _found(
         self, units: Units, rule: FlatRule, keys: list[Any], weights: list[Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Return the single states of another rule, and those that rest."""
+        """Return the single states for another rule, and by name the states of frozen parameters."""
         fresh = units.init(rule, [w._read() for w in weights])
         return units.from_names(rule, keys, self.by_name(ON_HOST), fresh)
 
@@ -123,7 +123,7 @@ class Held:
 def sharding_of(handle: Any, shape: tuple[int, ...]) -> Sharding | None:
     """Return the sharding of a state of this shape: that of `handle`, or None if that array is free to follow others.
 
-    What has another shape than its weight, such as a count, is whole on every device.
+    A state whose shape differs from its weight's, such as a count, is whole on every device.
     """
     value = handle._read()
     if not value.committed:
@@ -149,7 +149,7 @@ MIXED = object()
 
 
 def common_sharding(weights: list[Any]) -> Any:
-    """Return where numbers go that all weights need: None for the default device, MIXED if there is no one place."""
+    """Return the sharding for numbers that all weights need: None on the default device, MIXED if weights differ."""
     avals = [w.aval if w.aval is not None else aval_of(w._read()) for w in weights]
     if all(a.sharding is None for a in avals):
         return None

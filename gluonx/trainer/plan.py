@@ -1,7 +1,7 @@
-"""The plan of a step: what is found once, and used by every step until something is exchanged.
+"""The plan of a step: made once, and used by every step until a parameter, state or setting is replaced.
 
-A plan names the arrays that a step takes and gives (weights, gradients, states, the vector of numbers) and the operator
-that makes the ones of the others. Making one looks at every parameter; a steady step only asks :meth:`Plan.fits`.
+A plan names the arrays that a step reads and writes (weights, gradients, states, the vector of numbers) and the
+operator that computes the new ones. Making one looks at every parameter; a steady step only asks :meth:`Plan.fits`.
 """
 
 from __future__ import annotations
@@ -42,24 +42,25 @@ class Plan:
     def __init__(self, trainer: Stateful, held: Held, update: Update, waiting: list[Parameter]) -> None:
         optimizer, scaler, vector = trainer._optimizer, trainer._scaler, trainer._vector.handle
         self.held, self.update = held, update
-        self.waiting = waiting  # parameters that have no value, since no forward has reached them
+        self.waiting = waiting  # parameters without a value, because no forward has used them yet
         self.optimizer = optimizer
-        own_rule = type(optimizer).rule is not Optimizer.rule  # of a user's class, which knows when it is another
+        own_rule = type(optimizer).rule is not Optimizer.rule  # a user's rule is a new object if it changes
         self.settings = functools.partial(optimizer.rule, held.active) if own_rule else optimizer._settings
         self.settings_then = self.settings()
         self.params = list(dict.fromkeys(p._whole for p in trainer._params))
-        self.latest = Attached.latest  # before the marks: what changes beside them is then looked at again
+        self.latest = Attached.latest  # read before the marks: a change that comes in between is then found by `fits`
         self.marks = marks_of(self.params)
         self.fresh_indices = [held.active[k] for k in held.units.of_fresh(update.fresh)]
         self.weights = [p._handle for p in held.params]
         devices = devices_of(held.params)
         self.op = operator_of(optimizer, update, len(devices))
-        # A table whose gradient is kept by rows is a constant of the look-ups, and the same leaf of the program here.
+        # A table with a gradient by rows is a constant of its look-ups. The update takes that constant, so that it is
+        # one leaf of the program.
         self.leaves = leaves_of(self.weights)
         self.grads = [g for w, f in zip(self.weights, update.fresh, strict=True) if f for g in gradients_of(w.variable)]
         self.state = [*held.arrays, *(() if scaler is None else scaler.arrays)]
-        self.takes_more = scaler is not None or update.rule.draws  # than what stays the same from step to step
-        # What each device has: weights and states.
+        self.takes_more = scaler is not None or update.rule.draws  # inputs beyond those of `request`
+        # For each device its weights and states.
         self.replicas = [(self.weights, self.state)] + [
             ([p._every()[k] for p in held.params], [*states, *(() if scaler is None else scaler.replicas[device])])
             for k, (device, states) in enumerate(zip(devices[1:], held.copies, strict=True), 1)
@@ -71,14 +72,14 @@ class Plan:
         self.variables = [variable_of(p) for p in held.params] if self.several else variables_of(held)
         n, m = len(self.weights), len(self.grads)
         self.owned = (*range(n), *range(n + m, n + m + len(self.state)))
-        # The same handles at each step, of a plan without copies.
+        # Each step on one device has the same arguments.
         args = [*self.leaves, *self.grads, *self.state, vector]
         release = None if trainer._keep_grads else functools.partial(give_up, self.grads)
         self.request = StepRequest(self.op, args, self.targets, self.owned, release, n)
 
     @functools.cached_property
     def told_op(self) -> DerivedOp:
-        """The operator that is told the loss."""
+        """The update for rules that look at the loss, which is its last input."""
         return operator_of(self.optimizer, replace(self.update, told=True), 1)
 
     def every_weight(self) -> list[Any]:
@@ -102,9 +103,9 @@ class Plan:
                 handle.value, handle.aval, handle.tape = on_device(value, handle._read().sharding), None, None
 
     def fits(self, optimizer: Optimizer) -> bool:
-        """Return whether nothing was exchanged since: what the rule is made of, or the variable of a gradient.
+        """Return whether the optimizer's settings and the variables of the gradients are still those of the plan.
 
-        As long as no array of the process got another variable, no parameter is looked at.
+        Parameters are compared only if some array of the process has got another variable since.
         """
         if optimizer is not self.optimizer or self.settings() != self.settings_then:
             return False
@@ -139,7 +140,7 @@ def marks_of(params: list[Parameter]) -> list[Any]:
 
 
 def arrays_of(pieces: list[Parameter]) -> tuple[list[Parameter], Units]:
-    """Return the parameters whose arrays these pieces are in, and where."""
+    """Return the parameters whose arrays hold these pieces, and the map between arrays and pieces."""
     number = {id(piece): k for k, piece in enumerate(pieces)}
     params = list(dict.fromkeys([piece._whole for piece in pieces]))
     fused = [id(p) not in number for p in params]
@@ -165,7 +166,7 @@ def _others_train(param: Parameter, numbers: tuple[int | None, ...]) -> bool:
 
 
 class Share:
-    """One Trainer's view of a gradient that several share: ``fresh`` where it is another than the last one it saw."""
+    """One Trainer's view of a gradient that several Trainers use: ``fresh`` if this one has not used its value yet."""
 
     __slots__ = ("seen", "variable")
 
@@ -182,7 +183,8 @@ class Share:
     @fresh.setter
     def fresh(self, fresh: bool) -> None:
         value = self.variable.grad.value
-        # Weak, since who holds a gradient keeps it in memory. A pending one is replaced by its value when it is read.
+        # Weak references, because others would keep the gradient in memory. Reading a pending gradient replaces it by
+        # its value, so both are noted.
         held = () if fresh else (value, value.value if isinstance(value, Pending) else None)
         self.seen = tuple([ref(v) for v in held if v is not None])
 
@@ -195,19 +197,19 @@ class Share:
 def plan_of(
     trainer: Stateful, active: list[int], waiting: list[Parameter], fresh: tuple[bool, ...] | None = None
 ) -> Plan:
-    """Return what a step of a Trainer does to the parameters at these positions, of whose arrays some are `fresh`."""
+    """Return a plan for the parameters at the positions `active`; `fresh` says which arrays have a new gradient."""
     optimizer, scaler = trainer._optimizer, trainer._scaler
     params, arrays = arrays_of([trainer._params[i] for i in active])
     weights, devices = [p._handle for p in params], devices_of(params)
     by_row = frozenset(k for k, w in enumerate(weights) if type(w.variable) is RowVariable)
     devices_of_weights = [w._read().devices() for w in weights]
     alone = by_row | {k for k, own in enumerate(devices_of_weights) if len(own) > 1}
-    # XLA makes few kernels of many small updates for a GPU by itself, and fewer than of one that is cut apart.
+    # For a GPU XLA joins many small updates into few kernels; an update of joined arrays, cut apart again, takes more.
     on_gpu = any(device.platform not in ("cpu", "tpu") for own in devices_of_weights for device in own)
     single = frozenset(range(len(weights))) if on_gpu else alone
     units, rule = arranged(optimizer, arrays, weights, active, single)
     held = trainer._held.adapted(active, params, units, rule, [trainer._names[i] for i in active], alone)
-    # Beside weights elsewhere the vector would come out there, and be another kind of input than it was.
+    # If the weights lie elsewhere, the program would return the vector there: another kind of input for the next step.
     sharding = common_sharding(weights)
     advances = scaler is None and sharding is not MIXED and len(devices) == 1
     update = Update(rule, units, fresh or (True,) * len(weights), by_row, held.together, advances)

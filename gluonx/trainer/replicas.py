@@ -73,7 +73,7 @@ def any_fresh(variable: Variable) -> bool:
 
 
 def variable_of(param: Parameter) -> Any:
-    """Return what tells whether a parameter's gradient is new: its variable, or one that stands for several."""
+    """Return the variable of a parameter's gradient; for several devices an object with the same interface."""
     if param._repeated is not None:
         check_distinct(param._repeated, param._path)
     handles = param._whole._every()
@@ -114,7 +114,7 @@ def put_sums(replicas: list[list[Any]], counts: tuple[int | None, ...]) -> None:
 def summed(replicas: list[list[Any]], counts: tuple[int | None, ...]) -> list[Any]:
     """Return the sums of gradients over devices, on each of them: one flat list, device by device.
 
-    `counts` are the rows of the tables whose gradients are kept by rows, which are two arrays each.
+    `counts` has for each gradient by rows, which is two arrays, the number of rows of its table; else None.
     """
     replicas = [list(replica) for replica in replicas]
     rows.even(replicas, counts)
@@ -123,7 +123,7 @@ def summed(replicas: list[list[Any]], counts: tuple[int | None, ...]) -> list[An
 
 @once
 def _sum_op(replicas: int, counts: tuple[int | None, ...]) -> Any:
-    """Return the operator that sums gradients over so many devices; where none is by rows, one for all of them."""
+    """Return the operator that sums gradients over so many devices; all gradients without rows share one."""
     if all(count is None for count in counts):
         return _sum_op(replicas, ()) if counts else joining.joint(replicas)
     return joining.joint(replicas, total=functools.partial(rows.sum_over_devices, counts))

@@ -1,4 +1,4 @@
-"""The states of a Trainer between two steps, for whoever looks at it: files, checkpoints, copies, optax, updaters.
+"""Access to a Trainer's states between two steps: for files, checkpoints, copies, optax and updaters.
 
 States lie as the plan of the step has them (`gluonx.trainer.held`); seen from outside they are single arrays under the
 names of their parameters. An optimizer whose steps are written by hand keeps them in the updaters of MXNet instead, one
@@ -87,14 +87,14 @@ class Stateful(Checked):
     _plans: dict[Any, Any]
     _held: Held
     _vector: StepVector
-    _seen: list[Any]  # the weights of the last step on several devices
+    _seen: list[Any]  # weak references to the weights after the last step on several devices
     _by_hand: bool
     _keep_grads: bool
     _scaler: Any  # gluonx.amp's loss scale
-    _apart: list[DeviceUpdater]  # what updates each device's arrays, where that is not one program
+    _apart: list[DeviceUpdater]  # the updater of each device, if a step is not one program
 
     def _begin(self, states: dict[str, Any]) -> None:
-        """Prepare for the next step, which takes these states and derives everything else again."""
+        """Begin with these states, by name; the next step makes everything else anew."""
         self._plans = {}
         self._held = Held(resting=states)
         self._vector = StepVector()
@@ -112,9 +112,9 @@ class Stateful(Checked):
         return next((p.list_device() for p in self._params if p._replicas is not None), [])
 
     def _plan_for_states(self, all_there: bool = True) -> bool:
-        """Make the plan that states are kept for; False where all parameters are frozen.
+        """Make the plan by which the states are stored; return False if all parameters are frozen.
 
-        One for `all_there` raises if a parameter still waits for its shape.
+        With `all_there`, raise if the shape of a parameter is still unknown.
         """
         self._keep_together()
         return self._whole_plan(not all_there) is not None
@@ -125,7 +125,7 @@ class Stateful(Checked):
         return self._held.by_name(READ if lying else ON_HOST)
 
     def _states_to_write(self, lying: bool = False) -> dict[str, Any]:
-        """Return `_states` for a file; from now on the optimizer's counts are without the steps that were skipped.
+        """Return `_states` for a file, after subtracting the steps that amp skipped from the optimizer's counts.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Stateful(Checked):
 
     @_updaters.setter
     def _updaters(self, updaters: Iterable[Any]) -> None:
-        """Leave it to the Trainer: an override of `_init_optimizer` sets what MXNet's own sets."""
+        """Ignore the assignment, which a user's `_init_optimizer` makes as MXNet's does."""
 
     def _keep_apart(self) -> None:
         """Keep the states as arrays of each device and parameter, as in MXNet's updaters, and step with these."""
@@ -239,7 +239,7 @@ class Stateful(Checked):
         """Return the state of the update rule, and the parameters, as optax has them; both are copies.
 
         For functions of optax that look at them, such as ``optax.contrib.schedule_free_eval_params(state, params)``;
-        what these make of the parameters, :meth:`using` takes.
+        pass the parameters that they return to :meth:`using`.
 
         Returns
         -------
@@ -265,7 +265,7 @@ class Stateful(Checked):
 
     @contextlib.contextmanager
     def using(self, params: Iterable[Any]) -> Generator[None]:
-        """Within, the parameters have other values: those of an average, say, for an evaluation.
+        """Return a context in which the parameters have other values, such as averages for an evaluation.
 
         Parameters
         ----------
@@ -327,8 +327,8 @@ class Stateful(Checked):
     def set_hyperparams(self, **values: float) -> None:
         """Set numbers that ``optax.inject_hyperparams`` keeps in the state; nothing recompiles.
 
-        Where several parts of a transformation have one of that name, all are set. A number that follows a schedule is
-        computed again at the next step.
+        If several parts of a transformation have a number of that name, all are set. A number that follows a schedule
+        is computed again at the next step.
 
         Raises
         ------
@@ -433,7 +433,7 @@ class Stateful(Checked):
     # -- checkpoints (gluonx.checkpoint) ---------------------------------------------------------------------------
 
     def _kept_for_checkpoint(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the states by name, as they lie, and all else that the next step depends on, in types of JSON."""
+        """Return the states by name, on their devices, and, in types of JSON, what else the next step depends on."""
         states = self._states_to_write(lying=True)
         schedule = self._optimizer.lr_scheduler
         rest = {
@@ -444,7 +444,7 @@ class Stateful(Checked):
         return states, rest
 
     def _fits_checkpoint(self, rest: Any, source: str) -> None:
-        """Raise MismatchError if what :meth:`_kept_for_checkpoint` gave is not of a Trainer like this one."""
+        """Raise MismatchError if a result of :meth:`_kept_for_checkpoint` belongs to another kind of Trainer."""
         mine, schedule = type(self._optimizer).__name__, self._optimizer.lr_scheduler
         if not isinstance(rest, dict):
             raise MismatchError(f"{source} was saved without a Trainer")
@@ -463,7 +463,7 @@ class Stateful(Checked):
         return dict(zip(self._names, self._params, strict=True)).get(owner)
 
     def _take_checkpoint(self, states: dict[str, Any], rest: dict[str, Any]) -> None:
-        """Go on from what :meth:`_kept_for_checkpoint` gave."""
+        """Restore a result of :meth:`_kept_for_checkpoint`."""
         self._take_states("the checkpoint", states, rest)
         if rest["schedule"] is not None:
             vars(self._optimizer.lr_scheduler).update(rest["schedule"][1])

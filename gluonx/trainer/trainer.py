@@ -9,7 +9,7 @@ The ways of a step; all but the last leave weights, states and counts as they we
 
     step(n)                        sets the scale of gradients, finds the store
       a closure                    _close: forward, gradients and update are computed on the first device
-      a plan                       _make_step, _plan: what the last step found out, while nothing was exchanged
+      a plan                       _make_step, _plan: the arrays and the operator of the last step, while they fit
         of one device, or a mesh   _step_in_one
         of a list of devices       _step_on_several: gradients are summed, each device updates its arrays
       an optimizer by hand         _make_step, _step_imperatively: array by array, by the updater of each device
@@ -132,19 +132,19 @@ class Trainer(Stateful):
         several devices: False makes their gradients the sums, so that they can be clipped between `allreduce_grads` and
         `update`; else each keeps its own, and these two methods are errors.
     compression_params
-        Taken for ported code.
+        Accepted for ported code and ignored.
     keep_grads : bool
         Whether gradients stay readable after ``step``, as in Gluon. False saves their memory.
     schedule : {'constant', 'linear', 'cosine', 'one_cycle'}, optional
-        How the learning rate goes on after a warm-up; see :func:`gluonx.lr_scheduler.create`. The optimizer's rate is
+        How the learning rate changes after a warm-up; see :func:`gluonx.lr_scheduler.create`. The optimizer's rate is
         the highest.
     total_steps, warmup_steps : int, optional
-        How many updates the schedule has, and its warm-up.
+        The number of updates of the whole schedule, and of its warm-up.
     accumulate : int
-        Of so many steps only the last one updates, by the mean of their gradients. Schedules count updates. Each step
-        needs a new gradient of every parameter.
+        The number of steps for one update, which the last of them makes with the mean of their gradients. Schedules
+        count updates. Each step needs a new gradient of every parameter.
     clip_norm : float, optional
-        The gradients are made shorter, all by one factor, where their common norm is above it.
+        The greatest common norm of the gradients: above it, all of them are scaled down by one factor.
     loss_scale : float, optional
         The first loss scale, for gradients in float16: call ``backward`` within `gluonx.amp.scale_loss`. It grows and
         shrinks by itself, and steps whose gradients overflow are left out.
@@ -163,8 +163,8 @@ class Trainer(Stateful):
     1.0
     """
 
-    _gradients = Gradients()  # what is done to gradients first; of pickles written before there was this
-    _amp_loss_scaler: Any = None  # a loss scale of the user's, whose has_overflow(params) decides whether to update
+    _gradients = Gradients()  # how gradients are averaged and clipped first; the default is for older pickles
+    _amp_loss_scaler: Any = None  # a user's loss scale: its has_overflow(params) decides whether to update
 
     @door
     def __init__(
@@ -194,7 +194,7 @@ class Trainer(Stateful):
         self._scale = float(self._optimizer.rescale_grad)
         self._keep_grads = keep_grads
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
-        self._found_store = (kvstore, store_of(kvstore))  # raises for what is no store
+        self._found_store = (kvstore, store_of(kvstore))  # raises if it is no store
         self._kvstore: Any = None
         self._reset_kvstore()
         if isinstance(loss_scale, str):
@@ -203,7 +203,7 @@ class Trainer(Stateful):
             )
         # gluonx.amp's loss scale
         self._scaler: Any = None if loss_scale is None else NAMES["gluonx.amp.LossScaler"](loss_scale)
-        self._apart: list[DeviceUpdater] = []  # what updates each device's arrays, where that is not one program
+        self._apart: list[DeviceUpdater] = []  # the updater of each device, if a step is not one program
         self._begin({})
 
     # -- a step ------------------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ class Trainer(Stateful):
         Parameters
         ----------
         batch_size : number
-            Gradients are multiplied with ``1 / batch_size``. Give 1 if the loss is a mean already.
+            Gradients are multiplied with ``1 / batch_size``. Pass 1 if the loss is a mean already.
         ignore_stale_grad : bool
             Whether parameters without a new gradient are left as they are instead of raising.
         closure : callable, optional
@@ -232,7 +232,7 @@ class Trainer(Stateful):
             the first one computes it. See :mod:`gluonx.optimizer.closure`.
         value : ndarray or number, optional
             The loss that ``backward`` was called on, for an optimizer that looks at its value, such as
-            ``optax.contrib.reduce_on_plateau()``: it is told the sum over `batch_size`. Others do not look.
+            ``optax.contrib.reduce_on_plateau()``: it gets the sum divided by `batch_size`. Other optimizers ignore it.
 
         Returns
         -------
@@ -283,16 +283,16 @@ class Trainer(Stateful):
             self._counted(self._step_in_one, plan, value)
 
     def _counted(self, do: Callable[..., Any], plan: Plan, *args: Any) -> Any:
-        """Do a step by a plan, which the optimizer counts; where it fails, the counts are as before."""
+        """Run ``do(plan, *args)``, a step that the optimizer counts; if it fails, restore the counts."""
         optimizer = self._optimizer
         before = optimizer._index_update_count, optimizer.num_update
-        last = ref(plan.last_value())  # weak: who holds a buffer keeps it from being donated
+        last = ref(plan.last_value())  # weak: another reference would keep the buffer from being donated
         try:
             return do(plan, *args)
         except BaseException:
             if plan.last_value() is last():
                 optimizer._index_update_count, optimizer.num_update = before
-            else:  # an interrupt that came after the program: the step is made
+            else:  # interrupted after the program has run, so the step is complete
                 plan.spend()
             raise
 
@@ -319,8 +319,8 @@ class Trainer(Stateful):
     def _plan(self, ignore_stale: bool) -> Plan | None:
         """Return the plan of this step; None if there is nothing to do.
 
-        It is the last step's plan as long as nothing was exchanged. If gradients are missing that may be missing, it is
-        a plan for the others.
+        It is the last step's plan as long as that fits. With `ignore_stale`, parameters without a new gradient are left
+        out.
         """
         plan = self._whole_plan(ignore_stale)
         if plan is None:
@@ -364,10 +364,10 @@ class Trainer(Stateful):
         return plan
 
     def _trained(self, ignore_stale: bool) -> tuple[list[int], list[Parameter]]:
-        """Return the positions of parameters that are not frozen, and those of them that still wait for a shape.
+        """Return the positions of trained parameters that have a value, and the parameters that still wait for a shape.
 
-        Raises if there is no parameter at all, one has no value (frozen ones too, where all are), or one waits and is
-        not to be ignored.
+        Raise if there is no parameter, if one is not initialized (frozen ones count only if all are frozen), or if one
+        waits for its shape without `ignore_stale`.
         """
         found = [i for i, p in enumerate(self._params) if p.grad_req != "null"]
         if not self._params:
@@ -384,7 +384,7 @@ class Trainer(Stateful):
         return ready, waiting
 
     def _renewed(self, ignore_stale: bool) -> list[int]:
-        """Return the positions of parameters with a new gradient, on any device where devices may be left out."""
+        """Return the positions of parameters with a new gradient; on several devices one on any of them counts."""
         variables = {i: variable_of(self._params[i]) for i in self._trained(ignore_stale)[0]}
         stale = [i for i, variable in variables.items() if not variable.fresh]
         if stale and not ignore_stale:
@@ -467,7 +467,7 @@ class Trainer(Stateful):
         return self._counted(self._step_closed, plan, traced, closure)
 
     def _step_closed(self, plan: Plan, traced: Traced, closure: Callable[[], Any]) -> Handle:
-        """Step by the loss as a function; the first device computes it."""
+        """Make a step with the traced closure, on the first device; the others get copies."""
         numbers = self._optimizer.counted(plan.fresh_indices, plan.held.active).vector()
         device = self._replica_devices()[0] if plan.several else None
         request, loss = closed_step(traced, closure, plan.update, plan.weights, plan.state, numbers, device)
@@ -478,7 +478,7 @@ class Trainer(Stateful):
         return loss
 
     def _check_telling(self) -> None:
-        """Raise where a step cannot be told the loss."""
+        """Raise if this Trainer's step cannot take the value of the loss."""
         if self._by_hand or self._scaler is not None or self._kvstore is not None:
             raise ArgumentError(_NO_TELLING)
         if not self._steps_as_written():
@@ -561,7 +561,7 @@ class Trainer(Stateful):
         Raises
         ------
         ArgumentError
-            As of `update`.
+            As for `update`.
         """
         self._prepare()
         self._refuse_on_store("allreduce_grads")
@@ -653,7 +653,7 @@ class Trainer(Stateful):
         self._optimizer.rescale_grad = scale
 
     def _allreduce_grads(self) -> None:
-        """Make the gradients the sums over devices, or have the store do with them what it does."""
+        """Replace gradients by their sums over devices, or pass them to the user's store."""
         if self._kvstore is None:
             self._sum_in_place(True)
         else:
@@ -687,7 +687,7 @@ class Trainer(Stateful):
         )
 
     def _prepare(self) -> None:
-        """Do what comes before the first step."""
+        """Find the store and pass it the weights, before the first step."""
         if not self._kv_initialized:
             self._init_kvstore()
         if self._params_to_init:
@@ -752,4 +752,4 @@ def handles_in(states: object) -> Iterator[Handle]:
 
 
 _UPDATE, _ALLREDUCE = Trainer._update, Trainer._allreduce_grads
-_HALVES = {"_allreduce_grads": _ALLREDUCE, "_update": _UPDATE}  # of a step, which are one where nobody overrides them
+_HALVES = {"_allreduce_grads": _ALLREDUCE, "_update": _UPDATE}  # one program if no subclass overrides them

@@ -117,6 +117,7 @@ _REDUCED = [
 _PRODUCTS = [
     *_each("matmul linalg_matmul dot", real(2, 3), real(3, 4)),
     Row("dot", real(2, 3), real(4, 3, 2)),
+    Row("linalg_det", real(2, 3, 3)),
     Row("inner", real(2, 3), real(4, 3)),
     Row("matvec", real(2, 3, 4), real(4)),
     Row("vecmat", real(3), real(2, 3, 4)),

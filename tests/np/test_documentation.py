@@ -8,6 +8,7 @@ import numpy as onp
 import pytest
 
 from gluonx import np, npx
+from gluonx.np import documentation
 from gluonx.ops import OPS
 from lib.rows import every
 from tools import api_pages
@@ -52,19 +53,61 @@ def test_the_example_runs(name):
         assert words & called
 
 
+def told(page):
+    """The parameters of a page, each with its type and its text."""
+    found, head = {}, ""
+    for line in page.partition("Parameters\n----------\n")[2].partition("\n\n")[0].splitlines():
+        if line[:1].strip():
+            head = line
+        for word in head.partition(" : ")[0].split(", "):
+            found[word.strip("* ")] = found.get(word.strip("* "), head.partition(" : ")[2]) + line[:1].isspace() * line
+    return found
+
+
 def tells_of_each_parameter(name):
-    text = MADE[name].__doc__
-    body = text.partition("Parameters\n")[2].partition("\n\n")[0]
-    heads = {
-        word.strip("* ") for line in body.splitlines() if line[:1].strip() for word in line.split(" : ")[0].split(",")
-    }
+    texts = told(MADE[name].__doc__)
     ignored = np.table.IGNORED | np.table.TAKEN | {"out"}
-    missing = {p.lstrip("*") for p in inspect.signature(MADE[name]).parameters} - ignored - heads
-    assert not missing
+    parameters = {p.lstrip("*") for p in inspect.signature(MADE[name]).parameters} - ignored
+    assert not parameters - texts.keys()
+    silent = [p for p in parameters if "    " not in texts[p] and "shape" not in texts[p]]
+    assert not silent, "a parameter without a text, or a type that says its shape"
 
 
 def test_each_parameter_is_told_of():
     every(tells_of_each_parameter, MADE)
+
+
+def test_a_word_has_one_meaning():
+    """A parameter with a text of its own in a record is not told of by the common table in another sense."""
+    assert "shape parameter" in npx.random_gamma.__doc__
+    assert "added to the normalized" not in npx.swish.__doc__ + npx.hard_sigmoid.__doc__ + npx.lrn.__doc__
+    assert "diagonal" not in np.rot90.__doc__ + npx.random_negative_binomial.__doc__
+    assert "probability" not in np.polyval.__doc__ + np.unwrap.__doc__ + np.linalg.cond.__doc__
+    used = {word for function in MADE.values() for word in told(function.__doc__)}
+    assert not [word for word in documentation.WORDS if word not in used and word not in ("x", "a")]
+
+
+PLACES = {
+    "np": np,
+    "npx": npx,
+    "np.linalg": np.linalg,
+    "np.fft": np.fft,
+    "np.random": np.random,
+    "npx.image": npx.image,
+}
+PUBLIC = {
+    f"{place}.{name}": inspect.unwrap(getattr(home, name))
+    for place, home in PLACES.items()
+    for name in dir(home)
+    if inspect.isfunction(getattr(home, name)) and name[0] != "_"
+}
+OURS = {name: f for name, f in PUBLIC.items() if (f.__module__ or "").startswith("gluonx")}
+
+
+def test_every_function_says_what_it_returns():
+    assert len(OURS) > 1000
+    silent = [name for name, f in OURS.items() if "Returns\n-------" not in inspect.cleandoc(f.__doc__ or "")]
+    assert [name for name in silent if inspect.signature(OURS[name]).return_annotation != "None"] == []
 
 
 def test_no_two_functions_have_the_same_page():

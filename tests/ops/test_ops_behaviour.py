@@ -264,3 +264,10 @@ def test_bernoulli_needs_one_parameter():
     with pytest.raises(ValueError, match="give either prob or logit"):
         run("random_bernoulli", KEY)
     assert run("random_bernoulli", KEY, None, jnp.array([-50.0, 50.0])).tolist() == [0, 1]
+
+
+def test_swiglu_of_integers_is_not_truncated():
+    x = jnp.array([1, 2, 3])
+    found = run("swiglu", x, x)
+    assert found.dtype == "float32"
+    np.testing.assert_allclose(found, jax.nn.silu(x.astype("float32")) * x, rtol=1e-6)

@@ -216,7 +216,7 @@ class Fusions:
         return home._handle if home is not None else self._joined(name)
 
     def _review(self) -> None:
-        """Drop fusions whose pieces were replaced, and adopt those that other blocks have made of all our pieces."""
+        """Drop fusions whose pieces were replaced; adopt those that another block has made of the same pieces."""
         if self.declared or self.homes:
             tree = self.tree()
             for name, home in list(self.homes.items()):
@@ -366,7 +366,7 @@ class Fusions:
     def settle(self, plan: FusedParameter | None = None) -> None:
         """Fuse what was asked for before values were there, if they are there now.
 
-        Or only `plan`, if its values are.
+        If only the values of `plan` are there, fuse that one alone.
         """
         trace = current_state().trace
         if not self.waiting or (trace is not None and not trace.transparent):

@@ -29,3 +29,7 @@ else:
             return importlib.import_module(f"gluonx.compat.contrib.{name}")
         way = instead_of(f"mxnet.gluon.contrib.{name}")
         raise AttributeError(f"module 'gluonx.contrib' has no attribute {name!r}{': ' + way if way else ''}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

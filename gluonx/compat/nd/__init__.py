@@ -37,4 +37,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *creation.__all__, *public_names("nd"), *_MODULES})
+    return sorted({*__all__, *[name for name in _MODULES if name[0] != "_"]})

@@ -50,3 +50,14 @@ def get_legacy(name: str) -> LegacyOp:
     if found is None:
         raise KeyError(f"there is no legacy operator '{name}'{did_you_mean(name, TABLE)}")
     return found
+
+
+def computed_by(name: str) -> str | None:
+    """Return the first core operator by which a legacy operator is computed; None if `name` is none.
+
+    Examples
+    --------
+    >>> computed_by("elemwise_sub")
+    'subtract'
+    """
+    return TABLE[name].via[0] if name in TABLE and TABLE[name].via else None

@@ -27,3 +27,7 @@ def __getattr__(name: str) -> _Any:
         raise AttributeError(name)
     made = globals()[name] = _front.find(name)
     return made
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

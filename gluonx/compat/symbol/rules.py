@@ -172,14 +172,15 @@ for _row in _WITH_ATTRIBUTES.strip().split("\n"):
 
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
-_SWAPPED = {
-    "greater": "less",
-    "greater_equal": "less_equal",
-    "less": "greater",
-    "less_equal": "greater_equal",
-    **dict.fromkeys(REVERSED, ""),
-}
-"""Each operator with its inputs in the other order; empty where that has a name of its own, with an r in front."""
+_MIRRORED = {"greater": "less", "less": "greater"}
+
+
+def _swapped(name: str) -> str:
+    """Return the name of an operator with its inputs in the other order."""
+    if name in REVERSED:
+        return f"r{name}"
+    first, _, rest = name.partition("_")
+    return name.replace(first, _MIRRORED[first]) if first in _MIRRORED and rest in ("", "equal") else name
 
 
 def _binary(name: str) -> Rule:
@@ -188,8 +189,7 @@ def _binary(name: str) -> Rule:
         if number(rhs):
             return emit.node(f"_npi_{name}_scalar", emit.array(lhs), **_scalar(rhs))
         if number(lhs):
-            other = _SWAPPED.get(name, name) or f"r{name}"
-            return emit.node(f"_npi_{other}_scalar", emit.array(rhs), **_scalar(lhs))
+            return emit.node(f"_npi_{_swapped(name)}_scalar", emit.array(rhs), **_scalar(lhs))
         return emit.node(f"_npi_{name}", emit.array(lhs), emit.array(rhs))
 
     return made
@@ -309,10 +309,7 @@ def _arange(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
 # -- reductions -------------------------------------------------------------------------------------------------------
 
 
-_REDUCED = ("sum", "mean", "prod", "max", "min", "std", "var")
-
-
-@rule(*_REDUCED, "any", "all")
+@rule("sum", "mean", "prod", "max", "min", "std", "var", "any", "all")
 def _reduce(emit: Emit, step: Step) -> Entry | Sequence[Entry]:
     attrs, name = step.op.attrs, step.op.name
     _only(step, 1)

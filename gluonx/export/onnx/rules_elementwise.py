@@ -17,7 +17,7 @@ from gluonx.errors import GraphError
 from gluonx.export.onnx.emit import RULES, Emit, Rule, rule
 from gluonx.export.onnx.graph import Value, is_float
 from gluonx.export.record import Step, number
-from gluonx.ops.registry import OPS, Onnx
+from gluonx.ops.registry import OPS, Onnx, Op
 
 if TYPE_CHECKING:
     from gluonx.dtype import DTypeLike
@@ -46,13 +46,6 @@ def where(emit: Emit, condition: Value, x: Value, y: Value) -> Value:
 
 # -- one argument -----------------------------------------------------------------------------------------------------
 
-_UNARY = """
-absolute=Abs negative=Neg reciprocal=Reciprocal sign=Sign rint=Round ceil=Ceil floor=Floor sqrt=Sqrt exp=Exp log=Log
-sin=Sin cos=Cos tan=Tan sinh=Sinh cosh=Cosh tanh=Tanh arcsin=Asin arccos=Acos arctan=Atan arcsinh=Asinh arccosh=Acosh
-arctanh=Atanh selu=Selu sign_ste=Sign
-"""
-_WHOLE = frozenset(["rint", "ceil", "floor", "trunc"])  # integers are what they are
-
 
 def _operand(emit: Emit, step: Step) -> Value:
     """Return the only argument, in the element type that the result is computed in."""
@@ -63,32 +56,36 @@ def _operands(emit: Emit, step: Step) -> list[Value]:
     return [emit.value(arg, wider(step.outs[0].dtype)) for arg in step.args]
 
 
-def _unary(kind: str) -> Rule:
-    def one(emit: Emit, step: Step) -> Any:
-        x = _operand(emit, step)
-        if x.dtype.kind in "iu" and step.op.name in _WHOLE:
-            return x
-        return emit.node(kind, x)
-
-    return one
-
-
-for _word in _UNARY.split():
-    _ours, _, _theirs = _word.partition("=")
-    RULES[_ours] = _unary(_theirs)
-
-
-def _recorded(onnx: Onnx) -> Rule:
+def _recorded(op: Op, onnx: Onnx) -> Rule:
     """Return the rule of an operator whose record names that of ONNX."""
 
     def one(emit: Emit, step: Step) -> Any:
+        x = _operand(emit, step)
+        if onnx.floats and x.dtype.kind in "iu":
+            return x
         attrs: dict[str, Any] = {theirs: float(step.op.attrs[ours]) for ours, theirs in onnx.attrs.items()}
-        return emit.node(onnx.name, _operand(emit, step), **attrs)
+        return emit.node(onnx.name, x, **attrs)
 
-    return one
+    def arithmetic(emit: Emit, step: Step) -> Any:
+        if step.outs[0].dtype == _BOOL:
+            return emit.node(_ON_BOOLS[onnx.name], *[emit.value(arg, _BOOL) for arg in step.args])
+        return emit.node(onnx.name, *_operands(emit, step))
+
+    def compared(emit: Emit, step: Step) -> Any:
+        return _comparison(emit, step, onnx.name)
+
+    def logical(emit: Emit, step: Step) -> Any:
+        return emit.node(onnx.name, *[boolean(emit, emit.value(arg)) for arg in step.args])
+
+    if op.gives == "bool":
+        return compared if op.number == "compared" else logical
+    return arithmetic if len(op.inputs) == 2 else one
 
 
-RULES.update({op.name: _recorded(op.onnx) for op in OPS.values() if op.onnx is not None})
+_ON_BOOLS = {"Add": "Or", "Mul": "And"}
+RULES.update({op.name: _recorded(op, op.onnx) for op in OPS.values() if op.onnx is not None})
+RULES["sign_ste"] = RULES["sign"]
+RULES["selu"] = lambda emit, step: emit.node("Selu", _operand(emit, step))
 
 for _name in ("copy", "stop_gradient", "numpy.copy", "positive", "make_loss", "linear_regression_output",
               "mae_regression_output", "svm_output"):  # fmt: skip
@@ -181,9 +178,6 @@ def _around(emit: Emit, step: Step) -> Any:
     return emit.node("Div", emit.node("Round", emit.node("Mul", x, unit)), unit)
 
 
-rule("logical_not")(lambda emit, step: emit.node("Not", boolean(emit, emit.value(step.args[0]))))
-
-
 @rule("bitwise_not")
 def _bitwise_not(emit: Emit, step: Step) -> Any:
     x = emit.value(step.args[0])
@@ -229,16 +223,9 @@ def _nan_to_num(emit: Emit, step: Step) -> Any:
 # -- two arguments ----------------------------------------------------------------------------------------------------
 
 
-_ARITHMETIC = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "true_divide": "Div", "power": "Pow"}
-_ON_BOOLS = {"add": "Or", "multiply": "And"}
-
-
-@rule(*_ARITHMETIC)
-def _arithmetic(emit: Emit, step: Step) -> Any:
-    name = step.op.name
-    if step.outs[0].dtype == _BOOL:
-        return emit.node(_ON_BOOLS[name], *[emit.value(arg, _BOOL) for arg in step.args])
-    return emit.node(_ARITHMETIC[name], *_operands(emit, step))
+@rule("true_divide", "power")
+def _quotient(emit: Emit, step: Step) -> Any:
+    return emit.node("Div" if step.op.name == "true_divide" else "Pow", *_operands(emit, step))
 
 
 @rule("add_n")
@@ -332,28 +319,14 @@ def _raised(emit: Emit, x: Value, exponent: int) -> Value:
 
 # -- comparisons, choices, types --------------------------------------------------------------------------------------
 
-_COMPARED = {
-    "equal": "Equal",
-    "not_equal": "Equal",
-    "greater": "Greater",
-    "greater_equal": "GreaterOrEqual",
-    "less": "Less",
-    "less_equal": "LessOrEqual",
-}
 
-
-@rule(*_COMPARED)
-def _compare(emit: Emit, step: Step) -> Any:
+def _comparison(emit: Emit, step: Step, kind: str) -> Value:
     x, y = emit.meeting(*step.args)
     x, y = (emit.cast(v, wider(v.dtype)) for v in (x, y))
-    out = emit.node(_COMPARED[step.op.name], x, y, dtype=_BOOL)
-    return emit.node("Not", out) if step.op.name == "not_equal" else out
+    return emit.node(kind, x, y, dtype=_BOOL)
 
 
-_LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
-
-
-rule(*_LOGICAL)(lambda emit, step: emit.node(_LOGICAL[step.op.name], *[emit.value(arg, _BOOL) for arg in step.args]))
+rule("not_equal")(lambda emit, step: emit.node("Not", _comparison(emit, step, "Equal")))
 
 
 @rule("where")

@@ -47,13 +47,10 @@ def _only(step: Step, count: int = 1) -> None:
         raise GraphError("no where=, initial= or mean= in ONNX")
 
 
-_KINDS = {"sum": "ReduceSum", "mean": "ReduceMean", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}
-
-
-@rule(*_KINDS, "product")
+@rule("sum", "mean", "prod", "product", "max", "min")
 def _reduce(emit: Emit, step: Step) -> Any:
     _only(step)
-    kind = _KINDS["prod" if step.op.name == "product" else step.op.name]
+    kind = "ReduceProd" if step.op.name == "product" else f"Reduce{step.op.name.capitalize()}"
     x = emit.value(step.args[0], wider(step.outs[0].dtype))
     return reduced(emit, kind, x, _axes(step), step.op.attrs["keepdims"])
 

@@ -19,19 +19,9 @@ if TYPE_CHECKING:
     from gluonx.np.handle import ndarray
 
 
-_UNARY: dict[str, Callable[[Any], Any]] = {
-    "Abs": gnp.abs, "Acos": gnp.arccos, "Acosh": gnp.arccosh, "Asin": gnp.arcsin, "Asinh": gnp.arcsinh,
-    "Atan": gnp.arctan, "Atanh": gnp.arctanh, "BitwiseNot": gnp.invert, "Ceil": gnp.ceil, "Cos": gnp.cos,
-    "Cosh": gnp.cosh, "Exp": gnp.exp, "Floor": gnp.floor, "IsNaN": gnp.isnan, "Log": gnp.log,
-    "Neg": gnp.negative, "Not": gnp.logical_not, "Reciprocal": gnp.reciprocal, "Round": gnp.rint,
-    "Sign": gnp.sign, "Sin": gnp.sin, "Sinh": gnp.sinh,
-    "Sqrt": gnp.sqrt, "Tan": gnp.tan, "Tanh": gnp.tanh,
-}  # fmt: skip
+_UNARY: dict[str, Callable[[Any], Any]] = {"BitwiseNot": gnp.invert, "IsNaN": gnp.isnan}
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": gnp.add, "And": gnp.logical_and, "BitwiseAnd": gnp.bitwise_and, "BitwiseOr": gnp.bitwise_or,
-    "BitwiseXor": gnp.bitwise_xor, "Equal": gnp.equal, "Greater": gnp.greater, "GreaterOrEqual": gnp.greater_equal,
-    "Less": gnp.less, "LessOrEqual": gnp.less_equal, "Mul": gnp.multiply, "Or": gnp.logical_or, "Sub": gnp.subtract,
-    "Xor": gnp.logical_xor,
+    "BitwiseAnd": gnp.bitwise_and, "BitwiseOr": gnp.bitwise_or, "BitwiseXor": gnp.bitwise_xor,
 }  # fmt: skip
 _FLOAT8 = tuple(np.dtype(getattr(ml_dtypes, f"float8_{n}")) for n in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz"))
 
@@ -165,7 +155,9 @@ rule("CastLike")(lambda call: cast(call[0], call[1].dtype, bool(call.attr("satur
 
 def _recorded(op: Op, attrs: Mapping[str, str]) -> Callable[[Call], Any]:
     """Return the rule of an operator whose record names that of ONNX."""
-    function = getattr(npx, op.name)
+    function = getattr(gnp if op.ufunc else npx, op.name)
+    if len(op.inputs) == 2:
+        return _two(function)
     return lambda call: function(
         call[0], **{ours: call.attr(theirs, op.defaults[ours]) for ours, theirs in attrs.items()}
     )

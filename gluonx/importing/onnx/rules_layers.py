@@ -141,11 +141,6 @@ def _gemm(call: Call) -> ndarray:
     return gnp.add(out, c if beta == 1 else gnp.multiply(c, beta)).astype(a.dtype)
 
 
-@rule("Det")
-def _det(call: Call) -> Any:
-    return gnp.linalg.det(call[0])  # type: ignore[attr-defined]
-
-
 # -- normalizations ---------------------------------------------------------------------------------------------------
 
 

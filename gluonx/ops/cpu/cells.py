@@ -1,11 +1,11 @@
 """Gradients of a convolution with a stride on a CPU, as matrix products over cells.
 
 XLA computes the image's gradient as a convolution of the result's gradient with holes in it, which has a column for
-each channel of the image: with the three of a picture its library has next to nothing to do at a time. Here the image
-is cut into cells as large as the stride, so that a window is a few whole cells. One product of the result's gradient
-with the weight has a column for each number of a window, and what it gives is added up to cells: 4 x 4 shifted arrays
-where the kernel has 7 x 7 positions. The weight is filled up with zeros to whole cells: a kernel of 7 with stride 2
-becomes one of 8, so that algorithm is for kernels to which this adds little.
+each channel of the image: the three channels of a picture are too few for its library to be fast. Here the image is cut
+into cells as large as the stride, so that a window is a few whole cells. One product of the result's gradient with the
+weight has a column for each number of a window, and the products are added up to cells: 4 x 4 shifted arrays where the
+kernel has 7 x 7 positions. The weight is filled up with zeros to whole cells: a kernel of 7 with stride 2 becomes one
+of 8, so that algorithm is for kernels to which this adds little.
 
 Where windows overlap, that is done for one image after the other, or for a few small ones, so that the products stay in
 the cache. Where a window is one cell (the patches of a vision transformer, the stem and the reductions of a ConvNeXt),
@@ -19,7 +19,8 @@ this one, PyTorch, in ms.
   of 8x192x28x28 to 384: 5.2, 4.4, 13
 - weight's gradient: patches of 16x16 of 16x3x224x224 to 768: 41, 23, 18; of 4x4 of 8x3x224x224 to 96: 5.7, 3.9, 2.0; of
   2x2 of 8x192x28x28 to 384: 13, 5.3, 5.3
-- what loses and keeps XLA's algorithm: 3x3 with stride 2 (3 channels: 0.98 and 1.14), 7x7 to 128 filters (38 and 42)
+- slower this way, so these keep XLA's algorithm: 3x3 with stride 2 (3 channels: 0.98 and 1.14), 7x7 to 128 filters (38
+and 42)
 
 What is written is the transpose, which is linear in the *tangents*: see `gluonx.ops.cpu.weight_gradient`.
 """

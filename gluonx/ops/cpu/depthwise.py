@@ -8,7 +8,8 @@ Processor time of one core of an AVX-512 machine (busy, smallest of several bloc
 reduction for each tap, and this, in ms.
 
 - 16x32x32x96 with stride 2: 1.05, 0.48; 16x16x16x144: 1.28, 0.46; 16x8x8x192: 0.49, 0.20; 16x2x2x960: 0.38, 0.09
-- what loses and keeps the reductions: 2x112x112x32: 1.36, 2.51; 2x56x56x96: 1.05, 1.19; 8x28x28x192: 2.32, 2.62. The
+- slower this way, so these keep the reductions: 2x112x112x32: 1.36, 2.51; 2x56x56x96: 1.05, 1.19; 8x28x28x192: 2.32,
+2.62. The
   nine sums read a row again from a larger cache.
 - one sum for each column of the kernel compiles faster and took two to three times as long: 1.55, 0.60 and 0.23 for the
   second to the fourth.

@@ -69,7 +69,7 @@ class _Piece(NamedTuple):
 
 def closed_over_nothing(jaxpr: Jaxpr) -> ClosedJaxpr:
     """Return a jaxpr that has no constants as a closed one."""
-    from jax.extend import core  # brings much along that a process without long programs does not need
+    from jax.extend import core  # imports much that a process without long programs does not need
 
     return core.ClosedJaxpr(jaxpr, [])  # pyright: ignore[reportPrivateImportUsage] - as above
 

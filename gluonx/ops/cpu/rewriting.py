@@ -64,12 +64,12 @@ _NOTHING: frozenset[int] = frozenset()
 
 
 def rewritten(closed: ClosedJaxpr) -> Callable[..., list[Any]] | None:
-    """Return a jaxpr as a function that computes the same and that XLA compiles sooner for a CPU; None as it is.
+    """Return a function that computes what a jaxpr does and that XLA compiles sooner for a CPU; None if there is none.
 
     Parameters
     ----------
     closed : jax.extend.core.ClosedJaxpr
-        What is going to be compiled, with its gradients.
+        The program to be compiled, gradients included.
 
     Examples
     --------

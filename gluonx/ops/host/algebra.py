@@ -104,7 +104,7 @@ def norm(x: Array, *, ord: Any, axis: Any, keepdims: bool) -> Any:
         total = np.add.reduce(np.square(x, dtype=_DOUBLE), axis=axis, keepdims=keepdims)
         return np.array(np.sqrt(total), x.dtype)
     ord = {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
-    axes: Any = axis  # of which a checker knows too much: NumPy has no type for what is left of the tuples
+    axes: Any = axis  # NumPy's annotations do not fit these tuples
     return np.array(np.linalg.norm(x.astype(_DOUBLE), ord, axes, keepdims), x.dtype)
 
 
@@ -216,4 +216,4 @@ MORE: dict[str, tuple[Kernel, Work | None]] = {
     "quantile": (_quantile(False), lambda a, *_, **__: 8 * a.size),
     "interp": (_interp, lambda x, *_: 8 * x.size),
 }
-"""By the name of the operator; of :mod:`gluonx.np`."""
+"""By the operator's name in :mod:`gluonx.np`."""

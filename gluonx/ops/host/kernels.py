@@ -137,7 +137,7 @@ def _asked(fn: Callable[..., Any]) -> Kernel:
 
 def _scipy(name: str) -> Kernel:
     def run(x: np.ndarray) -> Any:
-        from scipy import special  # seldom, and slow to import
+        from scipy import special  # rarely needed, and slow to import
 
         wider = _WIDER.get(x.dtype)
         return NotImplemented if wider is None else getattr(special, name)(x.astype(_DOUBLE)).astype(x.dtype)
@@ -375,7 +375,7 @@ def _leaky_relu(x: np.ndarray, gamma: np.ndarray | None = None, *, act_type: str
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
-    from scipy import special  # seldom, and slow to import
+    from scipy import special  # rarely needed, and slow to import
 
     wide = x.astype(_DOUBLE)
     return (0.5 * wide * special.erfc(wide * -math.sqrt(0.5))).astype(x.dtype)

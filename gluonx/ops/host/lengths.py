@@ -66,7 +66,7 @@ _NO_SYMBOLS = (int, str, float, bool, type(None), type)
 
 
 def _is_symbol(value: Any) -> bool:
-    from jax import export  # brings much along that a process without symbols does not need
+    from jax import export  # imports much that a process without symbols does not need
 
     return export.is_symbolic_dim(value)
 
