@@ -417,7 +417,7 @@ def _check_loader(loader: Any, name: str) -> None:
         )
 
 
-def _length(loader: Any) -> int | None:
+def _length(loader: DataLoader | Prefetched) -> int | None:
     """Return how many batches an epoch has; None where the loader cannot tell, as some of other libraries cannot."""
     try:
         return len(loader)

@@ -93,7 +93,8 @@ class CSVHandler(RecordingHandler):
     Parameters
     ----------
     path : str or path
-        The file; folders above it that are not there are made. Its columns are the metrics that the estimator has when the training begins.
+        The file; folders above it that are not there are made. Its columns are the metrics that the estimator has
+        when the training begins.
     metrics, batch_period, priority
         As of `RecordingHandler`.
 
