@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -98,14 +99,16 @@ def generate(
     >>> [len(text) for text in generate(net, [[1, 2, 3], [4]], max_new_tokens=5)]
     [5, 5]
     """
-    stops = _stops(stop)
-    if beams != 1:
-        if beams < 1 or temperature or top_k is not None or top_p is not None:
+    stops, count = _stops(stop), _count(max_new_tokens)
+    beams = int(_number("beams", beams, "a whole number, at least 1", lambda n: n >= 1 and n % 1 == 0))
+    length_penalty = _number("length_penalty", length_penalty, "a number", lambda n: n - n == 0)
+    if beams > 1:
+        if temperature or top_k is not None or top_p is not None:
             raise ArgumentError(
-                "beams must be at least 1, and with more than one nothing is drawn (temperature=0, no top_k or top_p); "
-                f"got beams={beams}, temperature={temperature}, top_k={top_k}, top_p={top_p}."
+                "With more than one beam nothing is drawn (temperature=0, no top_k or top_p); "
+                f"got beams={beams}, temperature={temperature!r}, top_k={top_k!r}, top_p={top_p!r}."
             )
-        return _beam_search(net, _checked(net, prompt, max_new_tokens), max_new_tokens, stops, beams, length_penalty)
+        return _beam_search(net, _checked(net, prompt, count), count, stops, beams, length_penalty)
     rows, steps = _steps(net, prompt, max_new_tokens, temperature, top_k, top_p)
     if not stops:  # nothing depends on the tokens: they are read once, at the end
         columns = [np.asarray(tokens) for tokens in list(steps)]
@@ -164,7 +167,27 @@ def _until(stops: set[int], rows: int, steps: Iterator[Any]) -> Iterator[list[in
 
 
 def _stops(stop: int | Iterable[int]) -> set[int]:
-    return {int(stop)} if isinstance(stop, (int, np.integer)) else {int(token) for token in stop}
+    """Return the tokens that end a text."""
+    try:
+        return {index(token) for token in (stop if isinstance(stop, Iterable) else [stop])}
+    except TypeError:
+        raise ArgumentError(f"stop must be a token or several, whole numbers; got {stop!r}.") from None
+
+
+def _number(name: str, value: Any, wanted: str, fits: Callable[[float], bool]) -> float:
+    """Return a setting as a number that fits; an error says what is wanted."""
+    try:
+        number = float("nan" if isinstance(value, (str, bytes)) else value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not fits(number):
+        raise ArgumentError(f"{name} must be {wanted}, got {value!r}.")
+    return number
+
+
+def _count(value: Any) -> int:
+    """Return how many tokens are asked for."""
+    return int(_number("max_new_tokens", value, "a whole number, at least 1", lambda n: n >= 1 and n % 1 == 0))
 
 
 def _rows(prompt: Any) -> list[np.ndarray]:
@@ -192,8 +215,6 @@ def _checked(net: Block, prompt: ArrayLike, count: int) -> list[np.ndarray]:
             f"generate needs a net with init_states and incremental_decode, as nn.CausalDecoder has them; "
             f"{type(net).__name__} lacks them."
         )
-    if count < 1:
-        raise ArgumentError(f"max_new_tokens must be at least 1, got {count}.")
     rows = _rows(prompt)
     longest, most = max(len(row) for row in rows) + count, getattr(net, "max_length", None)
     if most is not None and longest > most:
@@ -214,12 +235,12 @@ def _steps(
     net: Block, prompt: ArrayLike, count: int, temperature: float, top_k: int | None, top_p: float | None
 ) -> tuple[int, Iterator[Any]]:
     """Check everything; return the number of prompts, and an iterator over the new tokens, arrays of shape (rows,)."""
-    if not temperature >= 0:
-        raise ArgumentError(f"temperature must not be negative, got {temperature}.")
-    if top_k is not None and (top_k < 1 or top_k != int(top_k)):
-        raise ArgumentError(f"top_k must be a whole number, at least 1, got {top_k}.")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ArgumentError(f"top_p must be above 0 and at most 1, got {top_p}.")
+    count = _count(count)
+    temperature = _number("temperature", temperature, "a number that is not negative", lambda n: n >= 0)
+    if top_k is not None:
+        top_k = int(_number("top_k", top_k, "a whole number, at least 1", lambda n: n >= 1 and n % 1 == 0))
+    if top_p is not None:
+        top_p = _number("top_p", top_p, "above 0 and at most 1", lambda n: 0 < n <= 1)
     if not temperature and (top_k is not None or top_p is not None):
         raise ArgumentError(
             f"top_k and top_p say among which tokens one is drawn, and with temperature=0 nothing is; "

@@ -35,7 +35,7 @@ class Prefetched:
     Raises
     ------
     ArgumentError
-        If `size` is negative.
+        If `size` is no whole number from 0 on, or `batches` cannot be gone through.
 
     Examples
     --------
@@ -46,8 +46,10 @@ class Prefetched:
     """
 
     def __init__(self, batches: Iterable[Any], size: int = 2) -> None:
-        if size < 0:
-            raise ArgumentError(f"Prefetched: size must not be negative, got {size}.")
+        if not isinstance(size, (int, np.integer)) or size < 0:
+            raise ArgumentError(f"Prefetched: size must be a whole number, and must not be negative, got {size!r}.")
+        if not (hasattr(batches, "__iter__") or hasattr(batches, "__getitem__")):
+            raise ArgumentError(f"Prefetched takes an iterable of batches, got a {type(batches).__name__}.")
         self._batches, self._size = batches, size
 
     def __iter__(self) -> Iterator[Any]:

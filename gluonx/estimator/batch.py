@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gluonx import autograd
+from gluonx.errors import ArgumentError
 from gluonx.utils import split_and_load
 
 if TYPE_CHECKING:
@@ -30,6 +32,13 @@ class BatchProcessor:
 
     def _get_data_and_label(self, batch: Any, ctx: Any, batch_axis: int = 0) -> tuple[list[Any], list[Any]]:
         """Split the first two entries of the batch over the devices."""
+        if not isinstance(batch, (list, tuple)) or len(batch) < 2:
+            keys = f" with the keys {', '.join(map(repr, batch))}" if isinstance(batch, Mapping) else ""
+            raise ArgumentError(
+                f"A batch must begin with data and labels, as (x, y); got a {type(batch).__name__}{keys}. Of another "
+                "batch a BatchProcessor of yours takes them: define _get_data_and_label(self, batch, device, axis), "
+                "which returns two lists, as [batch['x']], [batch['y']]."
+            )
         return split_and_load(batch[0], ctx, batch_axis), split_and_load(batch[1], ctx, batch_axis)
 
     def evaluate_batch(self, estimator: Estimator, val_batch: Any, batch_axis: int = 0) -> tuple[Any, Any, Any, Any]:

@@ -277,7 +277,7 @@ class Estimator:
                 f"fit() takes epochs or batches, and one of the two; got epochs={epochs}, batches={batches}"
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
-        self.batches_per_epoch = len(train_data) if hasattr(train_data, "__len__") else None
+        self.batches_per_epoch = _length(train_data)
         self.progress = Progress()
         self.train_loader = train_data
         self.event_handlers = handlers = self._fit_handlers(val_data, event_handlers)
@@ -415,6 +415,14 @@ def _check_loader(loader: Any, name: str) -> None:
             f"{name} must be a gluon.data.DataLoader, or another loader within gluon.data.Prefetched(...), got "
             f"{type(loader).__name__}"
         )
+
+
+def _length(loader: DataLoader | Prefetched) -> int | None:
+    """Return how many batches an epoch has; None where the loader cannot tell, as some of other libraries cannot."""
+    try:
+        return len(loader)
+    except TypeError:
+        return None
 
 
 def _handler_list(handlers: Any) -> list[Any]:

@@ -12,7 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from gluonx.errors import FormatError
+from gluonx.errors import ArgumentError, FormatError
 from gluonx.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, TrainEnd, metric_list
 from gluonx.estimator.shown import memory_in_use, optional, samples_of
 
@@ -31,9 +31,18 @@ class RecordingHandler(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
         Write after so many batches too.
     priority : number, default 1000
         After most handlers, so that it writes what they have computed.
+
+    Raises
+    ------
+    ArgumentError
+        If `batch_period` is no whole number above 0.
     """
 
     def __init__(self, metrics: Any = None, batch_period: int | None = None, priority: float = 1000) -> None:
+        if batch_period is not None and (not isinstance(batch_period, int) or batch_period < 1):
+            raise ArgumentError(
+                f"{type(self).__name__}: batch_period must be a whole number of batches above 0, got {batch_period!r}."
+            )
         self.metrics, self.batch_period, self.priority = metric_list(metrics), batch_period, priority
         self._samples, self._since = 0, 0.0
 
@@ -84,7 +93,8 @@ class CSVHandler(RecordingHandler):
     Parameters
     ----------
     path : str or path
-        The file. Its columns are the metrics that the estimator has when the training begins.
+        The file; folders above it that are not there are made. Its columns are the metrics that the estimator has
+        when the training begins.
     metrics, batch_period, priority
         As of `RecordingHandler`.
 
@@ -111,6 +121,7 @@ class CSVHandler(RecordingHandler):
                 found = next(csv.reader(file), [])
             if found != self._columns:
                 raise FormatError(f"'{self.path}' has the columns {found}, but these come: {self._columns}")
+        os.makedirs(os.path.dirname(self.path) or ".", exist_ok=True)
         self._file = open(self.path, "a", newline="", encoding="utf-8")  # noqa: SIM115 - closed at the end
         if not there:
             csv.writer(self._file).writerow(self._columns)
@@ -139,14 +150,20 @@ class TensorBoardHandler(RecordingHandler):
 
     Raises
     ------
+    ArgumentError
+        If `folder` is neither.
     ImportError
         When a training begins, if tensorboardX is not installed.
     """
 
     def __init__(self, folder: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.folder = folder
         self.writer: Any = folder if hasattr(folder, "add_scalar") else None
+        if self.writer is None and not isinstance(folder, (str, os.PathLike)):
+            raise ArgumentError(
+                f"TensorBoardHandler takes a folder, or a SummaryWriter, got a {type(folder).__name__}."
+            )
+        self.folder = folder
 
     def begin(self, estimator: Any) -> None:
         """Open a writer."""

@@ -12,7 +12,7 @@ from test_estimator import fitter, loader  # noqa: F401 - the fixture
 
 from gluonx import autograd, estimator, nn, np, sparse
 from gluonx.compat import nd
-from gluonx.errors import FormatError
+from gluonx.errors import ArgumentError, FormatError
 
 COMMON = {"epoch", "learning rate", "samples per second", "memory in MB"}
 
@@ -36,6 +36,23 @@ def test_a_csv_file_has_a_row_for_each_time(loader, tmp_path):  # noqa: F811
     assert len(rows_of(path)) == 8
     with pytest.raises(FormatError, match="has the columns"):
         est.fit(loader, epochs=1, event_handlers=estimator.CSVHandler(path, est.train_metrics[:1]))
+
+
+def test_the_folder_of_a_csv_file_is_made(loader, tmp_path):  # noqa: F811
+    path = tmp_path / "runs" / "first" / "log.csv"
+    fitter().fit(loader, epochs=1, event_handlers=estimator.CSVHandler(path))
+    assert len(rows_of(path)) == 1
+
+
+@pytest.mark.parametrize("period", [0, -1, 1.5, "2"])
+def test_a_period_is_a_number_of_batches(period):
+    with pytest.raises(ArgumentError, match=r"CSVHandler: batch_period must be a whole number of batches above 0, got"):
+        estimator.CSVHandler("log.csv", batch_period=period)
+
+
+def test_tensorboard_takes_a_folder_or_a_writer():
+    with pytest.raises(ArgumentError, match="takes a folder, or a SummaryWriter, got a int"):
+        estimator.TensorBoardHandler(5)
 
 
 class Writer:

@@ -229,3 +229,56 @@ def test_smoothed_labels_are_distributions(from_logits):
         numpy.testing.assert_allclose(smooth(pred, given).asnumpy(), wanted, rtol=1e-5)
     with pytest.raises(ArgumentError, match="label_smoothing must be"):
         loss.SoftmaxCrossEntropyLoss(label_smoothing=1.0)
+
+
+class Endless:
+    """A loader that cannot say how many batches it has, as Grain's that reads ahead."""
+
+    def __iter__(self):
+        return iter([(X[:10], Y[:10]), (X[10:], Y[10:])])
+
+
+def fit(loader, **options):
+    net = nn.Dense(4)
+    net.initialize()
+    trainer = mx.Trainer(net.collect_params(), "sgd")
+    fitter = estimator.Estimator(net, loss.SoftmaxCrossEntropyLoss(), trainer=trainer, **options)
+    fitter.logger.disabled = True
+    fitter.fit(loader, epochs=2)
+    return fitter
+
+
+def test_the_estimator_takes_a_loader_that_has_no_length():
+    fitter = fit(data.Prefetched(Endless()))
+    assert fitter.progress.batch == 4 and fitter.batches_per_epoch is None
+
+
+@pytest.mark.parametrize(
+    ("batch", "said"),
+    [
+        ({"x": X, "y": Y}, r"got a dict with the keys 'x', 'y'\. .*_get_data_and_label"),
+        (X, "got a ndarray"),  # its first two rows are no data and labels
+        ((X,), "got a tuple"),
+    ],
+)
+def test_a_batch_of_another_form_is_refused_by_the_estimator(batch, said):
+    with pytest.raises(ArgumentError, match=said):
+        fit(data.Prefetched([batch]))
+
+
+def test_a_dict_is_trained_on_by_what_the_error_says():
+    class Pairs(estimator.BatchProcessor):
+        def _get_data_and_label(self, batch, device, axis=0):
+            return [batch["x"]], [batch["y"]]
+
+    fitter = fit(data.Prefetched([{"x": X, "y": Y}]), batch_processor=Pairs())
+    assert fitter.progress.batch == 2
+
+
+def test_prefetched_says_what_it_takes():
+    for wrong in (3, None):
+        with pytest.raises(ArgumentError, match="takes an iterable of batches"):
+            data.Prefetched(wrong)
+    for size in (-1, 1.5, "2"):
+        with pytest.raises(ArgumentError, match="size must be a whole number, and must not be negative"):
+            data.Prefetched([], size)
