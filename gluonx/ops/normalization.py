@@ -59,7 +59,8 @@ def _centered(x: Array, axes: Sequence[int], over: str | None = None, once: bool
     def around_some(x: Array) -> _Centered:
         # Not one element of the batch, whose axis may be split over devices: XLA would send all of it.
         middle = [slice(n // 2, n // 2 + 1) if i and i in axes else slice(None) for i, n in enumerate(x.shape)]
-        centre = lax.stop_gradient(mean_of(x[tuple(middle)]))
+        # With the barrier XLA does not sum them again for each element of `x`, which makes it keep all of `values`.
+        centre = lax.optimization_barrier(lax.stop_gradient(mean_of(x[tuple(middle)])))
         values = x - centre
         rest = mean_of(values)
         return _Centered(values, rest, centre + rest, mean_of(values * values) - rest * rest)

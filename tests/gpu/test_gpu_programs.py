@@ -364,6 +364,14 @@ def test_a_step_has_fused_attention(mesh, chip):
     assert cudnn_calls(text) == ["fmhaSoftmax", "fmhaSoftmaxBackward"]
 
 
+@pytest.mark.parametrize("axes", [{"data": 3}, {"data": 16}, {"data": -1, "model": 0}])
+def test_axes_that_do_not_fit_are_told(axes, chip):
+    before = dict(os.environ)
+    with pytest.raises(DeviceError, match=r"^the topology h100:8 has 8 devices, .* one that is -1 takes what is left$"):
+        topologies.abstract_mesh("h100:8", axes)
+    assert dict(os.environ) == before
+
+
 FRESH = """
 import sys, jax
 from gluonx import loss, nn, parallel
