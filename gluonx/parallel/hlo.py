@@ -27,7 +27,8 @@ class Read:
     flops_once: float = 0.0
     """With the body of each loop counted once."""
     bytes: float = 0.0
-    """Operands and results of all that is launched: what would be read and written if no cache held any of it."""
+    """What all that is launched reads and writes if no cache holds any of it: operands and results, but of one of which
+    it takes or replaces a part (a row looked up, a step of a loop) that part."""
     kernels: int = 0
     """Launches: fusions, calls of libraries, copies and the rest that is no mere name of a buffer."""
     calls: dict[str, int] = field(default_factory=dict)
@@ -79,8 +80,7 @@ def read(text: str, mesh: Any, near: int | None = None) -> Read:
             found.flops_once += flops
             if name not in inside and line.op not in _NAMES and not line.op.endswith("-done"):
                 found.kernels += times
-                operands = _operands(line)
-                found.bytes += times * (_size(line.shape) + sum(_size(shapes.get(one, "")) for one in operands))
+                found.bytes += times * _moved(line, shapes, bodies)
                 target = re.search(r'custom_call_target="([^"]+)"', line.rest)
                 if target:
                     found.calls[target[1]] = found.calls.get(target[1], 0) + times
@@ -298,6 +298,68 @@ def _size(shape: str) -> int:
     return sum(
         math.prod(int(n) for n in dims.split(",") if n) * _SIZES.get(kind, 4) for kind, dims in _ARRAY.findall(shape)
     )
+
+
+_PARTS = {"slice", "dynamic-slice", "gather"}
+_REPLACED = {"dynamic-update-slice": 1, "scatter": 2}  # in their first operand; the operand that tells how much
+_ALIKE = {"bitcast", "copy", "convert", "reshape", "transpose", "negate", "multiply", "add", "subtract", "select"}
+
+
+def _moved(line: _Line, shapes: dict[str, str], bodies: dict[str, list[_Line]]) -> int:
+    """Return the bytes that a launch reads and writes."""
+    operands = _operands(line)
+    sizes = [_size(shapes.get(name, "")) for name in operands]
+    inner = bodies.get(_attribute(line, "calls") or "", []) if line.op == "fusion" else []
+    if not inner:
+        if line.op in _PARTS:
+            return 2 * _size(line.shape) + sum(sizes[1:])
+        if line.op in _REPLACED:
+            return sum(sizes[1:]) + sizes[_REPLACED[line.op]]
+        return _size(line.shape) + sum(sizes)
+    body = {one.name: one for one in inner}
+    users: dict[str, list[_Line]] = defaultdict(list)
+    for one in inner:
+        for name in _operands(one):
+            users[name].append(one)
+    read = {int(one.rest.partition(")")[0]): _share(one, users, body) for one in inner if one.op == "parameter"}
+    root = next(one for one in reversed(inner) if one.is_root)
+    results = [body[name] for name in _operands(root)] if root.op == "tuple" else [root]
+    return sum(int(size * read.get(k, 1.0)) for k, size in enumerate(sizes)) + sum(
+        _written(one, body) for one in results
+    )
+
+
+def _share(line: _Line, users: dict[str, list[_Line]], body: dict[str, _Line]) -> float:
+    """Return how much of a value of a fusion the rest of it reads, from 0 to 1."""
+    whole, found = _elements(line.shape), 0.0
+    for user in users[line.name]:
+        first = _operands(user)[0] == line.name and _operands(user).count(line.name) == 1
+        if user.op in _PARTS and first:
+            found += _elements(user.shape) / max(whole, 1)
+        elif user.op in _REPLACED and first:
+            continue  # what is not replaced stays where it is
+        elif user.op in _ALIKE and _elements(user.shape) == whole and not user.is_root:
+            found += _share(user, users, body)
+        else:
+            return 1.0
+    return min(found, 1.0)
+
+
+def _written(line: _Line, body: dict[str, _Line]) -> int:
+    """Return the bytes that a result of a fusion takes; of an operand that is changed in place those that change."""
+    result = line
+    while line.op in ("bitcast", "copy", "convert") and _operands(line)[0] in body:
+        line = body[_operands(line)[0]]
+    place = _REPLACED.get(line.op)
+    if place is None:
+        return _size(result.shape)
+    changed = body.get(_operands(line)[0])
+    while changed is not None and changed.op == "bitcast":
+        changed = body.get(_operands(changed)[0])
+    update = body.get(_operands(line)[place])
+    if changed is None or changed.op != "parameter" or update is None:
+        return _size(result.shape)
+    return _size(update.shape)
 
 
 def _result(line: _Line, kind: str) -> int:

@@ -148,9 +148,12 @@ def abstract_mesh(name: str, axes: Mapping[str, int] | None = None) -> tuple[Mes
     # The two cores of a chip of v4 and v5p work as one device, which is how they are counted.
     count = len(devices)
     known = math.prod(size for size in wanted.values() if size != -1)
-    if count % known or (-1 not in wanted.values() and known != count):
+    if known < 1 or count % known or (-1 not in wanted.values() and known != count):
         told = ", ".join(f"{axis}={size}" for axis, size in wanted.items())
-        raise DeviceError(f"the topology {name} has {count} devices, which the axes {told} do not divide into")
+        raise DeviceError(
+            f"the topology {name} has {count} devices, which the axes {told} do not divide into: their sizes multiply to "
+            f"{count}, where one that is -1 takes what is left"
+        )
     return sharding.make_mesh(devices, **wanted), chip, near
 
 

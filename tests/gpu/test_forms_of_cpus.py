@@ -103,7 +103,7 @@ def words():
 @pytest.mark.parametrize("case", [images, words])
 def test_steps_have_none(case, hybridize, chip, monkeypatch):
     """Neither forms, nor NumPy, nor what is rewritten for a CPU, though the machine that plans is one."""
-    monkeypatch.setattr("gluonx.optimizer.rules.native_only", lambda: False)  # its form is for GPUs
+    monkeypatch.setattr("gluonx.optimizer.rules.lowering_in_force", lambda: (False, False))  # its form is for GPUs
 
     def program():
         net, shape, dtype = case()

@@ -199,6 +199,22 @@ def test_pooling_keeps_two_masks_for_its_gradient(chip):
     assert max(line.shape.count("pred[") for line in lines) == 2
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_batch_norm_reads_its_input_once_for_its_statistics(count, chip):
+    """And once for the result. Where the batch is split over two GPUs they send each other a number a channel."""
+    mesh = topologies.abstract_mesh(f"h100:{count}")[0]
+    split, whole = jax.NamedSharding(mesh, jax.P("data")), jax.NamedSharding(mesh, jax.P())
+    given = [jax.ShapeDtypeStruct((8, 64, 28, 28), "bfloat16", sharding=split)]
+    given += [jax.ShapeDtypeStruct((64,), "float32", sharding=whole)] * 4
+    fn = get("batch_norm").bind(training=True).fn
+    with topologies.quietly():
+        found = hlo.read(jax.jit(fn).lower(*given).compile().as_text(), mesh)
+    size = 2 * 8 * 64 * 28 * 28 / count
+    assert 3 * size <= found.bytes < 3.2 * size
+    assert {entry["kind"] for entry in found.collectives} == ({"all-reduce"} if count > 1 else set())
+    assert sum(entry["bytes"] for entry in found.collectives) < 2048
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_products_of_16_bits_are_computed_in_16_bits(dtype, chip):
     """Their operands stay as narrow as they came; only the sums are wide."""
@@ -346,6 +362,14 @@ def test_a_step_has_fused_attention(mesh, chip):
     given = (net, struct((4, 8, 64), "bfloat16"), loss.L2Loss(), "adam", None, struct((4, 8, 8), "bfloat16"), mesh)
     text = planning._recorded(*given, None, (), False).compile().as_text()
     assert cudnn_calls(text) == ["fmhaSoftmax", "fmhaSoftmaxBackward"]
+
+
+@pytest.mark.parametrize("axes", [{"data": 3}, {"data": 16}, {"data": -1, "model": 0}])
+def test_axes_that_do_not_fit_are_told(axes, chip):
+    before = dict(os.environ)
+    with pytest.raises(DeviceError, match=r"^the topology h100:8 has 8 devices, .* one that is -1 takes what is left$"):
+        topologies.abstract_mesh("h100:8", axes)
+    assert dict(os.environ) == before
 
 
 FRESH = """

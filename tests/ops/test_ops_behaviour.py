@@ -94,6 +94,35 @@ def test_variance_survives_a_large_mean(rng):
     np.testing.assert_allclose(var, np.asarray(x, np.float64).var((0, 2)), rtol=1e-3)
 
 
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_the_batch_norm_of_gpus_is_that_of_others(far, rng, monkeypatch):
+    """What it takes for the mean, while it reads the data once, is in neither values nor gradients, even an outlier."""
+    x = jnp.asarray(rng.standard_normal((4, 3, 5, 6)).astype("float32") + far).at[:, 1, 2, 3].add(50.0)
+    fn = ops.get("batch_norm").bind(training=True, momentum=0.0, fix_gamma=False).fn
+    rest = [jnp.asarray(rng.uniform(1, 2, 3), "float32") for _ in range(4)]
+
+    def value(*arrays):
+        out, mean, var = fn(*arrays)
+        return (jnp.sin(out) * jnp.arange(6)).sum(), (out, mean, var)
+
+    def answers():
+        slopes, found = jax.grad(value, (0, 1, 2), has_aux=True)(x, *rest)
+        bends = jax.grad(lambda x: (jax.grad(value, has_aux=True)(x, *rest)[0] ** 2).sum())(x)
+        return *found, *slopes, bends
+
+    mine, taken = answers(), []
+    choose = lax.platform_dependent
+    with monkeypatch.context() as patch:
+        patch.setattr(lax, "platform_dependent", lambda *a, **f: taken.append(a) or f.get("cuda", f["default"])(*a))
+        ours = answers()
+    assert taken and lax.platform_dependent is choose
+    wide = np.asarray(x, np.float64)
+    np.testing.assert_allclose(ours[1], wide.mean((0, 2, 3)), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(ours[2], wide.var((0, 2, 3)), rtol=1e-3 if far else 1e-5)
+    for a, b in zip(ours, mine, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=(1e-2 if far else 1e-4) * float(abs(b).max()))
+
+
 def test_batch_norm_predicts_with_what_it_was_given(rng):
     x, ones, zeros = normal(rng, 4, 3), jnp.ones(3), jnp.zeros(3)
     np.testing.assert_allclose(run("batch_norm", x, ones, zeros, zeros, ones, eps=0.0, training=False), x)

@@ -218,6 +218,58 @@ def test_what_libraries_of_a_gpu_compute_is_counted():
     assert found.bytes > 4 * (4 * 8 + 8 * 16 + 4 * 16)
 
 
+PARTS = """
+%looked (table: bf16[1000,8], rows: s32[4,1]) -> f32[4,8] {
+  %table = bf16[1000,8]{1,0} parameter(0)
+  %rows = s32[4,1]{1,0} parameter(1)
+  %same = bf16[1000,8]{1,0} bitcast(%table)
+  %found = bf16[4,1,8]{2,1,0} gather(%same, %rows), offset_dims={1,2}
+  ROOT %wide = f32[4,8]{1,0} convert(%found)
+}
+
+%put (stack: f32[10,8], one: f32[1,8], at: s32[]) -> f32[10,8] {
+  %stack = f32[10,8]{1,0} parameter(0)
+  %one = f32[1,8]{1,0} parameter(1)
+  %at = s32[] parameter(2)
+  %zero = s32[] constant(0)
+  %twice = f32[1,8]{1,0} add(%one, %one)
+  ROOT %there = f32[10,8]{1,0} dynamic-update-slice(%stack, %twice, %at, %zero)
+}
+
+%both (x: f32[10,8]) -> (f32[1,8], f32[10,8]) {
+  %x = f32[10,8]{1,0} parameter(0)
+  %row = f32[1,8]{1,0} slice(%x), slice={[3:4], [0:8]}
+  %all = f32[10,8]{1,0} negate(%x)
+  ROOT %out = (f32[1,8]{1,0}, f32[10,8]{1,0}) tuple(%row, %all)
+}
+
+ENTRY %main (t: bf16[1000,8], i: s32[4,1], s: f32[10,8], r: f32[1,8], n: s32[]) -> f32[10,8] {
+  %t = bf16[1000,8]{1,0} parameter(0)
+  %i = s32[4,1]{1,0} parameter(1)
+  %s = f32[10,8]{1,0} parameter(2)
+  %r = f32[1,8]{1,0} parameter(3)
+  %n = s32[] parameter(4)
+  LINE
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "moved"),
+    [
+        ("%a = f32[4,8]{1,0} fusion(%t, %i), kind=kLoop, calls=%looked", 4 * 8 * (2 + 4) + 16),
+        ("%a = f32[10,8]{1,0} fusion(%s, %r, %n), kind=kLoop, calls=%put", 2 * 32 + 4),
+        ("%a = (f32[1,8]{1,0}, f32[10,8]{1,0}) fusion(%s), kind=kLoop, calls=%both", 320 + 32 + 320),
+        ("%a = f32[1,8]{1,0} dynamic-slice(%s, %n, %n), dynamic_slice_sizes={1,8}", 2 * 32 + 8),
+        ("%a = f32[10,8]{1,0} dynamic-update-slice(%s, %r, %n, %n)", 2 * 32 + 8),
+        ("%a = f32[10,8]{1,0} negate(%s)", 2 * 320),
+    ],
+)
+def test_of_an_operand_of_which_a_part_is_taken_the_part_counts(line, moved):
+    """A row looked up in a table reads the row; a row put into its place writes the row."""
+    assert hlo.read(PARTS.replace("LINE", line), on(1, data=1)).bytes == moved
+
+
 def test_what_goes_from_host_to_host_is_known():
     line = (
         "ENTRY %main (x: f32[1024]) -> f32[1024] {\n  %x = f32[1024]{0} parameter(0)\n"
