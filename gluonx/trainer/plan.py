@@ -7,9 +7,7 @@ that makes the ones of the others. Making one looks at every parameter; a steady
 from __future__ import annotations
 
 import functools
-from collections import deque
 from dataclasses import replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -122,7 +120,8 @@ class Plan:
 
     def spend(self) -> None:
         """Mark the gradients as used."""
-        deque(map(setattr, self.variables, repeat("fresh"), repeat(False)), maxlen=0)
+        for variable in self.variables:
+            variable.fresh = False
 
 
 def give_up(grads: list[Any]) -> None:

@@ -20,7 +20,6 @@ The ways of a step; all but the last leave weights, states and counts as they we
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Trainer"]
 
-_FRESH = attrgetter("fresh")
 _STALE = (
     "The gradient of parameter '{path}' has not been renewed by backward since the last step. The loss may not "
     "depend on it "
@@ -325,11 +323,13 @@ class Trainer(Stateful):
         plan = self._whole_plan(ignore_stale)
         if plan is None:
             return None
-        fresh = tuple(map(_FRESH, plan.variables))
-        if False not in fresh:
+        for variable in plan.variables:
+            if not variable.fresh:
+                break
+        else:
             return plan
         if not ignore_stale:
-            stale = plan.held.params[fresh.index(False)]
+            stale = plan.held.params[plan.variables.index(variable)]
             raise StaleGradientError(_STALE.format(path=stale._path))
         fresh = tuple(map(any_fresh, plan.variables))
         if not any(fresh):
