@@ -10,8 +10,8 @@ The ways of a step; all but the last leave weights, states and counts as they we
     step(n)                        sets the scale of gradients, finds the store
       a closure                    _close: forward, gradients and update are computed on the first device
       a plan                       _make_step, _plan: what the last step found out, while nothing was exchanged
-        of one device, or a mesh   _step_in_one
-        of a list of devices       _step_on_several: gradients are summed, each device updates its arrays
+        of one device, or a mesh   _step_by
+        of a list of devices       _request_on_several: gradients are summed, each device updates its arrays
       an optimizer by hand         _make_step, _step_imperatively: array by array, by the updater of each device
       a store, or halves that a    _allreduce_grads, then _update
         subclass has overridden
@@ -46,11 +46,10 @@ from gluonx.optimizer.gradients import Gradients
 from gluonx.optimizer.optimizer import OptaxOptimizer
 from gluonx.trainer.arguments import alteration, listed, positive, scheduled, store_of
 from gluonx.trainer.held import common_sharding
-from gluonx.trainer.plan import Plan, give_up, plan_of
+from gluonx.trainer.plan import Plan, plan_of
 from gluonx.trainer.replicas import (
     any_fresh,
     check_same,
-    leaves_of,
     new_gradients,
     put_sums,
     row_counts,
@@ -275,10 +274,7 @@ class Trainer(Stateful):
         plan = self._plan(ignore_stale)
         if plan is None:
             return
-        if plan.several:
-            self._counted(self._step_on_several, plan, sums)
-        else:
-            self._counted(self._step_in_one, plan, value)
+        self._counted(self._step_by, plan, value, sums)
 
     def _counted(self, do: Callable[..., Any], plan: Plan, *args: Any) -> Any:
         """Do a step by a plan, which the optimizer counts; where it fails, the counts are as before."""
@@ -294,23 +290,22 @@ class Trainer(Stateful):
                 plan.spend()
             raise
 
-    def _step_in_one(self, plan: Plan, value: Any) -> None:
+    def _step_by(self, plan: Plan, value: Any, sums: bool) -> None:
         """Record the update after everything that is pending, and run all of it as one program."""
-        request = plan.request
+        request = plan.request or self._request_on_several(plan, sums)
         self._vector.renewed(self._optimizer.counted(plan.fresh_indices, plan.held.active))
-        if plan.takes_more:
-            request = request._replace(args=self._with_more(plan, request.args))
+        if plan.takes_more:  # behind the vector
+            scale = [] if self._scaler is None else [self._scaler.operand()]
+            draw = engine.random_inputs(current_state()) if plan.update.rule.draws else ()
+            request = request._replace(args=[*request.args, *scale, *draw])
         if value is not None:
             request = request._replace(op=plan.told_op, args=[*request.args, value])
         engine.commit_step(request)
         if plan.update.advances:
             self._vector.stepped()
         plan.spend()
-
-    def _with_more(self, plan: Plan, args: list[Any]) -> list[Any]:
-        """Return the arguments of an update, including those after the step vector."""
-        scale = [] if self._scaler is None else [self._scaler.operand()]
-        return [*args, *scale, *(engine.random_inputs(current_state()) if plan.update.rule.draws else ())]
+        if plan.several:
+            self._seen = plan.seen()
 
     # -- its plan ----------------------------------------------------------------------------------------------------
 
@@ -393,32 +388,18 @@ class Trainer(Stateful):
 
     # -- a step on several devices -----------------------------------------------------------------------------------
 
-    def _step_on_several(self, plan: Plan, sums: bool) -> None:
-        """Step parameters on several devices: gradients are summed over them, and each updates its replicas."""
-        optimizer = self._optimizer
+    def _request_on_several(self, plan: Plan, sums: bool) -> StepRequest:
+        """Return the request of a step in which gradients are summed over devices, and each updates its replicas."""
         if self._kvstore_params["kvstore"] is not None and self._steps_as_written():
             self._check_replicas(plan)
         if sums and self._keeps_sums():
             put_sums(plan.fresh_weights(), plan.counts)
             sums = False
         replicas = plan.replica_grads()
-        grads = [g for replica in replicas for g in replica]
-        if sums:
-            grads = summed(replicas, plan.counts)
-        else:
+        given = [g for replica in replicas for g in replica]
+        if not sums:
             joining.even_out(plan.every_weight())
-        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
-        each, args, owned = len(plan.grads), [], []
-        for k, (weights, state) in enumerate(plan.replicas):
-            first = len(args)
-            args += [*leaves_of(weights), *grads[k * each : (k + 1) * each], *state]
-            owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
-        args = self._with_more(plan, [*args, vector])
-        release = None if self._keep_grads else lambda: give_up([g for replica in replicas for g in replica])
-        del grads
-        engine.commit_step(StepRequest(plan.op, args, plan.targets, owned, release))
-        plan.spend()
-        self._seen = [ref(w.value) for w in plan.every_weight()]
+        return plan.request_for(summed(replicas, plan.counts) if sums else given, given)
 
     def _check_replicas(self, plan: Plan) -> None:
         """Raise if somebody wrote to one replica alone since the last step."""
@@ -474,7 +455,7 @@ class Trainer(Stateful):
         engine.commit_step(request)
         plan.spread()
         if plan.several:
-            self._seen = [ref(w.value) for w in plan.every_weight()]
+            self._seen = plan.seen()
         return loss
 
     def _check_telling(self) -> None:
