@@ -658,7 +658,7 @@ def _run_program(
     """Run a program, by XLA or by NumPy (`whole`), and write its results to their pending values and targets."""
     sinks = pendings if program.alive == alive else _sinks(program, pendings, alive)
     if program.gradient_layouts:
-        vectors = list(map(Vector, program.gradient_layouts))
+        vectors = [Vector(layout) for layout in program.gradient_layouts]
         graph.packs = Packs(program.packed, vectors)
         sinks = sinks + vectors
     saved: list[Any] = []

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from itertools import compress, repeat
-from operator import is_not
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
@@ -204,9 +202,9 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
         Whether the node is one part of several, which :func:`_end_parts` must end.
     """
     graph = current_graph()
-    pending, weights, computed = heads, given, []
-    if not all(map(_is_pending, heads, repeat(graph))):
-        computed = [i for i, h in enumerate(heads) if not _is_pending(h, graph)]
+    pending, weights = heads, given
+    computed = [i for i, h in enumerate(heads) if not _is_pending(h, graph)]
+    if computed:
         pending = [h for i, h in enumerate(heads) if i not in computed]
         weights = [g for i, g in enumerate(given) if i not in computed]
     asked: list[Any] = []
@@ -219,7 +217,7 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
             ends.append(variable)
     part = bool(graph.borders)
     within = part and (
-        graph.marks or any(map(_is_pending, wrt or (), repeat(graph)))
+        graph.marks or any(_is_pending(w, graph) for w in wrt or ())
     )  # segments record which gradients pass them
     if pending and not within:
         if wrt is None and not asked and len(pending) > 1 and (Replicas.on or graph.cursor.spans):
@@ -284,8 +282,8 @@ def _gradient_node(
         If another thread, or code that interrupted this one, has just computed the graph. The gradient then goes
         through its segment.
     """
-    weighted = tuple(map(is_not, given, repeat(None)))
-    weights: list[Any] = list(compress(given, weighted))
+    weighted = tuple([g is not None for g in given])
+    weights = [g for g in given if g is not None]
     for g in weights:
         _ = g.value  # lets a view record its slice now, not in the middle of the following
     op = _grad_op(weighted, retain, part and not retain)
