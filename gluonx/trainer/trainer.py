@@ -254,7 +254,7 @@ class Trainer(Stateful):
             self._prepare()
         if value is not None:
             self._check_telling()
-        if not self._steps_as_written():
+        if self._replaced_halves():
             plain_steps[self._why_apart()] += 1
         elif self._kvstore is None:
             return self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
@@ -390,7 +390,7 @@ class Trainer(Stateful):
 
     def _request_on_several(self, plan: Plan, sums: bool) -> StepRequest:
         """Return the request of a step in which gradients are summed over devices, and each updates its replicas."""
-        if self._kvstore_params["kvstore"] is not None and self._steps_as_written():
+        if self._kvstore_params["kvstore"] is not None and not self._replaced_halves():
             self._check_replicas(plan)
         if sums and self._keeps_sums():
             put_sums(plan.fresh_weights(), plan.counts)
@@ -462,7 +462,7 @@ class Trainer(Stateful):
         """Raise where a step cannot be told the loss."""
         if self._by_hand or self._scaler is not None or self._kvstore is not None:
             raise ArgumentError(_NO_TELLING)
-        if not self._steps_as_written():
+        if self._replaced_halves():
             raise ArgumentError(f"step(value=...) is not possible, because {self._why_apart()}")
         if len(self._replica_devices()) > 1:
             raise ArgumentError(_NO_TELLING_ON_SEVERAL)
@@ -516,9 +516,7 @@ class Trainer(Stateful):
         return "states of trainer._updaters are in somebody's hands"
 
     def _why_apart(self) -> str:
-        cls, own = type(self), self.__dict__
-        names = [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
-        return f"{cls.__name__} overrides {' and '.join(names)}"
+        return f"{type(self).__name__} overrides {' and '.join(self._replaced_halves())}"
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -592,7 +590,7 @@ class Trainer(Stateful):
             if self._compression_params and hasattr(store, "set_gradient_compression"):
                 store.set_gradient_compression(self._compression_params)
         elif given is not None and len(self._check_contexts()) > 1:
-            store = None if self._steps_as_written() else NAMES["gluonx.kvstore.create"](given)
+            store = NAMES["gluonx.kvstore.create"](given) if self._replaced_halves() else None
         self._kvstore = store
         self._update_on_kvstore = self._updates_in(store, wanted)
         self._distributed = "dist" in str(getattr(store, "type", ""))
@@ -657,15 +655,10 @@ class Trainer(Stateful):
         for i in self._renewed(ignore_stale_grad):
             variable_of(self._params[i]).fresh = False
 
-    def _steps_as_written(self) -> bool:
-        """Return whether `step` may be one program: neither of its two halves is overridden."""
+    def _replaced_halves(self) -> list[str]:
+        """Return which halves of a step a subclass, or this object, has of its own; without any, it is one program."""
         cls, own = type(self), self.__dict__
-        return (
-            cls._update is _UPDATE
-            and cls._allreduce_grads is _ALLREDUCE
-            and "_update" not in own
-            and "_allreduce_grads" not in own
-        )
+        return [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
 
     def _prepare(self) -> None:
         """Do what comes before the first step."""
@@ -732,5 +725,4 @@ def handles_in(states: object) -> Iterator[Handle]:
             yield from handles_in(item)
 
 
-_UPDATE, _ALLREDUCE = Trainer._update, Trainer._allreduce_grads
-_HALVES = {"_allreduce_grads": _ALLREDUCE, "_update": _UPDATE}  # of a step, which are one where nobody overrides them
+_HALVES = {"_allreduce_grads": Trainer._allreduce_grads, "_update": Trainer._update}  # of a step
