@@ -54,6 +54,7 @@ __all__ = [
     "Placeholder",
     "ScalarSlot",
     "State",
+    "TapedAval",
     "Tracer",
     "Variable",
     "at_once",
@@ -115,7 +116,7 @@ class Aval:
         self.inexact = is_inexact(dtype)
         self.wide = dtype in WIDE
         self.struct = jax.ShapeDtypeStruct(shape, dtype)
-        self.taped = _TapedAval(self) if self.inexact else self  # no gradient flows through integers
+        self.taped = TapedAval(self) if self.inexact else self  # no gradient flows through integers
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
@@ -127,7 +128,9 @@ def _home_of(sharding: Sharding) -> Any:
     return None if device == jax.local_devices()[0] or device in planned.get().values() else device
 
 
-class _TapedAval:
+class TapedAval:
+    """The variant of an aval that stands in trie keys for a leaf through which gradients flow."""
+
     __slots__ = ("aval",)
 
     def __init__(self, aval: Aval) -> None:
