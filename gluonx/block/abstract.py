@@ -19,6 +19,7 @@ import jax
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
 from gluonx.common.host import to_jax
+from gluonx.common.instances import with_own_dict
 from gluonx.deferred.core import Tracer, at_once, current_state, new_handle, set_state
 from gluonx.deferred.shapes import Zeros
 from gluonx.device import device_of
@@ -83,7 +84,7 @@ def abstract(block: Block, *inputs: object) -> Block:
 
 
 def _bare(param: Parameter) -> Parameter:
-    twin = object.__new__(type(param))
+    twin = with_own_dict(object.__new__(type(param)))
     kept = {name: value for name, value in param.__dict__.items() if name not in ("_plan", "_own_uuid", "_structure")}
     twin.__dict__.update({**kept, "_home": None, "_handle": None, "_awaiting": None})
     return twin

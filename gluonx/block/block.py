@@ -56,6 +56,7 @@ from gluonx.block.tools import (
 from gluonx.common.arguments import Checked
 from gluonx.common.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS, NAMES
 from gluonx.common.frames import door, shorten, warn
+from gluonx.common.instances import with_own_dict
 from gluonx.deferred import tracing
 from gluonx.deferred.core import current_state, finds_shapes
 from gluonx.deferred.remat import policy_of
@@ -151,7 +152,7 @@ class Block(Checked):
     _back_hooks: Mapping[HookHandle, tuple[Any, bool]] = MappingProxyType({})  # hook, whether it is a pre-hook
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
-        own = self.__dict__
+        own = vars(with_own_dict(self))
         own["_structure"] = structure = Structure()
         own["_children"] = Registry(structure=structure)
         own["_reg_params"] = Registry(structure=structure)
@@ -955,7 +956,7 @@ class Block(Checked):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore everything, and fuse again what was fused."""
         structure = belonging(self)
-        self.__dict__.update(state, _structure=structure)
+        vars(with_own_dict(self)).update(state, _structure=structure)
         for registry in (self._children, self._reg_params):
             structure.join(registry.structure)
         fusion.Fusions.restore(self)

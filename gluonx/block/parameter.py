@@ -46,6 +46,7 @@ from gluonx.block.structure import (
 )
 from gluonx.common.extensions import NAMES
 from gluonx.common.frames import cast, door, warn
+from gluonx.common.instances import with_own_dict
 from gluonx.deferred import source_location
 from gluonx.deferred.core import Attached, at_once, current_state, finds_shapes, new_handle, set_state, state_with
 from gluonx.deferred.placing import placed
@@ -146,6 +147,7 @@ class Parameter:
         for what, storage in (("stype", stype), ("grad_stype", grad_stype)):
             if storage not in _STORAGE:
                 raise ArgumentError(f"{what} of parameter '{name}' must be one of {_STORAGE}, got {storage!r}")
+        with_own_dict(self)
         self._name = name
         self._path = name
         self._shape = as_shape(shape)
@@ -986,7 +988,7 @@ class Parameter:
         state = dict(state)
         value = state.pop("_host")
         devices = state.pop("_replicas", None)
-        self.__dict__.update(state, _handle=None)
+        vars(with_own_dict(self)).update(state, _handle=None)
         if devices is not None:
             self._replicate(devices)
         if value is not None:

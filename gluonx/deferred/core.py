@@ -24,8 +24,6 @@ import contextvars
 import itertools
 import os
 import threading
-from collections.abc import Callable
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, final
 
 import jax
@@ -56,6 +54,7 @@ __all__ = [
     "Placeholder",
     "ScalarSlot",
     "State",
+    "TapedAval",
     "Tracer",
     "Variable",
     "at_once",
@@ -84,9 +83,9 @@ __all__ = [
 class Aval:
     """Shape, dtype and placement of a value; interned, so two equal ones are the same object.
 
-    ``taped`` is the variant that stands in a trie key for a leaf through which gradients flow. ``wide`` is true for a
-    64-bit dtype, ``spread`` for a value on several devices. The sharding of a pending spread value is chosen by XLA
-    later; until then the aval says that every device holds the whole value, unless the value was pinned (`pinned`).
+    ``taped`` stands in a trie key for a leaf with a Variable: a variant, if gradients can flow through it. ``wide`` is
+    true for a 64-bit dtype, ``spread`` for a value on several devices. The sharding of a pending spread value is chosen
+    by XLA later; until then the aval says that every device holds the whole value, unless it was pinned (`pinned`).
     ``home`` is the single JAX device of the value, if that is not the default device.
     """
 
@@ -117,7 +116,7 @@ class Aval:
         self.inexact = is_inexact(dtype)
         self.wide = dtype in WIDE
         self.struct = jax.ShapeDtypeStruct(shape, dtype)
-        self.taped = _TapedAval(self)
+        self.taped = TapedAval(self) if self.inexact else self  # no gradient flows through integers
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
@@ -129,7 +128,9 @@ def _home_of(sharding: Sharding) -> Any:
     return None if device == jax.local_devices()[0] or device in planned.get().values() else device
 
 
-class _TapedAval:
+class TapedAval:
+    """The variant of an aval that stands in trie keys for a leaf through which gradients flow."""
+
     __slots__ = ("aval",)
 
     def __init__(self, aval: Aval) -> None:
@@ -243,12 +244,10 @@ class Handle:
         return True
 
 
-_new: Callable[[type], Handle] = object.__new__
-_new_pending: Callable[[type], Pending] = object.__new__
 array_types: set[type] = (
     set()
 )  # classes of jax.Array seen so far; isinstance() takes three times as long as a look-up here
-array_class: type = Handle  # the class of users' arrays; read it as an attribute of this module, because it is set late
+array_class: type[Any] = Handle  # the class of users' arrays; read it as an attribute of this module: it is set late
 
 
 def set_handle_class(cls: type) -> None:
@@ -264,7 +263,7 @@ def handle_class() -> type:
 
 def new_handle(value: Any, aval: Aval | None = None) -> Any:
     """Return a fresh user-visible handle on `value`."""
-    handle = _new(array_class)
+    handle = array_class()
     handle.value = value
     handle.aval = aval
     handle.tape = None
@@ -277,7 +276,7 @@ def twin_of(handle: Handle, cls: type) -> Any:
 
     Later writes to one are not seen by the other.
     """
-    twin = _new(cls)
+    twin: Any = object.__new__(cls)
     twin.value, twin.aval, twin.tape, twin.variable = handle.value, handle.aval, handle.tape, handle.variable
     return twin
 
@@ -377,28 +376,28 @@ class HostArray(Placeholder):
 
 @final
 class Pending:
-    """A value of a pending graph, at slot `slot`. All handles on the same value share it."""
+    """A value of a pending graph, at slot `slot`. All handles on the same value share it.
+
+    :func:`new_pending` and :func:`new_pendings` make them. A constructor written in Python would take longer than
+    everything else in these, so neither this class nor that of users' arrays has one.
+    """
 
     __slots__ = ("__weakref__", "aval", "graph", "slot", "value")
 
-    def __init__(self, graph: Graph, slot: int, aval: Aval) -> None:
-        self.graph = graph
-        self.slot = slot
-        self.aval = aval
-        self.value: Any = None
-
-
-# Both make Pending objects without calling the constructor, which would take longer than everything else in them.
+    graph: Graph
+    slot: int
+    aval: Aval
+    value: Any
 
 
 def new_pending(graph: Graph, slot: int, aval: Aval) -> Any:
     """Return a new handle for users on a new pending value; this runs for each operator that is recorded."""
-    pending = _new_pending(Pending)
+    pending = Pending()
     pending.graph = graph
     pending.slot = slot
     pending.aval = aval
     pending.value = None
-    handle = _new(array_class)
+    handle = array_class()
     handle.value = pending
     handle.aval = aval
     handle.tape = None
@@ -408,13 +407,15 @@ def new_pending(graph: Graph, slot: int, aval: Aval) -> Any:
 
 def new_pendings(graph: Graph, first: int, avals: tuple[Aval, ...]) -> list[Pending]:
     """Return new pending values for slots `first`, `first` + 1, ... with these avals."""
-    pendings = list(map(_new_pending, repeat(Pending, len(avals))))
+    pendings: list[Pending] = []
     slot = first
-    for pending, aval in zip(pendings, avals):
+    for aval in avals:
+        pending = Pending()
         pending.graph = graph
         pending.slot = slot
         pending.aval = aval
         pending.value = None
+        pendings.append(pending)
         slot += 1
     return pendings
 

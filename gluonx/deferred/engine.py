@@ -12,7 +12,6 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import repeat
-from operator import attrgetter
 from typing import Any
 
 import jax
@@ -92,7 +91,6 @@ __all__ = [
 ]
 
 
-_tape_of = attrgetter("tape")
 # By operator name: a function that may replace it for certain arguments; it returns None if the operator must run.
 instead: dict[str, Callable[[Any], Any]] = {}
 
@@ -446,8 +444,10 @@ def commit_step(request: StepRequest) -> None:  # noqa: C901 - one section of th
                 graph.inside = False
         if final is None:
             args = unblock(args, graph)
-    if any(map(_tape_of, targets)):
-        any(map(setattr, targets, repeat("tape"), repeat(None)))
+    for target in targets:
+        if target.tape is not None:
+            any(map(setattr, targets, repeat("tape"), repeat(None)))
+            break
     drop_closed()
     if final.broken is not None:
         raise ValueError(final.broken)

@@ -88,7 +88,6 @@ LAST: dict[str, Any] = {}
 _UNDER_WAY = threshold("fake_devices.under_way")
 limits_of_churn = {"programs": threshold("churn.programs")}
 _sites: dict[source_location.Line, _Site] = program_cache.memo()  # programs that were evicted are not waited for
-_slot_of = attrgetter("slot")
 _value_of = attrgetter("value")
 _is_placed = attrgetter("placed")
 watchers: list[Any] = []  # set by gluonx.profiler: each is called with a program and its arguments before it runs
@@ -258,7 +257,7 @@ def flush_full(graph: Graph) -> None:
 def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Commit | None) -> None:
     if node.spans:
         return _compute_replicas(graph, node, pendings, why, final)
-    alive = tuple(map(_slot_of, pendings))
+    alive = tuple([p.slot for p in pendings])
     donors = final.owned.donors if final is not None else ()
     key = (alive, donors, final is not None)
     node.visits += 1
@@ -659,7 +658,7 @@ def _run_program(
     """Run a program, by XLA or by NumPy (`whole`), and write its results to their pending values and targets."""
     sinks = pendings if program.alive == alive else _sinks(program, pendings, alive)
     if program.gradient_layouts:
-        vectors = list(map(Vector, program.gradient_layouts))
+        vectors = [Vector(layout) for layout in program.gradient_layouts]
         graph.packs = Packs(program.packed, vectors)
         sinks = sinks + vectors
     saved: list[Any] = []

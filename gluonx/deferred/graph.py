@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from operator import attrgetter, call, is_
+from operator import attrgetter, is_
 from typing import Any
 from weakref import ref
 
@@ -180,7 +180,7 @@ class Graph:
                 source = source_of(a)
                 ident = id(value) if source is None else source
                 n = len(leaves)
-            key.append(aval if source is None or not aval.inexact else aval.taped)
+            key.append(aval if source is None else aval.taped)
             index[ident] = n
             n += 1
             leaves.append(value)
@@ -296,13 +296,13 @@ class Graph:
         if found is None:
             self.path()
             node, i = self.owners[slot]
-            found = Pending(self, slot, node.outs[i])
+            found = new_pendings(self, slot, (node.outs[i],))[0]
             self.refs[slot] = ref(found)
         return found
 
     def pendings(self) -> list[Pending]:
         """Return the pending values that somebody still holds."""
-        return list(filter(None, map(call, self.refs)))
+        return [pending for held in self.refs if (pending := held()) is not None]
 
     # -- code that interrupts work on the graph ------------------------------------------------------------------------
 
@@ -392,7 +392,8 @@ current_graph = thread_graph
 
 def drop_closed() -> None:
     """Release this thread's graph if it has been computed, with the residuals that it may hold."""
-    if _local.graph.closed and not _local.graph.inside:
+    graph = _local.graph
+    if graph.closed and not graph.inside:
         _local.graph = Graph()
 
 

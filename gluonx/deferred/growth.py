@@ -19,7 +19,7 @@ from gluonx.common.frames import cast, telling
 from gluonx.common.thresholds import threshold
 from gluonx.deferred import program_cache, source_location
 from gluonx.deferred.contracts import BAD_CALLS, Args, Number, Recorded, ScalarRef, Shaped, grows, is_operator
-from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, Tracer, aval_of
+from gluonx.deferred.core import Aval, Handle, Index, Node, Pending, ScalarSlot, TapedAval, Tracer, aval_of
 from gluonx.deferred.derived import cuts_tape, needs_64_bits, out_avals
 from gluonx.device import device_of, place_device
 from gluonx.dtype import is_inexact, operand_dtype, standard
@@ -48,7 +48,6 @@ LIMIT_NODES, LIMIT_BYTES = threshold("pending.nodes"), threshold("pending.bytes"
 limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES}
 _INT32, _INT64, _UINT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64)
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_Taped = type(Aval((), np.dtype(np.float32), None).taped)
 
 
 def typed(scalar: Number, args: Args, op: Recorded) -> Any:
@@ -172,7 +171,7 @@ def input_avals(args: Args, key: tuple[Any, ...]) -> tuple[Any, ...]:
         elif a is None or isinstance(part, ScalarSlot):
             avals.append(part)
         else:
-            avals.append(part.aval if isinstance(part, _Taped) else part)
+            avals.append(part.aval if isinstance(part, TapedAval) else part)
     return tuple(avals)
 
 
@@ -231,7 +230,7 @@ def number(graph: Graph, node: Node, child: Node, key: tuple[Any, ...]) -> tuple
                 child.n_floats += 1
         else:
             parts.append(-1 - child.n_leaves)
-            live = isinstance(part, _Taped)
+            live = isinstance(part, TapedAval)
             child.n_leaves += 1
         lives.append(live)
     return tuple(parts), lives

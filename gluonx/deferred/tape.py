@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from itertools import compress, repeat
-from operator import attrgetter, is_not
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
@@ -29,6 +27,7 @@ from gluonx.deferred.core import (
     aval_of,
     current_state,
     new_handle,
+    new_pending,
     record_scope,
     set_state,
     state_with,
@@ -133,8 +132,6 @@ class EndOp:
 
 _END = EndOp()
 _grad_op = program_cache.once(GradOp)  # interned, because it is part of trie keys
-_PLAIN_ENDS = {Variable}
-_aval_of = attrgetter("aval")
 Started: TypeAlias = "tuple[list[Any], list[Pending], list[int], bool]"  # see _start
 Ends: TypeAlias = "dict[int, tuple[Any, Handle]]"  # by id of a source: the source and its gradient
 
@@ -205,9 +202,9 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
         Whether the node is one part of several, which :func:`_end_parts` must end.
     """
     graph = current_graph()
-    pending, weights, computed = heads, given, []
-    if not all(map(_is_pending, heads, repeat(graph))):
-        computed = [i for i, h in enumerate(heads) if not _is_pending(h, graph)]
+    pending, weights = heads, given
+    computed = [i for i, h in enumerate(heads) if not _is_pending(h, graph)]
+    if computed:
         pending = [h for i, h in enumerate(heads) if i not in computed]
         weights = [g for i, g in enumerate(given) if i not in computed]
     asked: list[Any] = []
@@ -220,7 +217,7 @@ def _start(heads: list[Handle], given: list[Handle | None], retain: bool, wrt: l
             ends.append(variable)
     part = bool(graph.borders)
     within = part and (
-        graph.marks or any(map(_is_pending, wrt or (), repeat(graph)))
+        graph.marks or any(_is_pending(w, graph) for w in wrt or ())
     )  # segments record which gradients pass them
     if pending and not within:
         if wrt is None and not asked and len(pending) > 1 and (Replicas.on or graph.cursor.spans):
@@ -256,8 +253,11 @@ def _on_each_device(
 def _is_all(started: Started) -> bool:
     """Return whether only delivery is left: all gradients end in plain Variables, and no two in the same one."""
     sources, _, computed, part = started
-    if computed or part or set(map(type, sources)) != _PLAIN_ENDS:
+    if computed or part:
         return False
+    for source in sources:
+        if type(source) is not Variable:
+            return False
     return len(set(sources)) == len(sources)
 
 
@@ -282,8 +282,8 @@ def _gradient_node(
         If another thread, or code that interrupted this one, has just computed the graph. The gradient then goes
         through its segment.
     """
-    weighted = tuple(map(is_not, given, repeat(None)))
-    weights: list[Any] = list(compress(given, weighted))
+    weighted = tuple([g is not None for g in given])
+    weights = [g for g in given if g is not None]
     for g in weights:
         _ = g.value  # lets a view record its slice now, not in the middle of the following
     op = _grad_op(weighted, retain, part and not retain)
@@ -444,7 +444,7 @@ def _marked(graph: Graph, heads: list[Handle]) -> list[tuple[Any, Handle]]:
     for slot, variables in graph.marks.items():
         if slot in passed:
             aval = _target_aval(graph, slot)
-            found += [(v, new_handle(Pending(graph, slot, aval), aval)) for v in variables]
+            found += [(v, new_pending(graph, slot, aval)) for v in variables]
     return found
 
 
@@ -492,10 +492,10 @@ def backward(heads: Any, head_grads: Any = None, retain: bool = False) -> None:
     try:
         started = _start(hs, given, retain)
         if _is_all(started):  # nearly always
-            _deliver(zip(started[0], started[1], map(_aval_of, started[1]), strict=True))
+            _deliver(zip(started[0], started[1], strict=True))
         else:
             plain, tables = rows.fold(_Walk(False, retain, None).finish(started, hs, given).values())
-            _deliver((variable, handle.value, handle.aval) for variable, handle in plain)
+            _deliver(plain)
             for home, taps, whole in tables:
                 rows.deliver(home, taps, whole)
     finally:
@@ -525,9 +525,11 @@ def _end_parts() -> None:
             graph.inside = False
 
 
-def _deliver(gradients: Iterable[tuple[Variable, Any, Aval | None]]) -> None:
-    """Write each gradient, a value with an aval, to its variable, or add it there."""
-    for variable, value, aval in gradients:
+def _deliver(gradients: Iterable[tuple[Variable, Pending | Handle]]) -> None:
+    """Write each gradient, a pending value or what a handle holds, to its variable, or add it there."""
+    for variable, found in gradients:
+        value = found if type(found) is Pending else found.value
+        aval: Any = found.aval
         grad = variable.grad
         if variable.keeps is not None:
             own = invoke(variable.keeps, (new_handle(value, aval),))
@@ -539,7 +541,7 @@ def _deliver(gradients: Iterable[tuple[Variable, Any, Aval | None]]) -> None:
             if type(old.value) is not Pending and not graph.closed:
                 graph.journal.append(old)
             value, aval = total.value, total.aval
-        elif type(value) is Pending and value.aval.size > PACK_ELEMENTS:
+        elif type(value) is Pending and aval.size > PACK_ELEMENTS:
             _recycle(value, grad.value)
         grad.value = value
         grad.aval = aval

@@ -18,7 +18,7 @@ import contextlib
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from operator import attrgetter, is_, itemgetter
+from operator import itemgetter
 from typing import Any
 from weakref import getweakrefcount
 
@@ -167,7 +167,12 @@ def picks(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     return itemgetter(*numbers) if len(numbers) > 1 else lambda items: tuple([items[i] for i in numbers])
 
 
-_vector_of, _number_of = attrgetter("vector"), attrgetter("number")
+def _are_pieces(values: Sequence[Any], vector: Vector, numbers: Sequence[int]) -> bool:
+    """Return whether `values` are the pieces of a vector that have these numbers."""
+    for value, number in zip(values, numbers, strict=True):
+        if type(value) is not Packed or value.vector is not vector or value.number != number:
+            return False
+    return True
 
 
 class Join:
@@ -207,11 +212,7 @@ class Join:
             vector.settle()
         value = None if vector is None else vector.value
         if vector is not None and vector.layout is self.layout and not isinstance(value, (_Frozen, Pending)):
-            try:
-                in_it = all(map(is_, map(_vector_of, packed), itertools.repeat(vector)))
-            except AttributeError:  # one of them is a single array
-                in_it = False
-            if in_it and list(map(_number_of, packed)) == self.numbers:
+            if _are_pieces(packed, vector, self.numbers):
                 if not self.outs:
                     return vector
                 if any_piece_held(packed) or any(map(getweakrefcount, packed)):

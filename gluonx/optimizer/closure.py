@@ -12,10 +12,10 @@ parameters, so everything is computed on the first device, and the others get th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 
 from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
@@ -27,7 +27,7 @@ from gluonx.deferred.program_cache import memo
 from gluonx.deferred.tracing import Traced, trace_function
 from gluonx.errors import DeviceError, GraphError, TracedValueError
 from gluonx.ops import prng
-from gluonx.optimizer.rules import Update
+from gluonx.optimizer.rules import Update, total
 
 if TYPE_CHECKING:
     import numpy
@@ -50,11 +50,7 @@ _WRITES = (
 _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's parameters"
 
 
-def _sum_of_losses(*losses: jax.Array) -> jax.Array | int:
-    return sum(jnp.sum(_inexact(loss)) for loss in losses)
-
-
-_SUM_OF_LOSSES = DerivedOp("sum_of_losses", _sum_of_losses)
+_SUM_OF_LOSSES = DerivedOp("sum_of_losses", lambda *losses: sum(map(total, losses)))
 _SUM_OF_LOSSES.steady = True
 _steps: dict[Any, DerivedOp] = memo()
 _MOST = threshold("closures.known")
@@ -130,7 +126,7 @@ def closed_step(
     others = [h for h, position in zip(traced.handles, positions, strict=True) if position < 0]
     if device is not None:
         others = [other.to_device(device) for other in others]  # type: ignore[attr-defined]
-    step = _Step(update, traced.op.fn, traced.n_random, positions, len(state))
+    step = _Step(update, positions, traced.n_random, len(state), traced.op.fn)
     draws = traced.n_random + update.rule.draws
     head = random_inputs(current_state(), draws) if draws else ()
     loss = new_handle(None)
@@ -144,7 +140,7 @@ def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> Derive
     op = DerivedOp("closed_step", step)
     if traced.text is None:
         return op
-    key = (step.update, traced.text, step.positions, step.n_random, traced.hidden(closure))
+    key = (step, traced.text, traced.hidden(closure))
     try:
         hash(key)
     except TypeError:
@@ -152,16 +148,18 @@ def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> Derive
     return recall(_steps, key, _MOST, lambda: op)
 
 
+@dataclass(frozen=True)
 class _Step:
     """Maps (arrays, states, step vector, random key and index, captured arrays) to (arrays, states, writes, loss)."""
 
-    def __init__(
-        self, update: Update, forward: Callable[..., Any], n_random: int, positions: tuple[int, ...], m: int
-    ) -> None:
-        self.update, self.forward, self.n_random, self.positions, self.m = update, forward, n_random, positions, m
+    update: Update
+    positions: tuple[int, ...]  # for each input of the forward its number among the arrays; -1 if it was captured
+    n_random: int
+    n_states: int
+    forward: Callable[..., Any] = field(compare=False)  # told apart by the text of its trace
 
     def __call__(self, *arrays: jax.Array) -> tuple[Any, ...]:
-        n, m = len(self.update.fresh), self.m
+        n, m = len(self.update.fresh), self.n_states
         weights, states, hyper, rest = arrays[:n], arrays[n : n + m], arrays[n + m], arrays[n + m + 1 :]
         draws = self.update.rule.draws
         given: Any = rest[:2] if self.n_random or draws else ()
@@ -173,13 +171,9 @@ class _Step:
             given = iter(others)
             inputs = [moving[p].astype(weights[p].dtype) if p >= 0 else next(given) for p in self.positions]
             out, *written = self.forward(*head, *inputs)
-            return jnp.sum(_inexact(out)), written
+            return total(out), written
 
         (value, written), grads = jax.value_and_grad(loss, has_aux=True)(tuple(weights))
         extra |= {"value": value, "value_fn": lambda moving: loss(moving)[0]}
         new = self.update.apply(weights, grads, states, hyper, **extra)
         return (*new, *written, value)
-
-
-def _inexact(loss: jax.Array) -> jax.Array:
-    return loss.astype(jnp.promote_types(loss.dtype, jnp.float32))

@@ -91,11 +91,9 @@ class StepNumbers(NamedTuple):
     def follows(self, before: StepNumbers) -> bool:
         """Return whether these are the numbers after the step `before`, with counts higher by one; see `advanced`."""
         t, rates = self
-        t_before, rates_before = before
-        return rates == rates_before and t == list(map(_one_more, t_before)) and max(t) < _EXACT
+        return rates == before.rates and t == [count + 1 for count in before.t] and max(t) < _EXACT
 
 
-_one_more = (1).__add__
 _EXACT = 1 << 24  # beyond, float32 has no odd numbers
 
 

@@ -597,7 +597,7 @@ class Optimizer(_Keywords):
         together = common is self._index_update_count and moved == indices
         same, ordered = self._ordered
         if same is indices:
-            mults = list(map(_both_mults, ordered))
+            mults = [(p.lr_mult, p.wd_mult) for p in ordered]
         else:
             mults = list(zip(self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult"), strict=True))
         made_of = (self._rate(), self.wd, self.rescale_grad, mults, self._uniform, self._decays)
@@ -762,9 +762,6 @@ def _reader(cls: type[Optimizer]) -> Callable[[Any], tuple[Any, ...]]:
 # Settings that all optimizers have and formulas may read.
 _OF_FORMULAS = ("clip_gradient", "multi_precision", "use_fused_step")
 _OF_ALL = frozenset(inspect.signature(Optimizer).parameters) - {"unknown"}
-
-
-_both_mults = attrgetter("lr_mult", "wd_mult")
 
 
 register = Optimizer.register

@@ -576,7 +576,7 @@ class Update:
         extra: dict[str, Any] = {}
         if self.told:
             *arrays, loss = arrays  # type: ignore[assignment]
-            extra["value"] = jnp.sum(loss.astype(jnp.promote_types(loss.dtype, jnp.float32)))
+            extra["value"] = total(loss)
         if self.rule.draws:
             *arrays, words, number = arrays  # type: ignore[assignment]
             extra["key"] = prng.wrap(words, number)
@@ -601,6 +601,11 @@ class Update:
         new = list(map(_where, masks, new, old))
         after = [_where(k is None or masks[k], a, b) for k, a, b in zip(rule.owners, after, leaves, strict=True)]
         return (*units.scatter(new, weights), *(after if together is None else together.join(after)))
+
+
+def total(loss: jax.Array) -> jax.Array:
+    """Return the sum of a loss, in float32 at least."""
+    return jnp.sum(loss.astype(wide(loss.dtype)))
 
 
 def _where(mask: bool | jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:

@@ -7,9 +7,7 @@ operator that computes the new ones. Making one looks at every parameter; a stea
 from __future__ import annotations
 
 import functools
-from collections import deque
 from dataclasses import replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -54,9 +52,6 @@ class Plan:
         self.weights = [p._handle for p in held.params]
         devices = devices_of(held.params)
         self.op = operator_of(optimizer, update, len(devices))
-        # A table with a gradient by rows is a constant of its look-ups. The update takes that constant, so that it is
-        # one leaf of the program.
-        self.leaves = leaves_of(self.weights)
         self.grads = [g for w, f in zip(self.weights, update.fresh, strict=True) if f for g in gradients_of(w.variable)]
         self.state = [*held.arrays, *(() if scaler is None else scaler.arrays)]
         self.takes_more = scaler is not None or update.rule.draws  # inputs beyond those of `request`
@@ -70,12 +65,29 @@ class Plan:
         self.targets += [vector] if update.advances else []
         self.counts = row_counts(w for w, f in zip(self.weights, update.fresh, strict=True) if f)
         self.variables = [variable_of(p) for p in held.params] if self.several else variables_of(held)
-        n, m = len(self.weights), len(self.grads)
-        self.owned = (*range(n), *range(n + m, n + m + len(self.state)))
-        # Each step on one device has the same arguments.
-        args = [*self.leaves, *self.grads, *self.state, vector]
-        release = None if trainer._keep_grads else functools.partial(give_up, self.grads)
-        self.request = StepRequest(self.op, args, self.targets, self.owned, release, n)
+        self.vector, self.keeps_grads = vector, trainer._keep_grads
+        # On one device the handles of a step are the same each time.
+        self.request = None if self.several else self.request_for(self.grads, self.grads)
+
+    def request_for(self, grads: list[Any], given: list[Any]) -> StepRequest:
+        """Return what a step asks of the engine: its inputs device by device, then the vector.
+
+        Parameters
+        ----------
+        grads : list of Handle
+            What the optimizer gets: the gradients of all devices, or on each their sums.
+        given : list of Handle
+            The gradients that backward has left.
+        """
+        args, owned, each = list[Any](), list[int](), len(self.grads)
+        for k, (weights, state) in enumerate(self.replicas):
+            first = len(args)
+            # A table with a gradient by rows is a constant of its look-ups. The update takes that constant, so that it
+            # is one leaf of the program.
+            args += [*leaves_of(weights), *grads[k * each : (k + 1) * each], *state]
+            owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
+        release = None if self.keeps_grads else functools.partial(give_up, given)
+        return StepRequest(self.op, [*args, self.vector], self.targets, owned, release, len(self.weights))
 
     @functools.cached_property
     def told_op(self) -> DerivedOp:
@@ -85,6 +97,10 @@ class Plan:
     def every_weight(self) -> list[Any]:
         """Return the weights of all devices, device by device."""
         return [w for weights, _ in self.replicas for w in weights]
+
+    def seen(self) -> list[ref[Any]]:
+        """Return weak references to the values of all weights."""
+        return [ref(w.value) for w in self.every_weight()]
 
     def fresh_weights(self) -> list[list[Any]]:
         """Return for each device the weights of those parameters that have a new gradient on any device."""
@@ -123,7 +139,8 @@ class Plan:
 
     def spend(self) -> None:
         """Mark the gradients as used."""
-        deque(map(setattr, self.variables, repeat("fresh"), repeat(False)), maxlen=0)
+        for variable in self.variables:
+            variable.fresh = False
 
 
 def give_up(grads: list[Any]) -> None:

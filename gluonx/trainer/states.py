@@ -24,6 +24,7 @@ from gluonx.block.parameter import Parameter
 from gluonx.common.arguments import Checked
 from gluonx.common.frames import door
 from gluonx.common.host import to_jax
+from gluonx.common.instances import with_own_dict
 from gluonx.deferred.core import new_handle
 from gluonx.errors import (
     ArgumentError,
@@ -95,6 +96,7 @@ class Stateful(Checked):
 
     def _begin(self, states: dict[str, Any]) -> None:
         """Begin with these states, by name; the next step makes everything else anew."""
+        with_own_dict(self)
         self._plans = {}
         self._held = Held(resting=states)
         self._vector = StepVector()

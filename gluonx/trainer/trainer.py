@@ -10,8 +10,8 @@ The ways of a step; all but the last leave weights, states and counts as they we
     step(n)                        sets the scale of gradients, finds the store
       a closure                    _close: forward, gradients and update are computed on the first device
       a plan                       _make_step, _plan: the arrays and the operator of the last step, while they fit
-        of one device, or a mesh   _step_in_one
-        of a list of devices       _step_on_several: gradients are summed, each device updates its arrays
+        of one device, or a mesh   _step_by
+        of a list of devices       _request_on_several: gradients are summed, each device updates its arrays
       an optimizer by hand         _make_step, _step_imperatively: array by array, by the updater of each device
       a store, or halves that a    _allreduce_grads, then _update
         subclass has overridden
@@ -20,7 +20,6 @@ The ways of a step; all but the last leave weights, states and counts as they we
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -47,11 +46,10 @@ from gluonx.optimizer.gradients import Gradients
 from gluonx.optimizer.optimizer import OptaxOptimizer
 from gluonx.trainer.arguments import alteration, listed, positive, scheduled, store_of
 from gluonx.trainer.held import common_sharding
-from gluonx.trainer.plan import Plan, give_up, plan_of
+from gluonx.trainer.plan import Plan, plan_of
 from gluonx.trainer.replicas import (
     any_fresh,
     check_same,
-    leaves_of,
     new_gradients,
     put_sums,
     row_counts,
@@ -66,7 +64,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Trainer"]
 
-_FRESH = attrgetter("fresh")
 _STALE = (
     "The gradient of parameter '{path}' has not been renewed by backward since the last step. The loss may not "
     "depend on it "
@@ -257,7 +254,7 @@ class Trainer(Stateful):
             self._prepare()
         if value is not None:
             self._check_telling()
-        if not self._steps_as_written():
+        if self._replaced_halves():
             plain_steps[self._why_apart()] += 1
         elif self._kvstore is None:
             return self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
@@ -277,10 +274,7 @@ class Trainer(Stateful):
         plan = self._plan(ignore_stale)
         if plan is None:
             return
-        if plan.several:
-            self._counted(self._step_on_several, plan, sums)
-        else:
-            self._counted(self._step_in_one, plan, value)
+        self._counted(self._step_by, plan, value, sums)
 
     def _counted(self, do: Callable[..., Any], plan: Plan, *args: Any) -> Any:
         """Run ``do(plan, *args)``, a step that the optimizer counts; if it fails, restore the counts."""
@@ -296,23 +290,22 @@ class Trainer(Stateful):
                 plan.spend()
             raise
 
-    def _step_in_one(self, plan: Plan, value: Any) -> None:
+    def _step_by(self, plan: Plan, value: Any, sums: bool) -> None:
         """Record the update after everything that is pending, and run all of it as one program."""
-        request = plan.request
+        request = plan.request or self._request_on_several(plan, sums)
         self._vector.renewed(self._optimizer.counted(plan.fresh_indices, plan.held.active))
-        if plan.takes_more:
-            request = request._replace(args=self._with_more(plan, request.args))
+        if plan.takes_more:  # behind the vector
+            scale = [] if self._scaler is None else [self._scaler.operand()]
+            draw = engine.random_inputs(current_state()) if plan.update.rule.draws else ()
+            request = request._replace(args=[*request.args, *scale, *draw])
         if value is not None:
             request = request._replace(op=plan.told_op, args=[*request.args, value])
         engine.commit_step(request)
         if plan.update.advances:
             self._vector.stepped()
         plan.spend()
-
-    def _with_more(self, plan: Plan, args: list[Any]) -> list[Any]:
-        """Return the arguments of an update, including those after the step vector."""
-        scale = [] if self._scaler is None else [self._scaler.operand()]
-        return [*args, *scale, *(engine.random_inputs(current_state()) if plan.update.rule.draws else ())]
+        if plan.several:
+            self._seen = plan.seen()
 
     # -- its plan ----------------------------------------------------------------------------------------------------
 
@@ -325,11 +318,13 @@ class Trainer(Stateful):
         plan = self._whole_plan(ignore_stale)
         if plan is None:
             return None
-        fresh = tuple(map(_FRESH, plan.variables))
-        if False not in fresh:
+        for variable in plan.variables:
+            if not variable.fresh:
+                break
+        else:
             return plan
         if not ignore_stale:
-            stale = plan.held.params[fresh.index(False)]
+            stale = plan.held.params[plan.variables.index(variable)]
             raise StaleGradientError(_STALE.format(path=stale._path))
         fresh = tuple(map(any_fresh, plan.variables))
         if not any(fresh):
@@ -393,32 +388,18 @@ class Trainer(Stateful):
 
     # -- a step on several devices -----------------------------------------------------------------------------------
 
-    def _step_on_several(self, plan: Plan, sums: bool) -> None:
-        """Step parameters on several devices: gradients are summed over them, and each updates its replicas."""
-        optimizer = self._optimizer
-        if self._kvstore_params["kvstore"] is not None and self._steps_as_written():
+    def _request_on_several(self, plan: Plan, sums: bool) -> StepRequest:
+        """Return the request of a step in which gradients are summed over devices, and each updates its replicas."""
+        if self._kvstore_params["kvstore"] is not None and not self._replaced_halves():
             self._check_replicas(plan)
         if sums and self._keeps_sums():
             put_sums(plan.fresh_weights(), plan.counts)
             sums = False
         replicas = plan.replica_grads()
-        grads = [g for replica in replicas for g in replica]
-        if sums:
-            grads = summed(replicas, plan.counts)
-        else:
+        given = [g for replica in replicas for g in replica]
+        if not sums:
             joining.even_out(plan.every_weight())
-        vector = self._vector.renewed(optimizer.counted(plan.fresh_indices, plan.held.active))
-        each, args, owned = len(plan.grads), [], []
-        for k, (weights, state) in enumerate(plan.replicas):
-            first = len(args)
-            args += [*leaves_of(weights), *grads[k * each : (k + 1) * each], *state]
-            owned += [*range(first, first + len(weights)), *range(len(args) - len(state), len(args))]
-        args = self._with_more(plan, [*args, vector])
-        release = None if self._keep_grads else lambda: give_up([g for replica in replicas for g in replica])
-        del grads
-        engine.commit_step(StepRequest(plan.op, args, plan.targets, owned, release))
-        plan.spend()
-        self._seen = [ref(w.value) for w in plan.every_weight()]
+        return plan.request_for(summed(replicas, plan.counts) if sums else given, given)
 
     def _check_replicas(self, plan: Plan) -> None:
         """Raise if somebody wrote to one replica alone since the last step."""
@@ -474,14 +455,14 @@ class Trainer(Stateful):
         engine.commit_step(request)
         plan.spread()
         if plan.several:
-            self._seen = [ref(w.value) for w in plan.every_weight()]
+            self._seen = plan.seen()
         return loss
 
     def _check_telling(self) -> None:
         """Raise if this Trainer's step cannot take the value of the loss."""
         if self._by_hand or self._scaler is not None or self._kvstore is not None:
             raise ArgumentError(_NO_TELLING)
-        if not self._steps_as_written():
+        if self._replaced_halves():
             raise ArgumentError(f"step(value=...) is not possible, because {self._why_apart()}")
         if len(self._replica_devices()) > 1:
             raise ArgumentError(_NO_TELLING_ON_SEVERAL)
@@ -535,9 +516,7 @@ class Trainer(Stateful):
         return "states of trainer._updaters are in somebody's hands"
 
     def _why_apart(self) -> str:
-        cls, own = type(self), self.__dict__
-        names = [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
-        return f"{cls.__name__} overrides {' and '.join(names)}"
+        return f"{type(self).__name__} overrides {' and '.join(self._replaced_halves())}"
 
     @door
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -611,7 +590,7 @@ class Trainer(Stateful):
             if self._compression_params and hasattr(store, "set_gradient_compression"):
                 store.set_gradient_compression(self._compression_params)
         elif given is not None and len(self._check_contexts()) > 1:
-            store = None if self._steps_as_written() else NAMES["gluonx.kvstore.create"](given)
+            store = NAMES["gluonx.kvstore.create"](given) if self._replaced_halves() else None
         self._kvstore = store
         self._update_on_kvstore = self._updates_in(store, wanted)
         self._distributed = "dist" in str(getattr(store, "type", ""))
@@ -676,15 +655,10 @@ class Trainer(Stateful):
         for i in self._renewed(ignore_stale_grad):
             variable_of(self._params[i]).fresh = False
 
-    def _steps_as_written(self) -> bool:
-        """Return whether `step` may be one program: neither of its two halves is overridden."""
+    def _replaced_halves(self) -> list[str]:
+        """Return which halves of a step a subclass, or this object, has of its own; without any, it is one program."""
         cls, own = type(self), self.__dict__
-        return (
-            cls._update is _UPDATE
-            and cls._allreduce_grads is _ALLREDUCE
-            and "_update" not in own
-            and "_allreduce_grads" not in own
-        )
+        return [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
 
     def _prepare(self) -> None:
         """Find the store and pass it the weights, before the first step."""
@@ -751,5 +725,4 @@ def handles_in(states: object) -> Iterator[Handle]:
             yield from handles_in(item)
 
 
-_UPDATE, _ALLREDUCE = Trainer._update, Trainer._allreduce_grads
-_HALVES = {"_allreduce_grads": _ALLREDUCE, "_update": _UPDATE}  # one program if no subclass overrides them
+_HALVES = {"_allreduce_grads": Trainer._allreduce_grads, "_update": Trainer._update}  # one program if no subclass overrides them

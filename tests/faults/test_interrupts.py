@@ -176,8 +176,11 @@ class OnMesh(Loop):
             self.x = parallel.split(self.x)
 
     def step(self):
-        with parallel.use(self.mesh):
-            super().step()
+        try:
+            with parallel.use(self.mesh):
+                super().step()
+        finally:  # an exception at the first instruction of `__exit__` leaves the mesh in use, for tests to come
+            parallel.use(None)
 
 
 LOOPS = {

@@ -132,7 +132,7 @@ def _grad_kind(grad: GradInfo | None) -> Any:
 
 def _leaf_key(graph: Graph, leaf: int) -> Any:
     aval = aval_of_leaf(graph.leaves[leaf])
-    return aval.taped if graph.sources[leaf] is not None and aval.inexact else aval
+    return aval.taped if graph.sources[leaf] is not None else aval
 
 
 def aval_of_leaf(leaf: Leaf) -> Any:
