@@ -135,6 +135,12 @@ def _asked(fn: Callable[..., Any]) -> Kernel:
     return run
 
 
+def _erf(x: np.ndarray) -> Any:
+    if x.dtype == _DOUBLE:
+        return _scipy("erf")(x)
+    return NotImplemented if x.dtype not in _WIDER else elementwise.error_function(x.astype(_DOUBLE)).astype(x.dtype)
+
+
 def _scipy(name: str) -> Kernel:
     def run(x: np.ndarray) -> Any:
         from scipy import special  # seldom, and slow to import
@@ -196,7 +202,7 @@ _UNARY: dict[str, Kernel] = {
     "silu": _silu,
     "reciprocal": _exact(lambda x: 1 / x, "f"),
     "rsqrt": _in_double(lambda x: 1 / np.sqrt(x)),
-    "erf": _scipy("erf"),
+    "erf": _erf,
     "erfinv": _scipy("erfinv"),
     "gammaln": _scipy("gammaln"),
     "logical_not": lambda x: np.logical_not(x.astype(_SINGLE) if x.dtype in _HALVES else x),
@@ -375,10 +381,8 @@ def _leaky_relu(x: np.ndarray, gamma: np.ndarray | None = None, *, act_type: str
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
-    from scipy import special  # seldom, and slow to import
-
     wide = x.astype(_DOUBLE)
-    return (0.5 * wide * special.erfc(wide * -math.sqrt(0.5))).astype(x.dtype)
+    return (0.5 * wide * elementwise.complementary_error(wide * -math.sqrt(0.5))).astype(x.dtype)
 
 
 @numpy_kernel("dropout", lambda *_, **__: 1)
