@@ -127,7 +127,7 @@ THRESHOLDS = {
     ),
     "lengths.kinds": Threshold(6, "traces", "of an operator with symbols", "tests/deferred/test_lengths.py"),
     "linking.kernels": Threshold(
-        1 << 16,
+        1 << 17,
         "elements",
         "that an operator may be given for its NumPy kernels to take the place of a trace",
         "benchmarks.cold",

@@ -18,7 +18,7 @@ import numpy as np
 from gluonx.common.thresholds import threshold
 from gluonx.deferred.contracts import Operator
 from gluonx.deferred.derived import has_any_length
-from gluonx.ops.host.kernels import cost_of, kernel_of
+from gluonx.ops.host.kernels import cost_of, kernel_of, results_of
 from gluonx.ops.host.pullbacks import pullback_kernel
 
 __all__ = ["OPERATIONS", "Untraced", "chosen", "results", "untraced"]
@@ -38,7 +38,7 @@ class Untraced(NamedTuple):
 
 
 def results(op: Operator, inputs: Sequence[Any]) -> Any:
-    """Return the results of an operator's kernel for zeros: an array, or a tuple; None without a kernel that takes them.
+    """Return arrays like the results of an operator's kernel: one, or a tuple; None without a kernel that takes these.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ def results(op: Operator, inputs: Sequence[Any]) -> Any:
     inputs : sequence
         What has a shape and a dtype, or None.
     """
-    if not has_any_length(op) or op.random or op.wide or _size(inputs) > _MOST:
+    inputs = [getattr(a, "struct", a) for a in inputs]
+    if not has_any_length(op) or op.random or op.wide or not _may_run(op, inputs):
         return None
     known = _memo(op)
     key = ("results", *_key(inputs))
@@ -69,6 +70,7 @@ def untraced(
     passed : tuple of bool or None
         The results that have a cotangent; None if no gradient passes.
     """
+    inputs = [getattr(a, "struct", a) for a in inputs]
     found = results(op, inputs)
     if found is None or not _is_like(found if type(found) is tuple else (found,), outs):
         return None
@@ -91,42 +93,52 @@ def _kernels(
     back = None
     if passed is not None:
         pull = pullback_kernel(op, diff, len(inputs), passed)
-        if pull is None or type(out) is tuple:
+        if pull is None or not passed[0]:
             return None
         back, work = pull
-        with np.errstate(all="ignore"):
-            try:
-                found = back(*zeros, np.zeros_like(out))
-            except Exception:  # the trace says what is wrong
-                return None
-        if found is NotImplemented or not _is_like(found, [zeros[i] for i in diff]):
+        cotangent = out[0] if type(out) is tuple else out
+        if results_of(op) is None and not _takes(back, [*zeros, np.zeros_like(cotangent)], [zeros[i] for i in diff]):
             return None
-        costs[1] = 4.0 * size if work is None else work(*zeros, out)
+        costs[1] = 4.0 * size if work is None else work(*zeros, cotangent)
     return Untraced(forward, back, (costs[0], costs[1]))
 
 
+def _takes(back: Kernel, values: list[Any], inputs: list[Any]) -> bool:
+    with np.errstate(all="ignore"):
+        try:
+            found = back(*values)
+        except Exception:  # the trace says what is wrong
+            return False
+    return found is not NotImplemented and _is_like(found, inputs)
+
+
+def _may_run(op: Operator, inputs: Sequence[Any]) -> bool:
+    """Return whether all lengths are numbers, and the inputs few enough elements for the kernels."""
+    size = _size(inputs)
+    return size <= _MOST or (size < math.inf and results_of(op) is not None)
+
+
 def _tried(op: Operator, inputs: Sequence[Any]) -> Any:
-    kernel = kernel_of(op)
+    kernel, tells = kernel_of(op), results_of(op)
     if kernel is None:
         return None
     with np.errstate(all="ignore"):
         try:
-            out = kernel[0](*_zeros(inputs))
+            out = (tells or kernel[0])(*_zeros(inputs))
         except Exception:  # the trace says what is wrong
             return None
     if out is NotImplemented:
         return None
-    return tuple(map(_empty, out)) if type(out) in (tuple, list) else _empty(out)
+    return tuple(map(_thin, out)) if type(out) in (tuple, list) else _thin(out)
 
 
-def _empty(array: Any) -> np.ndarray:
-    """Return an array of the same shape and type, in which no memory is used."""
-    array = np.asarray(array)
-    return np.broadcast_to(np.zeros((), array.dtype), array.shape)
+def _thin(like: Any) -> np.ndarray:
+    """Return zeros of the same shape and type that take no memory."""
+    return np.broadcast_to(np.zeros((), like.dtype), like.shape)
 
 
 def _zeros(inputs: Sequence[Any]) -> list[Any]:
-    return [None if a is None else np.zeros(a.shape, a.dtype) for a in inputs]
+    return [None if a is None else _thin(a) for a in inputs]
 
 
 def _size(inputs: Sequence[Any]) -> float:

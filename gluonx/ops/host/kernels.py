@@ -97,6 +97,31 @@ def numpy_kernel(name: str, work: Work | None = None) -> Callable[[Kernel], Kern
     return decorate
 
 
+_RESULTS: dict[str, Callable[..., Any]] = {}
+
+
+def results_of(op: Any) -> Callable[..., Any] | None:
+    """Return a function that tells the shape and type of each result from inputs whose values it does not read.
+
+    It returns ``NotImplemented`` for inputs that the operator's kernel, or its pull-back, refuses. None without one.
+    """
+    found = _RESULTS.get(op.name) if isinstance(op, BoundOp) and not isinstance(op, Lifted) else None
+    return None if found is None else functools.partial(found, **op.attrs)
+
+
+def kernel_results(name: str) -> Callable[[Kernel], Kernel]:
+    """Register the decorated function as what tells the results of the operator `name`.
+
+    So operators that are large, or slow, need not be run to know these.
+    """
+
+    def decorate(fn: Kernel) -> Kernel:
+        _RESULTS[OPS[name].name] = fn
+        return fn
+
+    return decorate
+
+
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
 
