@@ -269,25 +269,35 @@ _MANY = 1 << 12  # so many elements are chosen by arithmetic
 _WHOLE = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 
 
-def _chooser(call: Call) -> Fn:
-    """Return ``fn(which, no, yes)``.
+def where_or_zero(which: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return `x` where the condition holds, and 0 elsewhere.
 
-    ``np.where`` takes some 5 ns for an element where the condition is irregular, as a relu's is. If one operand is
-    zero, a product of the other's bits with the condition, as an integer, is the same in a tenth of that time.
+    ``np.where`` takes some 5 to 20 ns for an element where the condition is irregular, as a relu's is. A product of the
+    bits with the condition, as an integer, is the same in a tenth of that time.
+
+    Examples
+    --------
+    >>> where_or_zero(np.array([True, False]), np.float32([np.nan, np.inf]))
+    array([nan,  0.], dtype=float32)
     """
+    whole = _WHOLE[x.dtype.itemsize]
+    return np.multiply(x.view(whole), which.view(np.int8), dtype=whole).view(x.dtype)
+
+
+def _chooser(call: Call) -> Fn:
+    """Return ``fn(which, no, yes)``; if one operand is zero, by `where_or_zero`."""
     whole = _WHOLE.get(call.dtype.itemsize)
     zero = [value is not None and not np.ndim(value) and not np.asarray(value).tobytes().strip(b"\0")
             for value in call.known[1:]]  # fmt: skip
     if whole is None or not any(zero):
         return lambda which, no, yes: np.where(which, yes, no)
-    zero_first, dtype = zero[0], call.dtype
+    zero_first = zero[0]
 
     def choose(which: Any, no: Any, yes: Any) -> Any:
         kept = yes if zero_first else no
         if np.size(kept) < _MANY or np.size(which) < _MANY:
             return np.where(which, yes, no)
-        which = which if zero_first else ~which
-        return np.multiply(kept.view(whole), which.view(np.int8), dtype=whole).view(dtype)
+        return where_or_zero(which if zero_first else ~which, kept)
 
     return choose
 

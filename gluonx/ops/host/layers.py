@@ -22,6 +22,7 @@ from gluonx.common.thresholds import threshold
 from gluonx.ops.common import axis_of, choose, per_axis
 from gluonx.ops.conv import layout_of, target_padding
 from gluonx.ops.host import products
+from gluonx.ops.host.elementwise import where_or_zero
 from gluonx.ops.host.kernels import kernel_results, numpy_kernel
 from gluonx.ops.host.moves import strided
 from gluonx.ops.host.pullbacks import pullback_rule
@@ -517,13 +518,14 @@ def _of_largest_of_four(g: np.ndarray, x: np.ndarray, plan: list[Any]) -> np.nda
     _, _, (upper_left, upper_right, lower_left, lower_right) = _offsets(plan, x.shape)
     halves = [(x[upper_left], x[upper_right]), (x[lower_left], x[lower_right])]
     above = np.maximum(*halves[0]) >= np.maximum(*halves[1])
-    left = np.where(above, *[one >= other for one, other in halves])
-    found, zero = np.zeros(x.shape, g.dtype), g.dtype.type(0)
+    firsts = [one >= other for one, other in halves]
+    left = (above & firsts[0]) | (~above & firsts[1])
+    found = np.zeros(x.shape, g.dtype)
     for one, chosen in (
         (upper_left, above & left), (upper_right, above & ~left), (lower_left, ~above & left),
         (lower_right, ~above & ~left),
     ):  # fmt: skip
-        found[one] = np.where(chosen, g, zero)
+        found[one] = where_or_zero(chosen, g)
     return found
 
 
@@ -550,7 +552,7 @@ def _of_largest(g: np.ndarray, x: np.ndarray, plan: list[Any]) -> np.ndarray:
             taken |= odd & (seen != seen)
         taken &= left
         left ^= taken
-        found[one] += g * taken if odd is None else np.where(taken, g, g.dtype.type(0))
+        found[one] += where_or_zero(taken, g)
     return found[inside]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gluonx.ops.common import axis_of
 from gluonx.ops.elementwise import ACTIVATIONS
-from gluonx.ops.host.elementwise import complementary_error
+from gluonx.ops.host.elementwise import complementary_error, where_or_zero
 from gluonx.ops.host.kernels import Kernel, Work, converted, kernel_of, kernel_results, numpy_kernel
 from gluonx.ops.registry import BoundOp, Lifted
 
@@ -128,9 +128,10 @@ for _name, _slope in _SLOPES.items():
 
 @pullback_rule("relu")
 def _relu(g: Array, x: Array) -> Ways:
-    zero = g.dtype.type(0)
-    y = np.maximum(x, zero)
-    return [lambda: np.where(y > 0, g, zero) + np.where(y > 0, zero, g) * y]  # NaN where x is NaN or infinite
+    if x.size and np.isfinite(x.max()) and np.isfinite(np.add.reduce(g, axis=None)):
+        return [lambda: where_or_zero(x > 0, g)]
+    y = np.maximum(x, g.dtype.type(0))  # NaN where one is NaN or infinite
+    return [lambda: where_or_zero(y > 0, g) + where_or_zero(~(y > 0), g) * y]
 
 
 @kernel_results("activation")
