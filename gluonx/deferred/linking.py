@@ -63,9 +63,9 @@ _Made: TypeAlias = "Fragment | _Pair"
 class _Entry:
     """One operator of a program, or a piece of a block's trace that is no operator.
 
-    ``ins`` and ``outs`` are names of values, ``avals`` and ``results`` their shapes and types. ``diff`` lists the inputs
-    that a gradient reaches, ``passed`` the results that a cotangent reaches. ``pull`` links the pull-back, once the
-    forward is linked.
+    ``ins`` and ``outs`` are names of values, ``avals`` and ``results`` their shapes and types. ``diff`` lists the
+    inputs that a gradient reaches, ``passed`` the results that a cotangent reaches. ``pull`` links the pull-back, once
+    the forward is linked.
     """
 
     __slots__ = ("avals", "diff", "ins", "op", "outs", "passed", "pull", "results")

@@ -24,7 +24,9 @@ from gluonx.ops.host.pullbacks import pullback_kernel
 __all__ = ["OPERATIONS", "Untraced", "chosen", "results", "untraced"]
 
 _MOST = threshold("linking.kernels")
-OPERATIONS = 3  # of a program, for each kernel: the average of those that a trace has
+OPERATIONS = (
+    5  # that a compiler has for each kernel: with it nets are compiled after as many steps as their traces would be
+)
 _KEPT = 64  # kinds of inputs of one operator
 Kernel = Callable[..., Any]
 
@@ -192,5 +194,3 @@ def chosen(kernel: Kernel, present: Sequence[bool], instead: Callable[[], Callab
         return out[0] if type(out) is tuple and len(out) == 1 else out
 
     return run
-
-

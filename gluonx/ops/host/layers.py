@@ -514,7 +514,7 @@ def _of_sums(g: np.ndarray, shape: Shape, plan: list[Any]) -> np.ndarray:
 
 
 def _of_largest_of_four(g: np.ndarray, x: np.ndarray, plan: list[Any]) -> np.ndarray:
-    """Return the same for windows of 2 by 2 side by side, where other numbers go before NaN, as `npx.pooling` has it."""
+    """Return the same for windows of 2 by 2 side by side; as in `npx.pooling`, other numbers go before NaN there."""
     _, _, (upper_left, upper_right, lower_left, lower_right) = _offsets(plan, x.shape)
     halves = [(x[upper_left], x[upper_right]), (x[lower_left], x[lower_right])]
     above = np.maximum(*halves[0]) >= np.maximum(*halves[1])
