@@ -132,6 +132,12 @@ THRESHOLDS = {
         "that an operator may be given for its NumPy kernels to take the place of a trace",
         "benchmarks.cold",
     ),
+    "linking.operations": Threshold(
+        5,
+        "operations",
+        "that a compiler has for such a kernel: nets are compiled after as many steps as by their traces",
+        "benchmarks.cold",
+    ),
     "lengths.seen": Threshold(8, "calls", "whose lengths are compared", "tests/deferred/test_lengths.py"),
     "host.call": Threshold(
         1 << 10,

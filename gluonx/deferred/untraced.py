@@ -24,10 +24,8 @@ from gluonx.ops.host.pullbacks import pullback_kernel
 __all__ = ["OPERATIONS", "Untraced", "chosen", "results", "untraced"]
 
 _MOST = threshold("linking.kernels")
-OPERATIONS = (
-    5  # that a compiler has for each kernel: with it nets are compiled after as many steps as their traces would be
-)
-_KEPT = 64  # kinds of inputs of one operator
+OPERATIONS = threshold("linking.operations")
+_KEPT = threshold("lengths.kept")
 Kernel = Callable[..., Any]
 
 
@@ -99,7 +97,7 @@ def _kernels(
             return None
         back, work = pull
         cotangent = out[0] if type(out) is tuple else out
-        if results_of(op) is None and not _takes(back, [*zeros, np.zeros_like(cotangent)], [zeros[i] for i in diff]):
+        if _told(op, inputs) is None and not _takes(back, [*zeros, _thin(cotangent)], [zeros[i] for i in diff]):
             return None
         costs[1] = 4.0 * size if work is None else work(*zeros, cotangent)
     return Untraced(forward, back, (costs[0], costs[1]))
@@ -121,17 +119,30 @@ def _may_run(op: Operator, inputs: Sequence[Any]) -> bool:
 
 
 def _tried(op: Operator, inputs: Sequence[Any]) -> Any:
-    kernel, tells = kernel_of(op), results_of(op)
+    kernel, out = kernel_of(op), _told(op, inputs)
     if kernel is None:
         return None
-    with np.errstate(all="ignore"):
-        try:
-            out = (tells or kernel[0])(*_zeros(inputs))
-        except Exception:  # the trace says what is wrong
-            return None
-    if out is NotImplemented:
+    if out is None and _size(inputs) <= _MOST:
+        with np.errstate(all="ignore"):
+            try:
+                out = kernel[0](*_zeros(inputs))
+            except Exception:  # the trace says what is wrong
+                return None
+    if out is None or out is NotImplemented:
         return None
     return tuple(map(_thin, out)) if type(out) in (tuple, list) else _thin(out)
+
+
+def _told(op: Operator, inputs: Sequence[Any]) -> Any:
+    """Return what is told of an operator's results without computing; None if nothing is."""
+    tells = results_of(op)
+    if tells is None:
+        return None
+    try:
+        out = tells(*_zeros(inputs))
+    except Exception:  # the trace says what is wrong
+        return None
+    return None if out is NotImplemented else out
 
 
 def _thin(like: Any) -> np.ndarray:

@@ -5,12 +5,14 @@ import pytest
 
 import gluonx
 from gluonx import autograd, engine, gluon, np, npx
-from gluonx.deferred import linking, untraced
+from gluonx.deferred import linking, policy, repeats, untraced
 from gluonx.gluon import nn
 
 
 @pytest.fixture(autouse=True)
-def _anew():
+def _by_numpy(monkeypatch):
+    monkeypatch.setitem(policy.limits, "runs", 12)
+    monkeypatch.setattr(repeats, "runs_in_pieces", lambda graph: False)
     gluonx.engine.clear()
     yield
     gluonx.engine.clear()
