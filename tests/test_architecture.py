@@ -271,6 +271,7 @@ MODULE_STATE = {
     "initializer.py _REGISTRY": REGISTERED,
     "metric/base.py _REGISTRY": REGISTERED,
     "ops/host/kernels.py _KERNELS": REGISTERED,
+    "ops/host/kernels.py _RESULTS": REGISTERED,
     "ops/host/pullbacks.py PULLBACKS": REGISTERED,
     "ops/host/rules.py RULES": REGISTERED,
     "ops/registry.py OPS": REGISTERED,
@@ -281,6 +282,9 @@ MODULE_STATE = {
     "sharding.py _batch_of": "a mesh has one entry",
 }
 CACHED = {
+    "ops/host/layers.py _product": "the last 256 geometries of convolutions",
+    "ops/host/layers.py _product_for_image": "the same",
+    "ops/host/layers.py _product_for_weight": "the same",
     "common/arguments.py _keywords": FACT,
     "block/captured.py _names": FACT,
     "block/summary.py _cost": "the last 1,024 numbers",

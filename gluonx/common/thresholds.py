@@ -126,6 +126,18 @@ THRESHOLDS = {
         32, "traces", "for lengths in numbers that are kept of an operator", "tests/deferred/test_lengths.py"
     ),
     "lengths.kinds": Threshold(6, "traces", "of an operator with symbols", "tests/deferred/test_lengths.py"),
+    "linking.kernels": Threshold(
+        1 << 17,
+        "elements",
+        "that an operator may be given for its NumPy kernels to take the place of a trace",
+        "benchmarks.cold",
+    ),
+    "linking.operations": Threshold(
+        5,
+        "operations",
+        "that a compiler has for such a kernel: nets are compiled after as many steps as by their traces",
+        "benchmarks.cold",
+    ),
     "lengths.seen": Threshold(8, "calls", "whose lengths are compared", "tests/deferred/test_lengths.py"),
     "host.call": Threshold(
         1 << 10,

@@ -401,7 +401,7 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
     return found
 
 
-_SMALL = threshold("host.small")
+_SMALL = threshold("linking.kernels")
 
 
 def _shaped(op: Operator, structs: list[Any]) -> Any:

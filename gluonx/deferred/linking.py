@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import jax
 import numpy as np
@@ -29,6 +29,7 @@ from gluonx.deferred.contracts import BAD_CALLS, Equation, InputRef, Jaxpr, Jaxp
 from gluonx.deferred.core import Aval, Node, tracing
 from gluonx.deferred.derived import DerivedOp, Inner, Pullback, has_any_length, needs_64_bits, strong
 from gluonx.deferred.operators import is_one
+from gluonx.deferred.untraced import OPERATIONS, Untraced, chosen, untraced
 from gluonx.deferred.vectors import VectorLayout
 from gluonx.dtype import without_64_bits
 from gluonx.ops.cpu.convolution import native_operations
@@ -62,18 +63,25 @@ _Made: TypeAlias = "Fragment | _Pair"
 class _Entry:
     """One operator of a program, or a piece of a block's trace that is no operator.
 
-    ``ins`` and ``outs`` are names of values. ``diff`` lists the inputs that a gradient reaches, ``passed`` the results
-    that a cotangent reaches.
+    ``ins`` and ``outs`` are names of values, ``avals`` and ``results`` their shapes and types. ``diff`` lists the
+    inputs that a gradient reaches, ``passed`` the results that a cotangent reaches. ``pull`` links the pull-back, once
+    the forward is linked.
     """
 
-    __slots__ = ("avals", "diff", "ins", "op", "outs", "passed", "residuals")
+    __slots__ = ("avals", "diff", "ins", "op", "outs", "passed", "pull", "results")
 
     def __init__(
-        self, op: Operator | Fragment, ins: list[Any], outs: list[Any], avals: list[Any], diff: tuple[int, ...]
+        self,
+        op: Operator | Fragment,
+        ins: list[Any],
+        outs: list[Any],
+        avals: list[Any],
+        diff: tuple[int, ...],
+        results: Sequence[Any] = (),
     ) -> None:
-        self.op, self.ins, self.outs, self.avals, self.diff = op, ins, outs, avals, diff
+        self.op, self.ins, self.outs, self.avals, self.diff, self.results = op, ins, outs, avals, diff, results
         self.passed: tuple[bool, ...] | None = None
-        self.residuals: tuple[Bound, list[int]] | None = None
+        self.pull: Callable[[list[int]], list[int]] | None = None
 
 
 # -- traces of single operators ----------------------------------------------------------------------------------------
@@ -203,7 +211,7 @@ class _Linking:
         if inner is not None:
             self.entries[node.depth] = self.within(inner, names, outs, node.diff)
         elif _is_replay(op) or (type(op) in (BoundOp, Lifted, DerivedOp) and getattr(op, "interpreted", True)):
-            self.entries[node.depth] = [_Entry(op, names, outs, list(avals), node.diff)]
+            self.entries[node.depth] = [_Entry(op, names, outs, list(avals), node.diff, node.outs)]
         else:
             raise _NotLinked(op.name)
 
@@ -252,7 +260,7 @@ class _Linking:
                 if atom in active:
                     diff.append(i)
             avals.append(None if atom is None else jax.ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype))
-        return _Entry(eqn.params["op"], names, own, avals, tuple(diff))
+        return _Entry(eqn.params["op"], names, own, avals, tuple(diff), [v.aval for v in eqn.outvars])
 
     def mark(self, heads: Iterable[Any], depths: Iterable[int]) -> None:
         """Note the operators and results that a gradient from `heads` reaches."""
@@ -278,16 +286,29 @@ class _Linking:
             outs = self.replay(entry)
         elif needs_64_bits(op, entry.avals):
             raise _NotLinked("64-bit types")
+        elif (kernels := untraced(op, entry.avals, entry.results, entry.diff, entry.passed)) is not None:
+            outs = self.by_kernels(entry, kernels, registers)
         elif entry.passed is None:
-            fragment, numbers = _traced(op, entry.avals, "alone", functools.partial(_alone, op))
-            outs = self.linker.add(fragment.bound(numbers), registers)
+            outs = self.linker.add(_bound_alone(op, entry.avals), registers)
         else:
-            make = functools.partial(_pair, op, entry.diff, entry.passed)
-            pair, numbers = _traced(op, entry.avals, (entry.diff, entry.passed), make)
-            found = self.linker.add(pair.forward.bound(numbers), registers)
-            outs = found[: pair.results]
-            entry.residuals = pair.back.bound(numbers), found[pair.results :]
+            outs, back, residuals = _add_pair(self.linker, entry, registers)
+            entry.pull = lambda given: self.linker.add(back, [*residuals, *given])
         self.registers.update(zip(entry.outs, outs, strict=True))
+
+    def by_kernels(self, entry: _Entry, kernels: Untraced, registers: list[int]) -> list[int]:
+        """Link an operator by its NumPy kernels, which read its inputs."""
+        present = [aval is not None for aval in entry.avals]
+        op, avals, linker, costs = cast(Operator, entry.op), entry.avals, self.linker, kernels.costs
+        # Only what the trace needs is kept for it: the linker has all values of this program.
+        traced = _Entry(op, [], [], avals, entry.diff)
+        traced.passed = entry.passed
+        forward = chosen(kernels.forward, present, functools.partial(_traced_forward, traced))
+        outs = linker.call(forward, registers, [_nbytes(a) for a in entry.results], costs[0], OPERATIONS)
+        if kernels.back is not None:
+            back = chosen(kernels.back, present, functools.partial(_traced_back, traced))
+            nbytes = [_nbytes(avals[i]) for i in entry.diff]
+            entry.pull = lambda given: linker.call(back, [*registers, *given], nbytes, costs[1], OPERATIONS)
+        return outs
 
     def replay(self, entry: _Entry) -> list[int]:
         """Link the gradient of a program that has run before: its forward again, then the pull-backs.
@@ -310,11 +331,39 @@ class _Linking:
         path.link([slot for slot, _ in heads], region)
         return path.gradients(heads, region, [(-1 - i, entry.avals[i]) for i in program.diff_leaves])
 
-    def pull(self, entry: _Entry, given: list[int]) -> list[int]:
-        """Link the pull-back of an operator; `given` are the registers of the cotangents."""
-        assert entry.residuals is not None, "its forward was linked before"
-        back, residuals = entry.residuals
-        return self.linker.add(back, [*residuals, *given])
+
+def _bound_alone(op: Operator, avals: Sequence[Any]) -> Bound:
+    """Return the trace of an operator that no gradient passes."""
+    fragment, numbers = _traced(op, avals, "alone", functools.partial(_alone, op))
+    return fragment.bound(numbers)
+
+
+def _add_pair(linker: Linker, entry: _Entry, registers: list[int]) -> tuple[list[int], Bound, list[int]]:
+    """Link the trace of an operator that a gradient passes; return its results, its pull-back and what that needs."""
+    op: Any = entry.op
+    make = functools.partial(_pair, op, entry.diff, entry.passed or ())
+    pair, numbers = _traced(op, entry.avals, (entry.diff, entry.passed), make)
+    found = linker.add(pair.forward.bound(numbers), registers)
+    return found[: pair.results], pair.back.bound(numbers), found[pair.results :]
+
+
+def _traced_forward(entry: _Entry) -> HostProgram:
+    """Return an operator as a program of its trace, for a run whose values its kernel refuses."""
+    op: Any = entry.op
+    linker = Linker()
+    with without_64_bits():
+        registers = [linker.input(_nbytes(a)) for a in entry.avals if a is not None]
+        return linker.program(linker.add(_bound_alone(op, entry.avals), registers))
+
+
+def _traced_back(entry: _Entry) -> HostProgram:
+    """Return the pull-back of an operator, of its inputs and the cotangent, as a program of its trace."""
+    linker = Linker()
+    with without_64_bits():
+        registers = [linker.input(_nbytes(a)) for a in entry.avals if a is not None]
+        given = linker.input(0)
+        _, back, residuals = _add_pair(linker, entry, registers)
+        return linker.program(linker.add(back, [*residuals, given]))
 
 
 def _is_replay(op: Operator) -> bool:
@@ -433,9 +482,9 @@ class _Path:
         for depth in sorted(region, reverse=True):
             for entry in reversed(linking.entries[depth]):
                 given = [cotangents[out] for out in entry.outs if out in cotangents]
-                if not given or entry.residuals is None:
+                if not given or entry.pull is None:
                     continue
-                for i, register in zip(entry.diff, linking.pull(entry, given), strict=True):
+                for i, register in zip(entry.diff, entry.pull(given), strict=True):
                     nbytes = linker.nbytes[register]
                     add(entry.ins[i], register, nbytes, nbytes // entry.avals[i].dtype.itemsize)
         found = [(cotangents.get(self.name(target)), aval) for target, aval in targets]

@@ -269,25 +269,35 @@ _MANY = 1 << 12  # so many elements are chosen by arithmetic
 _WHOLE = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 
 
-def _chooser(call: Call) -> Fn:
-    """Return ``fn(which, no, yes)``.
+def where_or_zero(which: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return `x` where the condition holds, and 0 elsewhere.
 
-    ``np.where`` takes some 5 ns for an element where the condition is irregular, as a relu's is. If one operand is
-    zero, a product of the other's bits with the condition, as an integer, is the same in a tenth of that time.
+    ``np.where`` takes some 5 to 20 ns for an element where the condition is irregular, as a relu's is. A product of the
+    bits with the condition, as an integer, is the same in a tenth of that time.
+
+    Examples
+    --------
+    >>> where_or_zero(np.array([True, False]), np.float32([np.nan, np.inf]))
+    array([nan,  0.], dtype=float32)
     """
+    whole = _WHOLE[x.dtype.itemsize]
+    return np.multiply(x.view(whole), which.view(np.int8), dtype=whole).view(x.dtype)
+
+
+def _chooser(call: Call) -> Fn:
+    """Return ``fn(which, no, yes)``; if one operand is zero, by `where_or_zero`."""
     whole = _WHOLE.get(call.dtype.itemsize)
     zero = [value is not None and not np.ndim(value) and not np.asarray(value).tobytes().strip(b"\0")
             for value in call.known[1:]]  # fmt: skip
     if whole is None or not any(zero):
         return lambda which, no, yes: np.where(which, yes, no)
-    zero_first, dtype = zero[0], call.dtype
+    zero_first = zero[0]
 
     def choose(which: Any, no: Any, yes: Any) -> Any:
         kept = yes if zero_first else no
         if np.size(kept) < _MANY or np.size(which) < _MANY:
             return np.where(which, yes, no)
-        which = which if zero_first else ~which
-        return np.multiply(kept.view(whole), which.view(np.int8), dtype=whole).view(dtype)
+        return where_or_zero(which if zero_first else ~which, kept)
 
     return choose
 
@@ -490,8 +500,10 @@ _SPECIAL: dict[str, str | Fn] = {
 
 def _specially(call: Call) -> Fn:
     found, dtype = _SPECIAL[call.name], call.dtype
-    fn = _special(found) if isinstance(found, str) else found
     call.cost *= 8
+    if call.name in _ERRORS and dtype != _F64:
+        found = _ERRORS[call.name]
+    fn = _special(found) if isinstance(found, str) else found
     if len(call.ins) == 1:
         return lambda x: fn(x.astype(_F64)).astype(dtype)
     return lambda *arrays: fn(*[x.astype(_F64) for x in arrays]).astype(dtype)
@@ -499,6 +511,83 @@ def _specially(call: Call) -> Fn:
 
 for _name in _SPECIAL:
     RULES[_name] = _specially
+
+
+# Polynomials of degree 14 and 7, highest power first, interpolated at Chebyshev's points: the logarithm of
+# erfc(x) exp(x^2) / t for x >= 0, in 2 t - 1 where t = 2 / (2 + x); erf(x) / x for |x| <= 1, in 2 x^2 - 1.
+_TAIL_OF_ERF = (
+    -8.911517314421e-06,
+    2.071326381762e-05,
+    4.457591839847e-05,
+    -0.0001546028342081,
+    -7.504292238577e-05,
+    0.0006579165556721,
+    -0.0001534932233314,
+    -0.002339256405019,
+    0.001760406765375,
+    0.008823552357553,
+    -0.009872823288268,
+    -0.04689548150029,
+    0.04734331040211,
+    0.6726432205258,
+    -0.6717940840567,
+)
+_CENTRE_OF_ERF = (
+    -7.552377923048e-08,
+    1.231639589205e-06,
+    -1.753691419148e-05,
+    0.0002175119906348,
+    -0.002285485612207,
+    0.01985249772245,
+    -0.1405360890211,
+    0.9654687386376,
+)
+_AT_ONCE = 1 << 14  # elements that stay in a core's cache
+
+
+def _horner(coefficients: tuple[float, ...], x: np.ndarray) -> np.ndarray:
+    found = np.full_like(x, coefficients[0])
+    for c in coefficients[1:]:
+        found *= x
+        found += c
+    return found
+
+
+def complementary_error(x: np.ndarray) -> np.ndarray:
+    """Return the complementary error function of float64 numbers with a relative error of 4e-10, for float32 results.
+
+    SciPy's is exact, but it takes 0.15 s to import, as long as ten steps of a small net take.
+
+    Examples
+    --------
+    >>> complementary_error(np.array([-1.0, 0.0, 2.0])).round(6)
+    array([1.842701, 1.      , 0.004678])
+    """
+    if x.size > _AT_ONCE and x.ndim:
+        flat = x.reshape(-1)
+        parts = [complementary_error(flat[i : i + _AT_ONCE]) for i in range(0, x.size, _AT_ONCE)]
+        return np.concatenate(parts).reshape(x.shape)
+    x = np.asarray(x)
+    t = 2 / (2 + np.abs(x))
+    power = _horner(_TAIL_OF_ERF, 2 * t - 1)
+    power -= x * x
+    t *= np.exp(power, out=power)
+    return np.where(x < 0, 2 - t, t)
+
+
+def error_function(x: np.ndarray) -> np.ndarray:
+    """Return the error function of float64 numbers, for float32 results.
+
+    Examples
+    --------
+    >>> error_function(np.array([-1.0, 0.0, 2.0])).round(6)
+    array([-0.842701,  0.      ,  0.995322])
+    """
+    near = np.clip(x, -1, 1)
+    return np.where(np.abs(x) < 1, near * _horner(_CENTRE_OF_ERF, 2 * near * near - 1), 1 - complementary_error(x))
+
+
+_ERRORS: dict[str, Fn] = {"erf": error_function, "erfc": complementary_error}
 
 
 # Polynomials for single precision by Giles ("Approximating the erfinv function", 2012), highest power first.

@@ -97,6 +97,31 @@ def numpy_kernel(name: str, work: Work | None = None) -> Callable[[Kernel], Kern
     return decorate
 
 
+_RESULTS: dict[str, Callable[..., Any]] = {}
+
+
+def results_of(op: Any) -> Callable[..., Any] | None:
+    """Return a function that tells the shape and type of each result from inputs whose values it does not read.
+
+    It returns ``NotImplemented`` for inputs that the operator's kernel, or its pull-back, refuses. None without one.
+    """
+    found = _RESULTS.get(op.name) if isinstance(op, BoundOp) and not isinstance(op, Lifted) else None
+    return None if found is None else functools.partial(found, **op.attrs)
+
+
+def kernel_results(name: str) -> Callable[[Kernel], Kernel]:
+    """Register the decorated function as what tells the results of the operator `name`.
+
+    So operators that are large, or slow, need not be run to know these.
+    """
+
+    def decorate(fn: Kernel) -> Kernel:
+        _RESULTS[OPS[name].name] = fn
+        return fn
+
+    return decorate
+
+
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
 
@@ -133,6 +158,12 @@ def _asked(fn: Callable[..., Any]) -> Kernel:
         return fn(x.astype(_SINGLE) if x.dtype in _HALVES else x) if x.dtype in _WIDER else NotImplemented
 
     return run
+
+
+def _erf(x: np.ndarray) -> Any:
+    if x.dtype == _DOUBLE:
+        return _scipy("erf")(x)
+    return NotImplemented if x.dtype not in _WIDER else elementwise.error_function(x.astype(_DOUBLE)).astype(x.dtype)
 
 
 def _scipy(name: str) -> Kernel:
@@ -196,7 +227,7 @@ _UNARY: dict[str, Kernel] = {
     "silu": _silu,
     "reciprocal": _exact(lambda x: 1 / x, "f"),
     "rsqrt": _in_double(lambda x: 1 / np.sqrt(x)),
-    "erf": _scipy("erf"),
+    "erf": _erf,
     "erfinv": _scipy("erfinv"),
     "gammaln": _scipy("gammaln"),
     "logical_not": lambda x: np.logical_not(x.astype(_SINGLE) if x.dtype in _HALVES else x),
@@ -375,10 +406,8 @@ def _leaky_relu(x: np.ndarray, gamma: np.ndarray | None = None, *, act_type: str
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
-    from scipy import special  # rarely needed, and slow to import
-
     wide = x.astype(_DOUBLE)
-    return (0.5 * wide * special.erfc(wide * -math.sqrt(0.5))).astype(x.dtype)
+    return (0.5 * wide * elementwise.complementary_error(wide * -math.sqrt(0.5))).astype(x.dtype)
 
 
 @numpy_kernel("dropout", lambda *_, **__: 1)

@@ -191,7 +191,7 @@ class Linker:
     def __init__(self) -> None:
         self.nbytes: list[Any] = []
         self.known: dict[int, Any] = {}
-        self.steps: list[tuple[Callable[..., Any], list[int], list[int], float]] = []
+        self.steps: list[tuple[Callable[..., Any], list[int], list[int], float, int]] = []
         self.takes = 0
 
     def new_register(self, nbytes: int) -> int:
@@ -213,9 +213,15 @@ class Linker:
 
     def step(self, fn: Callable[..., Any], ins: list[int], nbytes: int, size: float) -> int:
         """Return the register of a function's result on these registers; the function touches `size` elements."""
-        out = self.new_register(nbytes)
-        self.steps.append((fn, ins, [out], size))
-        return out
+        return self.call(fn, ins, [nbytes], size)[0]
+
+    def call(
+        self, fn: Callable[..., Any], ins: list[int], nbytes: Sequence[int], size: float, operations: int = 1
+    ) -> list[int]:
+        """Return the registers of a function's results, of so many bytes; a compiler has so many operations for it."""
+        outs = list(map(self.new_register, nbytes))
+        self.steps.append((fn, ins, outs, size, operations))
+        return outs
 
     def add(self, bound: Bound, ins: Sequence[int]) -> list[int]:
         """Append a fragment; return the registers of its results."""
@@ -235,7 +241,7 @@ class Linker:
                 nbytes.append(bound.nbytes[o])
                 at[o] = len(nbytes) - 1
                 written.append(at[o])
-            self.steps.append((fn, read_at, written, cost))
+            self.steps.append((fn, read_at, written, cost, 1))
         return [read(o) for o in fragment.outs]
 
     def program(self, outs: Sequence[int]) -> HostProgram:
@@ -248,9 +254,11 @@ class Linker:
                 kept.append(step)
         kept.reverse()
         steps: list[tuple[Step, Node]] = []
-        for fn, ins, written, _ in kept:
+        for fn, ins, written, *_ in kept:
             steps.append((step_of(fn, ins, written), Node("", {}, ins, written)))
         found, nbytes = freeing(self.nbytes, steps, set(outs))
         rest = [self.known.get(i) for i in range(self.takes, len(self.nbytes))]
         cost = math.fsum([step[3] for step in kept])
-        return HostProgram.of(Block.of(found, list(outs), rest, cost, nbytes), self.takes)
+        made = HostProgram.of(Block.of(found, list(outs), rest, cost, nbytes), self.takes)
+        made.steps += sum([step[4] - 1 for step in kept])
+        return made

@@ -17,22 +17,23 @@ import numpy as np
 
 from gluonx.ops.common import axis_of
 from gluonx.ops.elementwise import ACTIVATIONS
-from gluonx.ops.host.kernels import Kernel, Work, converted, kernel_of, numpy_kernel
+from gluonx.ops.host.elementwise import complementary_error, where_or_zero
+from gluonx.ops.host.kernels import Kernel, Work, converted, kernel_of, kernel_results, numpy_kernel
 from gluonx.ops.registry import BoundOp, Lifted
 
 if TYPE_CHECKING:
     from gluonx.dtype import DTypeLike
 
 
-__all__ = ["PULLBACKS", "pullback_kernel"]
+__all__ = ["PULLBACKS", "pullback_kernel", "pullback_rule"]
 
 Array: TypeAlias = np.ndarray
 Way: TypeAlias = Callable[[], Array]
 Ways: TypeAlias = "Sequence[Way | None] | NotImplementedType"
 Rule: TypeAlias = Callable[..., Ways]  # rule(cotangent, *inputs, **attributes)
 
-_DOUBLE = np.dtype(np.float64)
-_FLOATS = frozenset([np.dtype(np.float32), _DOUBLE])
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_FLOATS = frozenset([_SINGLE, _DOUBLE])
 PULLBACKS: dict[str, Rule] = {}
 
 
@@ -41,10 +42,10 @@ def pullback_kernel(
 ) -> tuple[Kernel, Work | None] | None:
     """Return the pull-back of `op` to the inputs `diff` of `count`, and its work function; None without one.
 
-    ``given`` says which outputs have a cotangent; operators with several outputs have no pull-back here.
+    ``given`` says which outputs have a cotangent; a pull-back here is that of the first output alone.
     """
     rule = None if not isinstance(op, BoundOp) or isinstance(op, Lifted) else PULLBACKS.get(op.name)
-    if rule is None or given != (True,) or op.random or op.needs_mode:
+    if rule is None or given[0] is False or any(given[1:]) or op.random or op.needs_mode:
         return None
     attrs = op.attrs
 
@@ -82,7 +83,9 @@ def _summed(found: Array, like: Array) -> Array:
     return np.array(found, like.dtype)
 
 
-def _rule(*names: str) -> Callable[[Rule], Rule]:
+def pullback_rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register the decorated function as the pull-back of these operators."""
+
     def decorate(rule: Rule) -> Rule:
         PULLBACKS.update(dict.fromkeys(names, rule))
         return rule
@@ -123,40 +126,59 @@ for _name, _slope in _SLOPES.items():
     PULLBACKS[_name] = _sloped(_slope)
 
 
-@_rule("relu")
+@pullback_rule("relu")
 def _relu(g: Array, x: Array) -> Ways:
-    zero = g.dtype.type(0)
-    y = np.maximum(x, zero)
-    return [lambda: np.where(y > 0, g, zero) + np.where(y > 0, zero, g) * y]  # NaN where x is NaN or infinite
+    if x.size and np.isfinite(x.max()) and np.isfinite(np.add.reduce(g, axis=None)):
+        return [lambda: where_or_zero(x > 0, g)]
+    y = np.maximum(x, g.dtype.type(0))  # NaN where one is NaN or infinite
+    return [lambda: where_or_zero(y > 0, g) + where_or_zero(~(y > 0), g) * y]
 
 
-@_rule("activation")
+@kernel_results("activation")
+def _results_of_activation(x: Array, *, act_type: str) -> Any:
+    return x if act_type == "relu" and x.dtype in _FLOATS else NotImplemented
+
+
+@pullback_rule("activation")
 def _activation(g: Array, x: Array, *, act_type: str) -> Ways:
     rule = PULLBACKS.get(act_type) if act_type in ACTIVATIONS else None
     return NotImplemented if rule is None else rule(g, x)
 
 
-@_rule("add")
+@pullback_rule("leaky_relu")
+def _leaky_relu(g: Array, x: Array, gamma: Array | None = None, *, act_type: str, slope: float, **_: object) -> Ways:
+    if gamma is not None:
+        return NotImplemented
+    if act_type in ("gelu", "gelu_erf") and x.dtype == _SINGLE:
+        return [lambda: g * _of_gelu(x.astype(_DOUBLE))]
+    return [lambda: np.where(x <= 0, g * g.dtype.type(slope), g)] if act_type == "leaky" else NotImplemented
+
+
+def _of_gelu(x: Array) -> Array:
+    return 0.5 * complementary_error(x * -math.sqrt(0.5)) + x * np.exp(x * x * -0.5) / math.sqrt(2 * math.pi)
+
+
+@pullback_rule("add")
 def _add(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g, lambda: g]
 
 
-@_rule("subtract")
+@pullback_rule("subtract")
 def _subtract(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g, lambda: -g]
 
 
-@_rule("multiply")
+@pullback_rule("multiply")
 def _multiply(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g * y, lambda: g * x]
 
 
-@_rule("true_divide")
+@pullback_rule("true_divide")
 def _divide(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g / y, lambda: -(g.astype(_DOUBLE) * x) / np.square(y, dtype=_DOUBLE)]
 
 
-@_rule("where")
+@pullback_rule("where")
 def _where(g: Array, condition: Array, x: Array, y: Array) -> Ways:
     chosen, zero = condition != 0, g.dtype.type(0)
     return [None, lambda: np.where(chosen, g, zero), lambda: np.where(chosen, zero, g)]
@@ -172,14 +194,14 @@ def _spread(g: Array, x: Array, axis: Any, keepdims: bool) -> Array:
     return np.broadcast_to(g, x.shape)
 
 
-@_rule("sum")
+@pullback_rule("sum")
 def _sum(g: Array, x: Array, *more: Any, axis: Any, dtype: DTypeLike, keepdims: bool) -> Ways:
     if more or dtype is not None:
         return NotImplemented
     return [lambda: _spread(g, x, axis, keepdims)]
 
 
-@_rule("mean")
+@pullback_rule("mean")
 def _mean(g: Array, x: Array, *more: Any, axis: Any, dtype: Any, keepdims: bool) -> Ways:
     if more or dtype is not None or not g.size:
         return NotImplemented
@@ -189,19 +211,19 @@ def _mean(g: Array, x: Array, *more: Any, axis: Any, dtype: Any, keepdims: bool)
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
-@_rule("matmul")
+@pullback_rule("matmul")
 def _matmul(g: Array, x: Array, y: Array, *, precision: Any, preferred_element_type: Any) -> Ways:
     if x.ndim < 2 or y.ndim < 2 or precision is not None or preferred_element_type is not None:
         return NotImplemented
     return [lambda: np.matmul(g, np.swapaxes(y, -1, -2)), lambda: np.matmul(np.swapaxes(x, -1, -2), g)]
 
 
-@_rule("dot")
+@pullback_rule("dot")
 def _dot(g: Array, x: Array, y: Array, **attrs: Any) -> Ways:
     return _matmul(g, x, y, **attrs) if x.ndim == y.ndim == 2 else NotImplemented
 
 
-@_rule("fully_connected")
+@pullback_rule("fully_connected")
 def _fully_connected(
     g: Array, x: Array, weight: Array, bias: Array | None = None, *, num_hidden: Any, no_bias: bool, flatten: bool
 ) -> Ways:
@@ -210,36 +232,36 @@ def _fully_connected(
     return [
         lambda: np.matmul(columns, weight).reshape(x.shape),
         lambda: np.matmul(columns.T, rows),
-        lambda: np.add.reduce(columns, axis=0, dtype=_DOUBLE),
+        lambda: np.zeros_like(bias) if no_bias else np.add.reduce(columns, axis=0, dtype=_DOUBLE),
     ]
 
 
 # -- moves -------------------------------------------------------------------------------------------------------------
 
 
-@_rule("reshape", "batch_flatten", "expand_dims", "squeeze")
+@pullback_rule("reshape", "batch_flatten", "expand_dims", "squeeze")
 def _reshaped(g: Array, x: Array, **_: object) -> Ways:
     return [lambda: g.reshape(x.shape)]
 
 
-@_rule("broadcast_to")
+@pullback_rule("broadcast_to")
 def _broadcast(g: Array, x: Array, **_: object) -> Ways:
     return [lambda: g]
 
 
-@_rule("transpose")
+@pullback_rule("transpose")
 def _transpose(g: Array, x: Array, *, axes: Any) -> Ways:
     if not axes:
         return [lambda: np.transpose(g)]
     return NotImplemented if isinstance(axes, int) else [lambda: np.transpose(g, np.argsort(np.mod(axes, x.ndim)))]
 
 
-@_rule("swapaxes")
+@pullback_rule("swapaxes")
 def _swapaxes(g: Array, x: Array, *, axis1: int, axis2: int) -> Ways:
     return [lambda: np.swapaxes(g, axis1, axis2)]
 
 
-@_rule("concatenate")
+@pullback_rule("concatenate")
 def _concatenate(g: Array, *arrays: Array, axis: Any, **attrs: Any) -> Ways:
     if not isinstance(axis, int) or any(attrs.values()):
         return NotImplemented
@@ -248,7 +270,16 @@ def _concatenate(g: Array, *arrays: Array, axis: Any, **attrs: Any) -> Ways:
     return [lambda part=part: part for part in parts]
 
 
-@_rule("stack")
+@kernel_results("concatenate")
+def _results_of_concatenate(*arrays: Array, axis: Any, **attrs: Any) -> Any:
+    if not isinstance(axis, int) or any(attrs.values()) or any(a.dtype != arrays[0].dtype for a in arrays):
+        return NotImplemented
+    first, at = arrays[0], axis % arrays[0].ndim
+    shape = (*first.shape[:at], sum([a.shape[at] for a in arrays]), *first.shape[at + 1 :])
+    return np.broadcast_to(np.zeros((), first.dtype), shape)
+
+
+@pullback_rule("stack")
 def _stack(g: Array, *arrays: Array, axis: int, dtype: Any) -> Ways:
     return NotImplemented if dtype is not None else [lambda i=i: np.take(g, i, axis) for i in range(len(arrays))]
 
@@ -266,7 +297,7 @@ def _is_plain(x: Array, others: Any, use_length: bool, dtype: DTypeLike) -> bool
     return x.size > 0 and all(v is None for v in others) and not use_length and dtype is None
 
 
-@_rule("softmax")
+@pullback_rule("softmax")
 def _of_softmax(g: Array, x: Array, *others: Any, axis: int, use_length: bool, dtype: DTypeLike) -> Ways:
     if not _is_plain(x, others, use_length, dtype):
         return NotImplemented
@@ -274,7 +305,7 @@ def _of_softmax(g: Array, x: Array, *others: Any, axis: int, use_length: bool, d
     return [lambda: y * (g - np.add.reduce(g * y, axis=axis, keepdims=True))]
 
 
-@_rule("log_softmax")
+@pullback_rule("log_softmax")
 def _of_log_softmax(
     g: Array, x: Array, *others: Any, axis: int, use_length: bool = False, dtype: DTypeLike = None
 ) -> Ways:
@@ -283,7 +314,7 @@ def _of_log_softmax(
     return [lambda: g - _probabilities(x, axis) * np.add.reduce(g, axis=axis, dtype=_DOUBLE, keepdims=True)]
 
 
-@_rule("embedding")
+@pullback_rule("embedding")
 def _embedding(g: Array, x: Array, weight: Array, *, dtype: DTypeLike, **_: object) -> Ways:
     rows = converted(x, np.dtype(np.int32)) if x.dtype.kind == "f" else x
     if rows is NotImplemented or rows.dtype.kind not in "iu" or not (dtype is None or dtype == weight.dtype):
@@ -298,7 +329,7 @@ def _embedding(g: Array, x: Array, weight: Array, *, dtype: DTypeLike, **_: obje
     return [None, of_weight]
 
 
-@_rule("layer_norm")
+@pullback_rule("layer_norm")
 def _layer_norm(g: Array, x: Array, gamma: Array, beta: Array, *, axis: int, eps: float, output_mean_var: bool) -> Ways:
     axis = axis_of(axis, x.ndim, "layer_norm")
     if output_mean_var or gamma.shape != (x.shape[axis],) or not x.size:
@@ -346,7 +377,7 @@ def _cross_entropy(pred: Array, label: Array, sample_weight: Array | None = None
     return losses.reshape(len(x), -1).mean(1).astype(pred.dtype)
 
 
-@_rule("softmax_cross_entropy_loss")
+@pullback_rule("softmax_cross_entropy_loss")
 def _of_cross_entropy(g: Array, pred: Array, label: Array, sample_weight: Array | None = None, **attrs: Any) -> Ways:
     classes = _classes(pred, label, sample_weight, attrs)
     if classes is None:

@@ -447,7 +447,7 @@ def test_batch_norm() -> None:
         for each in ({}, {"fix_gamma": False, "eps": 1e-5}, {"use_global_stats": True}):
             op = ops.get("batch_norm").bind(axis=axis, **each).in_mode(False)
             check(op, x, gamma, beta, mean, var, units=8, atol=1e-6)
-            check(op.op.bind(axis=axis, **each).in_mode(True), x, gamma, beta, mean, var, must=False)
+            check(op.op.bind(axis=axis, **each).in_mode(True), x, gamma, beta, mean, var, units=8, atol=1e-6)
         op = ops.get("batch_norm").bind(axis=axis, eps=0.0).in_mode(False)
         check(op, x, gamma, beta, mean, var * onp.array([1, 0, 1], "f"), units=8, atol=1e-6)
 

@@ -12,7 +12,7 @@ import pytest
 from gluonx import ops
 from gluonx.deferred.core import intern_aval
 from gluonx.deferred.derived import out_avals, pullback_of, run_alone
-from gluonx.ops.host import pullbacks
+from gluonx.ops.host import kernels, pullbacks
 
 NUMBERS = onp.random.default_rng(0)
 
@@ -27,8 +27,11 @@ def array(*shape: int, dtype: str = "float32") -> onp.ndarray:
     return NUMBERS.uniform(0.2, 2, shape).astype(dtype) * NUMBERS.choice([-1, 1], shape).astype(dtype)
 
 
-def check(op: Any, *inputs: Any, diff: tuple[int, ...] | None = None, must: bool = True) -> None:
-    """Compare the two for one call, with a cotangent of random numbers, and the shapes of the forward."""
+def check(op: Any, *inputs: Any, diff: tuple[int, ...] | None = None, must: bool = True, sums: bool = False) -> None:
+    """Compare the two for one call, with a cotangent of random numbers, and the shapes of the forward.
+
+    With `sums` of many products, errors are measured by the largest result.
+    """
     moving = tuple([i for i, x in enumerate(inputs) if x is not None and x.dtype.kind == "f"]) if diff is None else diff
     found = pullbacks.pullback_kernel(op, moving, len(inputs), (True,))
     assert found is not None
@@ -48,7 +51,8 @@ def check(op: Any, *inputs: Any, diff: tuple[int, ...] | None = None, must: bool
     eps = onp.finfo(out.dtype).eps
     for a, b in zip(host, map(onp.asarray, xla), strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
-        onp.testing.assert_allclose(a, b, rtol=32 * eps, atol=16 * eps)
+        largest = onp.abs(b).max(initial=0) if sums else 1
+        onp.testing.assert_allclose(a, b, rtol=32 * eps, atol=16 * eps * largest)
 
 
 UNARY = [*pullbacks._SLOPES, "relu"]
@@ -101,6 +105,7 @@ def test_products() -> None:
         for no_bias in (False, True):
             op = ops.get("fully_connected").bind(num_hidden=5, no_bias=no_bias, flatten=flatten)
             check(op, array(*shape), array(5, 6), *[array(5)] * (not no_bias))
+    check(ops.get("fully_connected").bind(num_hidden=5, no_bias=True), array(4, 6), array(5, 6), array(5))  # not used
     check(ops.get("fully_connected").bind(num_hidden=5, flatten=False), array(4, 6), array(5, 6), array(5), diff=(1, 2))
 
 
@@ -147,12 +152,104 @@ def test_layers_and_losses() -> None:
     check(loss.bind(sparse_label=False), array(4, 5), array(4, 5), diff=(0,), must=False)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "stride", "dilate", "pad", "space"),
+    [
+        ((3, 3), (1, 1), (1, 1), (1, 1), (7, 9)), ((3, 3), (2, 2), (1, 1), (1, 1), (8, 9)),
+        ((1, 1), (1, 1), (1, 1), (0, 0), (5, 5)), ((3, 2), (2, 3), (2, 1), (0, 1), (11, 12)),
+        ((5, 5), (3, 3), (1, 1), (0, 0), (9, 10)), ((3,), (1,), (1,), (0,), (9,)),
+        ((3, 3, 3), (1, 2, 1), (1, 1, 1), (0, 1, 0), (5, 4, 6)),
+    ],
+)  # fmt: skip
+def test_convolutions(kernel: Any, stride: Any, dilate: Any, pad: Any, space: Any) -> None:
+    attrs = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": 5}
+    for no_bias in (False, True):
+        op = ops.get("convolution").bind(**attrs, no_bias=no_bias)
+        check(op, array(3, 4, *space), array(5, 4, *kernel), array(5), sums=True)
+        for adj in {(0,) * len(kernel), tuple([s - 1 for s in stride])}:
+            op = ops.get("deconvolution").bind(**attrs, adj=adj, no_bias=no_bias)
+            check(op, array(3, 4, *space), array(4, 5, *kernel), array(5), sums=True)
+    grouped = ops.get("convolution").bind(kernel=kernel, num_filter=6, num_group=2, no_bias=True)
+    check(grouped, array(3, 4, *space), array(6, 2, *kernel), must=False)
+
+
+@pytest.mark.parametrize("kind", ["max", "avg", "sum"])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "pad", "convention"),
+    [
+        ((2, 2), (2, 2), (0, 0), "valid"), ((3, 3), (2, 2), (1, 1), "valid"), ((3, 3), (1, 1), (1, 1), "valid"),
+        ((3, 2), (2, 2), (1, 0), "full"), ((2, 2), (2, 2), (0, 0), "full"), ((2, 2), (3, 3), (0, 0), "valid"),
+    ],
+)  # fmt: skip
+def test_pooling(kind: str, kernel: Any, stride: Any, pad: Any, convention: str) -> None:
+    x = array(2, 3, 8, 9)
+    odd = x.copy()
+    odd[0, 0, 2, 2] = odd[0, 1, :, 3] = onp.nan
+    odd[1, 1, 3, 3] = onp.inf
+    for include in (None, False):
+        op = ops.get("pooling").bind(
+            kernel=kernel, stride=stride, pad=pad, pool_type=kind, pooling_convention=convention,
+            count_include_pad=include,
+        )  # fmt: skip
+        for image in (x, onp.round(x), odd, array(2, 3, 9, 8)):
+            check(op, image)
+    check(ops.get("pooling").bind(kernel=(1, 1), global_pool=True, pool_type=kind), x, must=kind != "max")
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize(("training", "globally"), [(True, False), (True, True), (False, False)])
+def test_batch_norm(training: bool, globally: bool, fixed: bool) -> None:
+    """The forward too, whose moving averages are results."""
+    for axis, shape in ((1, (4, 3, 5, 5)), (-1, (6, 3)), (1, (2, 3))):
+        op = ops.get("batch_norm").bind(training=training, use_global_stats=globally, fix_gamma=fixed, axis=axis)
+        inputs = [array(*shape) + 3, array(3), array(3), array(3), abs(array(3))]
+        kernel, tells = kernels.kernel_of(op), kernels.results_of(op)
+        assert kernel is not None and tells is not None
+        found, told, xla = kernel[0](*inputs), tells(*inputs), run_alone(op, list(inputs))
+        if not training:
+            found, told, xla = [found], [told], [xla]
+        for a, b, c in zip(found, told, map(onp.asarray, xla), strict=True):
+            assert (a.dtype, a.shape) == (b.dtype, b.shape) == (c.dtype, c.shape)
+            onp.testing.assert_allclose(a, c, 2e-5, 2e-5)
+        g = array(*shape)
+        given = (True, False, False) if training else (True,)
+        pull = pullbacks.pullback_kernel(op, (0, 1, 2), 5, given)
+        assert pull is not None
+        theirs = run_alone(pullback_of(op, (0, 1, 2), 5, given), [*inputs, g])
+        for a, b in zip(pull[0](*inputs, g), map(onp.asarray, theirs), strict=True):
+            assert (a.dtype, a.shape) == (b.dtype, b.shape)
+            onp.testing.assert_allclose(a, b, 1e-4, 1e-4 * max(1, onp.abs(b).max()))
+
+
+def test_leaky() -> None:
+    for kind in ("leaky", "gelu"):
+        check(ops.get("leaky_relu").bind(act_type=kind), array(20) * 3)
+    check(ops.get("leaky_relu").bind(act_type="elu"), array(20), must=False)
+
+
+def test_what_tells_results_is_right() -> None:
+    """Without computing: for each operator that has it, what XLA gives."""
+    image, windows = array(2, 3, 7, 8), {"kernel": (3, 2), "stride": (2, 1), "pad": (1, 0)}
+    for name, attrs, *inputs in (
+        ("convolution", {**windows, "num_filter": 5}, image, array(5, 3, 3, 2), array(5)),
+        ("deconvolution", {**windows, "adj": (1, 0), "num_filter": 5}, image, array(3, 5, 3, 2)),
+        ("pooling", {**windows, "pooling_convention": "full"}, image),
+        ("pooling", {"global_pool": True, "pool_type": "avg"}, image),
+        ("activation", {"act_type": "relu"}, array(2, 3)),
+        ("concatenate", {"axis": 1}, array(2, 3), array(2, 4)),
+    ):  # fmt: skip
+        op = ops.get(name).bind(**attrs)
+        tells: Any = kernels.results_of(op)
+        told, found = tells(*inputs), onp.asarray(run_alone(op, list(inputs)))
+        assert (told.shape, told.dtype) == (found.shape, found.dtype), name
+
+
 def test_every_pullback_is_here() -> None:
     here = {
         *UNARY, "add", "subtract", "multiply", "true_divide", "sum", "mean", "matmul", "dot", "fully_connected",
         "where", "reshape", "batch_flatten", "expand_dims", "squeeze", "broadcast_to", "transpose", "swapaxes",
         "concatenate", "stack", "activation", "softmax", "log_softmax", "embedding", "layer_norm",
-        "softmax_cross_entropy_loss",
+        "softmax_cross_entropy_loss", "leaky_relu", "convolution", "deconvolution", "pooling", "batch_norm",
     }  # fmt: skip
     assert {ops.get(name).name for name in here} == set(pullbacks.PULLBACKS)
 
