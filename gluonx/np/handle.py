@@ -7,6 +7,7 @@ see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators reb
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import getweakrefcount, getweakrefs, ref
@@ -673,7 +674,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             value.graph.journal.append(Rebound(self, old, self.aval, self.tape, record_scope.get()))
         self.value, self.aval, self.tape = value, new.aval, new.tape
         if getweakrefcount(self) and state.trace is None:
-            _tell_detached(self, written)
+            _tell_detached(self, written, old)
 
     def _become(self, new: ndarray, reshaped: bool = False) -> ndarray:
         """Rebind this handle for an in-place operator.
@@ -890,14 +891,18 @@ View = _View
 
 
 def _view(base: ndarray, region: indexing.Region) -> _View:
-    view: _View = object.__new__(base.view_class)
+    kind, state = base.view_class, current_state()
+    if type(base) is kind and not base.own and not state.recording and state.trace is None:  # type: ignore[attr-defined]
+        joined = indexing.composed(base.region, region, base.base.shape)  # type: ignore[attr-defined]
+        if joined is not None:
+            base, region = base.base, joined  # type: ignore[attr-defined]
+    view: _View = object.__new__(kind)
     view.base, view.region, view.reader = base, region, indexing.region_read(region)
     view.seen, view.seen_in, view.own = view, None, False
     view.tape = view.variable = None
     aval = base.aval
     view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else _place_of(base))
     _set_value(view, None)
-    state = current_state()
     if state.deferring or (state.recording and state.trace is None):
         # The slice is recorded now, even if it is first used after record().
         _ = view.value
@@ -1078,72 +1083,115 @@ class _Link(ref):
 class _Base(ref):
     """A weak reference to an array that another was made of, and the value that it had; without that when it is gone.
 
-    A slice that nobody else may hold is ``held`` by it.
+    A slice that nobody else may hold is ``held`` by it. ``origin`` tells the other array, and ``place`` the slice of
+    this one that it was made of, if it was one.
     """
 
-    __slots__ = ("held", "seen")
+    __slots__ = ("held", "origin", "place", "seen")
+
+    def hand_down(self, base: ndarray, old: object) -> None:
+        """Write the value of `base`, which was `old`, into the array that was made of it."""
+        origin, state = self.origin, current_state()
+        array = None if origin is None or origin.busy else origin()
+        if array is None or not is_still(self.seen, old):
+            return
+        if state.recording and (array.variable is not None or array._is_recorded()):
+            return
+        source = base if self.place is None else self.place()
+        if source is not None:
+            with origin.alone():
+                _write_reshaped(array, source)
+            self.seen = base.value
+            if self.place is not None:
+                self.place.seen = source.value
 
 
 def _forget_seen(base: _Base) -> None:
     base.seen = None
 
 
-def _base_of(array: ndarray, seen: Any, held: ndarray | None) -> _Base:
+def _base_of(array: ndarray, seen: Any, held: ndarray | None, origin: _Origin, place: _Base | None = None) -> _Base:
     base = _Base(array, _forget_seen)
-    base.seen, base.held = seen, held
+    base.seen, base.held, base.origin, base.place = seen, held, origin, place
     return base
+
+
+def _write_reshaped(target: ndarray, source: ndarray) -> None:
+    """Write the elements of an array into one of another shape; recorded if `source` is, and autograd records."""
+    state = current_state()
+    flows = state.recording and source._is_recorded()
+    set_state(state if flows else state_with(recording=False))
+    try:
+        target._put(ndarray.reshape(source if flows else stripped(source), target.shape))
+    finally:
+        set_state(state)
 
 
 class _Origin(ref):
     """A weak reference to a reshaped array, which hands what is written to that on to the array that it was made of.
 
-    ``places`` lists that array and those that it was made of in turn.
+    ``places`` lists that array and those that it was made of in turn, each of which hands on what is written to it.
     """
 
-    __slots__ = ("places",)
+    __slots__ = ("busy", "places")
     kept: ClassVar[dict[int, _Origin]] = {}
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Pass nothing on to or from the array, to which or from which a value is being written."""
+        self.busy = True
+        try:
+            yield
+        finally:
+            self.busy = False
 
     def pass_on(self) -> None:
         """Write the value of the reshaped array into the first that is there, unless that has another value by now."""
         array, state = self(), current_state()
-        found = [(place, base) for place in self.places if (base := place()) is not None]
-        if array is None or not found:
+        found = [(place, base) for place in self.places if place.place is None and (base := place()) is not None]
+        if array is None or not found or self.busy:
             return
         place, base = found[0]
         if not is_still(place.seen, base.value) or (state.recording and base.variable is not None):
             return
-        flows = state.recording and base._is_recorded()
-        set_state(state if flows else state_with(recording=False))
-        try:
-            written: Any = array if flows else stripped(array)
-            base._put(ndarray.reshape(written, base.shape))
-        finally:
-            set_state(state)
-        self.places = [place for place, _ in found]
-        for place, base in found:
-            place.seen = base.value
+        with self.alone():
+            _write_reshaped(base, array)
+        for place in self.places:
+            if (there := place()) is not None:
+                place.seen = there.value
 
 
 def write_through(array: ndarray, base: ndarray) -> None:
-    """Have what is written to `array` written to `base` too, whose elements it has in another shape.
+    """Have what is written to `array` or `base` written to the other too, whose elements it has in another shape.
 
-    It ends when `base` is written to itself. In a trace it does not happen.
+    It ends when one of them gets a value that the other does not, as in a trace.
     """
     if array is base or current_state().trace is not None:
         return
     link = _Origin(array, _forget_origin)
+    link.busy = False
     # A slice that nobody else may hold is held, but not while recording: what is held is computed.
     held = isinstance(base, _View) and not current_state().recording
-    link.places = [_base_of(base, base.value, base if held else None)]
+    link.places = [_base_of(base, base.value, base if held else None, link)]
+    if held:
+        whole = base
+        while isinstance(whole, _View):
+            whole = whole.base
+        link.places.append(_base_of(whole, whole.value, None, link, link.places[0]))
     for known in getweakrefs(base) if getweakrefcount(base) else ():
         if type(known) is _Origin:
-            alive = [(place, there) for place in known.places if (there := place()) is not None]
-            link.places += [_base_of(there, place.seen, place.held) for place, there in alive]
+            link.places += [
+                _base_of(there, place.seen, place.held, link, place.place)
+                for place in known.places
+                if (there := place()) is not None
+            ]
     _Origin.kept[id(link)] = link
 
 
 def _forget_origin(link: _Origin) -> None:
     _Origin.kept.pop(id(link), None)
+    for place in link.places:
+        place.origin = None
 
 
 def _place_of(handle: Any) -> Placement | None:
@@ -1154,14 +1202,17 @@ def _place_of(handle: Any) -> Placement | None:
     return value.sharding if isinstance(value, Zeros) else handle._placed()
 
 
-def _tell_detached(root: ndarray, written: bool) -> None:
+def _tell_detached(root: ndarray, written: bool, old: object) -> None:
     """Let arrays that refer to `root` weakly read its value now, since `root` may be gone later.
 
-    An array that `root` was made of by `write_through` is written to, if that value was `written`.
+    Arrays that `root` was made of by `write_through`, and those made of it, are written to, if that value was
+    `written` over the `old` one.
     """
     for link in getweakrefs(root):
         if written and type(link) is _Origin:
             link.pass_on()
+        elif written and type(link) is _Base:
+            link.hand_down(root, old)
         twin = link.twin() if type(link) is _Link else None
         if twin is not None:
             _ = twin.value
