@@ -8,9 +8,10 @@ see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators reb
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import getweakrefcount, getweakrefs, ref
+from weakref import WeakValueDictionary, getweakrefcount, getweakrefs, ref
 
 import jax
 import jax.numpy as jnp
@@ -994,10 +995,12 @@ Detached = _Detached
 class _Memory:
     """Memory that others may write to, and the value made of its contents when they were last read."""
 
-    __slots__ = ("array", "seen", "value")
+    __slots__ = ("__weakref__", "array", "seen", "value")
+    at: ClassVar[WeakValueDictionary[int, _Memory]] = WeakValueDictionary()  # by their addresses
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
+        self.at[array.ctypes.data] = self
         self.seen: bytes | None = None
         self.value: Any = None
 
@@ -1072,6 +1075,46 @@ def lend(array: ndarray) -> object:
         _set_value(array, _Memory(memory))
         array.aval = intern_aval(memory.shape, memory.dtype)
     return _get_value(array).array.__dlpack__()
+
+
+class _Tensor(ctypes.Structure):
+    """How a DLPack capsule begins, as far as it is read here."""
+
+    _fields_: ClassVar = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds
+
+
+def borrow(capsule: object) -> ndarray | None:
+    """Return an array in the memory that a capsule of `lend` is of; None for any other object.
+
+    Its writes are seen in the array that was lent, and the other way round.
+    """
+    if type(capsule).__name__ != "PyCapsule" or not _Memory.at:
+        return None
+    find = ctypes.pythonapi.PyCapsule_GetPointer
+    find.restype, find.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    try:
+        tensor = _Tensor.from_address(find(capsule, b"dltensor"))
+    except ValueError:  # somebody has taken it, or it is of a later form
+        return None
+    memory = _Memory.at.get(tensor.data) if tensor.data else None
+    if memory is None or tuple(tensor.shape[: tensor.ndim]) != memory.array.shape:
+        return None
+    if tuple(tensor.dtype[:2]) != (_CODES.get(memory.array.dtype.kind), 8 * memory.array.itemsize):
+        return None
+    array = new_handle(memory.now())
+    array.__class__ = array.lent_class
+    _set_value(array, memory)
+    array.aval = intern_aval(memory.array.shape, memory.array.dtype)
+    return array
 
 
 class _Link(ref):

@@ -342,7 +342,7 @@ def _picked(array: ndarray, *index: np.ndarray) -> ndarray:
 def cast_storage(data: Any, stype: str) -> ndarray:
     """Return an array in another storage.
 
-    From dense to sparse the values are looked at: what is not zero is stored. The gradient of what is computed from that
+    From dense to sparse the values are looked at: what is not zero is stored. The gradient of what is computed from it
     comes back to all elements, for zeros are values too.
 
     Parameters

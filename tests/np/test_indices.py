@@ -437,17 +437,18 @@ def test_unique_with_all_flags(axis, flags):
 
 
 def test_slices_of_slices_are_numpys_whatever_was_written_to():
+    kinds = [slice(None), slice(1, None), slice(None, None, -1), slice(None, None, 2), slice(-1, 0, -2), slice(2, 2)]
     for seed in range(40):
         draw = onp.random.default_rng(seed)
         wanted = [onp.arange(60, dtype="float32").reshape(2, 5, 6)]
         found = [np.array(wanted[0])]
-        kinds = [slice(None), slice(1, None), slice(None, None, -1), slice(None, None, 2), slice(-1, 0, -2), slice(2, 2)]
         for value in range(100, 105):
             at = draw.integers(len(found))
-            key = [kinds[draw.integers(6)] if n == 0 or draw.random() < 0.8 else draw.integers(n) for n in found[at].shape]
-            key = (*map(lambda i: i if isinstance(i, slice) else int(i), key), None if draw.random() < 0.2 else ...)
-            wanted.append(wanted[at][key])
-            found.append(found[at][key])
+            key: list = [int(draw.integers(n)) if n and draw.random() < 0.2 else None for n in found[at].shape]
+            key = [kinds[draw.integers(6)] if place is None else place for place in key]
+            key = [*key, None if draw.random() < 0.2 else ...]
+            wanted.append(wanted[at][*key, ...] if key[-1] is None else wanted[at][tuple(key)])
+            found.append(found[at][tuple(key)])
             at = draw.integers(len(found))
             wanted[at][...] = value
             found[at][...] = value
