@@ -172,7 +172,17 @@ else:
     _Keywords = object
 
 
-class Optimizer(_Keywords):
+class _Kind(type):
+    """The class of optimizer classes, which says what each of the library's is for programs that look for them."""
+
+    @property
+    def __base__(cls) -> type:  # type: ignore[override]
+        """`Optimizer` for each class of gluonx, whichever lie between, as programs that list MXNet's look for it."""
+        own = cls.__module__.partition(".")[0] == "gluonx" and cls.__name__ != "Optimizer"
+        return Optimizer if own else type.__dict__["__base__"].__get__(cls)
+
+
+class Optimizer(_Keywords, metaclass=_Kind):
     """Base of all optimizers.
 
     Parameters
