@@ -1092,10 +1092,11 @@ class _Tensor(ctypes.Structure):
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds
 
 
-def borrow(capsule: object) -> ndarray | None:
+def borrow(capsule: object, kind: type[ndarray] | None = None) -> ndarray | None:
     """Return an array in the memory that a capsule of `lend` is of; None for any other object.
 
-    Its writes are seen in the array that was lent, and the other way round.
+    Its writes are seen in the array that was lent, and the other way round. It is of a `kind` of arrays, by default of
+    that which functions give.
     """
     if type(capsule).__name__ != "PyCapsule" or not _Memory.at:
         return None
@@ -1111,7 +1112,7 @@ def borrow(capsule: object) -> ndarray | None:
     if tuple(tensor.dtype[:2]) != (_CODES.get(memory.array.dtype.kind), 8 * memory.array.itemsize):
         return None
     array = new_handle(memory.now())
-    array.__class__ = array.lent_class
+    array.__class__ = (kind or type(array)).lent_class
     _set_value(array, memory)
     array.aval = intern_aval(memory.array.shape, memory.array.dtype)
     return array

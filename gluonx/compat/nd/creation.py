@@ -21,7 +21,7 @@ from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.dtype import canonical
 from gluonx.np.creation import read_as
-from gluonx.np.handle import ndarray
+from gluonx.np.handle import borrow, ndarray
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 
 if TYPE_CHECKING:
@@ -162,10 +162,8 @@ def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> NDArray:
 
 def from_dlpack(dlpack: Any) -> NDArray:
     """Return an array on the memory of another library's."""
-    found: Any = np.from_dlpack(dlpack)
-    if type(found) is ndarray.lent_class:
-        found.__class__ = NDArray.lent_class  # nobody else has it yet
-    return as_nd(found)
+    lent: Any = borrow(dlpack, NDArray)
+    return as_nd(np.from_dlpack(dlpack)) if lent is None else lent
 
 
 def to_dlpack_for_read(data: ndarray) -> object:
