@@ -340,7 +340,7 @@ def _of_mxnet(name: str, of: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Places(NamedTuple):
-    """Where a description and a block meet."""
+    """The parameters of a description and of a block that belong together."""
 
     own: dict[str, str]  # names of the block's parameters by those of the description
     first: dict[str, str]  # by the block's names: under which the description names the parameter first

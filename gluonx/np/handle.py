@@ -1078,7 +1078,7 @@ def lend(array: ndarray) -> object:
 
 
 class _Tensor(ctypes.Structure):
-    """How a DLPack capsule begins, as far as it is read here."""
+    """The beginning of a DLPack capsule, as far as it is read here."""
 
     _fields_: ClassVar = [
         ("data", ctypes.c_void_p),
@@ -1166,7 +1166,8 @@ def _write_reshaped(target: ndarray, source: ndarray) -> None:
     flows = state.recording and source._is_recorded()
     set_state(state if flows else state_with(recording=False))
     try:
-        target._put(ndarray.reshape(source if flows else stripped(source), target.shape))
+        values: Any = source if flows else stripped(source)
+        target._put(ndarray.reshape(values, target.shape))
     finally:
         set_state(state)
 

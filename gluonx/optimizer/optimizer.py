@@ -179,7 +179,8 @@ class _Kind(type):
     def __base__(cls) -> type:  # type: ignore[override]
         """`Optimizer` for each class of gluonx, whichever lie between, as programs that list MXNet's look for it."""
         own = cls.__module__.partition(".")[0] == "gluonx" and cls.__name__ != "Optimizer"
-        return Optimizer if own else type.__dict__["__base__"].__get__(cls)
+        usual: Any = type.__dict__["__base__"]
+        return Optimizer if own else usual.__get__(cls)
 
 
 class Optimizer(_Keywords, metaclass=_Kind):
@@ -724,7 +725,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._begin()
-        self.__dict__.update(state)
+        vars(self).update(state)
 
     def __repr__(self) -> str:
         rate = f"lr_scheduler={self.lr_scheduler!r}" if self.lr_scheduler is not None else f"learning_rate={self.lr}"

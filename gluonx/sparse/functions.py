@@ -370,7 +370,7 @@ def cast_storage(data: Any, stype: str) -> ndarray:
     return _stored_of(data, stype)
 
 
-def _stored_of(data: ndarray, stype: str) -> CSRNDArray | RowSparseNDArray:
+def _stored_of(data: Any, stype: str) -> CSRNDArray | RowSparseNDArray:
     """Return a dense array in a sparse storage."""
     kind, host = type(data), _host_of(data)
     if stype == "csr":

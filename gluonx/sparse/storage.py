@@ -219,12 +219,12 @@ class BaseSparseNDArray(ndarray):
             self._values = plain(self._values)
         return self._values
 
-    def _recorded_values(self, values: Any, *columns: np.ndarray) -> Any:
-        """Return the stored `values`, while recording as elements of the dense array that was recorded, if one was."""
+    def _recorded_values(self, values: Any, *places: np.ndarray) -> Any:
+        """Return the stored `values`, while recording as those `places` of the dense array that was recorded, if any."""
         whole = self.tracked() if current_state().recording else None
         if whole is None or whole.variable is not None:
             return values
-        return self._kin(COMPUTED["picked"](whole, self.row_numbers, *columns))
+        return self._kin(COMPUTED["picked"](whole, *places))
 
     def _dense(self) -> ndarray:
         raise NotImplementedError
@@ -583,7 +583,7 @@ class CSRNDArray(BaseSparseNDArray):
     @property
     def data(self) -> ndarray:
         """The values that are there, shape (nnz,)."""
-        return self._recorded_values(self._handle, self._columns)
+        return self._recorded_values(self._handle, self.row_numbers, self._columns)
 
     @property
     def indices(self) -> ndarray:
@@ -794,7 +794,7 @@ class RowSparseNDArray(BaseSparseNDArray):
     @property
     def data(self) -> ndarray:
         """The rows that are there, shape (stored rows, ...)."""
-        return self._recorded_values(self._kin(self.exact()._handle))
+        return self._recorded_values(self._kin(self.exact()._handle), self.row_numbers)
 
     @property
     def indices(self) -> ndarray:
