@@ -220,7 +220,7 @@ class BaseSparseNDArray(ndarray):
         return self._values
 
     def _recorded_values(self, values: Any, *places: np.ndarray) -> Any:
-        """Return the stored `values`, while recording as those `places` of the dense array that was recorded, if any."""
+        """Return the stored `values`, while recording as those `places` of a dense array that was recorded."""
         whole = self.tracked() if current_state().recording else None
         if whole is None or whole.variable is not None:
             return values
