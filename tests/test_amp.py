@@ -454,6 +454,17 @@ def test_casts_stand_where_mxnet_puts_them(plain):
     assert alike(found) == alike(SYMBOLS["conv in float32"])
 
 
+def test_outputs_of_a_converted_symbol_are_float32():
+    sym = gluonx.symbol
+    first = sym.FullyConnected(sym.var("data"), num_hidden=2, name="fc")
+    both = sym.Group([first, sym.exp(first, name="e"), sym.Cast(first, dtype="float16", name="own")])
+    found = amp.convert_symbol(both)
+    assert found.list_outputs() == ["fc_output_amp_cast_float32_output", "e_output", "own_output"]
+    shapes = both.infer_shape(data=(1, 3))[0]
+    outputs = found.bind(None, {n: np.ones(s) for n, s in zip(both.list_arguments(), shapes)}).forward()
+    assert [str(array.dtype) for array in outputs] == ["float32", "float32", "float16"]
+
+
 def test_convert_model(plain):
     shapes, _, aux = plain.infer_shape(data=(2, 1, 5, 5))
     r = onp.random.default_rng(4)

@@ -1079,7 +1079,9 @@ class Block(Checked):
         checkpoint.save_model(self, prefix)
 
     def load(self, prefix: str | PathLike[str]) -> None:
-        """Read what :meth:`save` wrote, into a block of the same structure.
+        """Read what :meth:`save` or MXNet 1 wrote, into a block of the same structure.
+
+        Children may have other names in the files, if they are of the same classes in the same order.
 
         Raises
         ------

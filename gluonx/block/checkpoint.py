@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -282,24 +282,31 @@ def _describe(block: Block, names: Mapping[Parameter, str]) -> dict[str, Any]:
 
 
 def load_model(block: Block, prefix: str | PathLike[str]) -> None:
-    """Read what :func:`save_model` wrote; see ``Block.load``."""
+    """Read what :func:`save_model` or MXNet wrote; see ``Block.load``."""
     prefix = os.fspath(prefix)
     described = _read_description(f"{prefix}-model.json")
-    origin: dict[str, str] = {}
-    problems = _compare(block, described, "", origin)
+    places = _Places({}, {}, [])
+    _compare(block, described, "", "", places)
     before = block._params_apart()
     unknown = [
-        f"{name} is that of {first!r}, which is not there" for name, first in origin.items() if first not in before
+        f"{name} is that of {first!r}, which is not there"
+        for name, first in places.first.items()
+        if first not in places.own
     ]
-    if problems := problems or unknown:
+    if problems := places.problems or unknown:
         told = ";\n  ".join(problems)
         raise FormatError(f"'{prefix}-model.json' describes another block than {type(block).__name__}: {told}.")
     try:
         try:
-            share(block, {name: before[first] for name, first in origin.items()})
+            share(block, {name: before[places.own[first]] for name, first in places.first.items()})
         except ShapeError as error:
             raise FormatError(f"'{prefix}-model.json' describes another block: {error}") from error
-        block.load_parameters(f"{prefix}-model.params")
+        file = f"{prefix}-model.params"
+        if all(name == own for name, own in places.own.items()):
+            block.load_parameters(file)
+        else:
+            arrays = {places.own.get(n, n): value for n, value in serialize.load_arrays(file).items()}
+            load_dict(block, arrays, f"file '{file}'", Options())
     except BaseException:
         share(block, before)
         raise
@@ -312,30 +319,68 @@ def _read_description(path: str) -> dict[str, Any]:
             content = json.load(file)
         except (ValueError, RecursionError) as error:
             raise FormatError(f"'{path}' is no model description: {error}.") from None
-    if not isinstance(content, dict) or content.get("format") != _FORMAT or not isinstance(content.get("block"), dict):
-        raise FormatError(f'\'{path}\' is no model description: it lacks "format": "{_FORMAT}".')
-    return content["block"]
+    if isinstance(content, dict) and content.get("format") == _FORMAT and isinstance(content.get("block"), dict):
+        return content["block"]
+    for name, of in content.items() if isinstance(content, dict) and len(content) == 1 else ():
+        if isinstance(of, dict) and "orig_name" in of:
+            return _of_mxnet(name, of)
+    raise FormatError(f'\'{path}\' is no model description: it lacks "format": "{_FORMAT}".')
 
 
-def _compare(block: Block, described: object, prefix: str, origin: dict[str, str]) -> list[str]:
-    """List the differences of a block and a description; fill `origin` with the first name of each parameter."""
+def _of_mxnet(name: str, of: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a block as MXNet 1's file does, under a name that is a class and a number; it tells no parameters."""
+    blocks = {key: value for key, value in of.items() if isinstance(value, dict) and "orig_name" in value}
+    names = map(str, (of.get("children") or {}).values())
+    return {
+        "class": name.rstrip("0123456789"),
+        "hybridized": bool(of.get("hybridized")),
+        "parameters": None,
+        "children": {own: _of_mxnet(*block) for own, block in zip(names, blocks.items(), strict=False)},
+    }
+
+
+class _Places(NamedTuple):
+    """The parameters of a description and of a block that belong together."""
+
+    own: dict[str, str]  # names of the block's parameters by those of the description
+    first: dict[str, str]  # by the block's names: under which the description names the parameter first
+    problems: list[str]  # differences, as text
+
+
+def _compare(block: Block, described: object, prefix: str, theirs: str, found: _Places) -> None:
+    """Fill `found` for a block of the name `prefix` and a description of the name `theirs`.
+
+    Children whose names are others are those at the same places, if their classes have the same names.
+    """
     here = prefix[:-1] or "the block itself"
     described = described if isinstance(described, dict) else {}
-    params, children = described.get("parameters"), described.get("children")
+    params, children = described.get("parameters", ()), described.get("children")
+    if params is None:  # MXNet 1 tells none
+        params = {name: theirs + name for name in block._reg_params}
     if not isinstance(params, dict) or not isinstance(children, dict):
-        return [f"{here} is not described"]
-    problems = []
-    for what, theirs, ours in (("parameters", params, block._reg_params), ("children", children, block._children)):
-        if list(theirs) != list(ours):
-            problems.append(f"{here} has the {what} {list(ours)}, the file {list(theirs)}")
-    origin.update({prefix + name: str(first) for name, first in params.items()})
-    for name in children if not problems else ():
-        problems += _compare(block._children[name], children[name], f"{prefix}{name}.", origin)
-    return problems
+        found.problems.append(f"{here} is not described")
+        return
+    if list(params) != list(block._reg_params):
+        found.problems.append(f"{here} has the parameters {list(block._reg_params)}, the file {list(params)}")
+    own = list(block._children.items())
+    if list(children) != list(block._children) and [_kind(c) for c in children.values()] != [
+        type(child).__name__.lower() for _, child in own
+    ]:
+        found.problems.append(f"{here} has the children {list(block._children)}, the file {list(children)}")
+        return
+    for name, first in params.items():
+        found.own[theirs + name] = prefix + name
+        found.first[prefix + name] = str(first)
+    for (name, child), (their, of) in zip(own, children.items(), strict=True):
+        _compare(child, of, f"{prefix}{name}.", f"{theirs}{their}.", found)
+
+
+def _kind(described: object) -> str:
+    return str(described.get("class", "")).lower() if isinstance(described, dict) else ""
 
 
 def _restore_hybridized(block: Any, described: Mapping[str, Any]) -> None:
-    for name, child in block._children.items():
-        _restore_hybridized(child, described["children"][name])
+    for child, of in zip(block._children.values(), described["children"].values(), strict=True):
+        _restore_hybridized(child, of)
     if hasattr(block, "_active") and block._active != bool(described.get("hybridized")):
         block._set_active(bool(described.get("hybridized")))

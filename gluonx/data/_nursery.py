@@ -65,6 +65,8 @@ class _Nursery:
         self._control.close()
         if self.owner == os.getpid():
             self._process.wait()
+        else:
+            self._process.returncode = 0  # this process was forked, and its parent waits for the nursery
 
 
 # Reentrant: a pool that the garbage collector closes may release its place while another is being launched.
@@ -89,8 +91,14 @@ def launch(user: int, control: socket.socket, workers: list[socket.socket]) -> N
     if len(workers) >= _MOST:
         raise ValueError(f"num_workers must be below {_MOST}, got {len(workers)}")
     with _lock:
+        found = _Shared.nursery
+        if found is not None and not found.usable():
+            if found.owner != os.getpid():
+                _Shared.users.clear()  # the pools of the process that this one was forked from
+            found.close()
+            _Shared.nursery = None
         _Shared.users.add(user)
-        if _Shared.nursery is None or not _Shared.nursery.usable():
+        if _Shared.nursery is None:
             _Shared.nursery = _Nursery()
         _Shared.nursery.launch([control, *workers])
 

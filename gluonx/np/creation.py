@@ -29,7 +29,7 @@ from gluonx.deferred.host import host_array, stays_on_host
 from gluonx.device import DeviceLike, resolve
 from gluonx.dtype import WIDE, DTypeLike, canonical, keeping_64_bits, on_device, standard, wide_default
 from gluonx.errors import ArgumentError
-from gluonx.np.handle import ndarray
+from gluonx.np.handle import borrow, ndarray
 from gluonx.np.wrapping import as_leaf, as_static, write_out
 from gluonx.ops.host import kernels
 from gluonx.ops.registry import get, register
@@ -222,6 +222,8 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
 def from_dlpack(x: ArrayLike) -> ndarray:
     """Return an ndarray that shares another library's memory: of any object with ``__dlpack__``, or a capsule.
 
+    What is written to it does not change that memory, unless it is that of a capsule of `to_dlpack_for_write`.
+
     Returns
     -------
     ndarray
@@ -234,6 +236,9 @@ def from_dlpack(x: ArrayLike) -> ndarray:
     >>> np.from_dlpack(numpy.ones(2, "float32")).tolist()
     [1.0, 1.0]
     """
+    lent = borrow(x)
+    if lent is not None:
+        return lent
     with keeping_64_bits():
         return new_handle(jnp.from_dlpack(x if hasattr(x, "__dlpack__") else _Capsule(x)))
 

@@ -7,9 +7,11 @@ see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators reb
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import getweakrefcount, getweakrefs, ref
+from weakref import WeakValueDictionary, getweakrefcount, getweakrefs, ref
 
 import jax
 import jax.numpy as jnp
@@ -673,7 +675,7 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
             value.graph.journal.append(Rebound(self, old, self.aval, self.tape, record_scope.get()))
         self.value, self.aval, self.tape = value, new.aval, new.tape
         if getweakrefcount(self) and state.trace is None:
-            _tell_detached(self, written)
+            _tell_detached(self, written, old)
 
     def _become(self, new: ndarray, reshaped: bool = False) -> ndarray:
         """Rebind this handle for an in-place operator.
@@ -890,14 +892,18 @@ View = _View
 
 
 def _view(base: ndarray, region: indexing.Region) -> _View:
-    view: _View = object.__new__(base.view_class)
+    kind, state = base.view_class, current_state()
+    if type(base) is kind and not base.own and not state.recording and state.trace is None:  # type: ignore[attr-defined]
+        joined = indexing.composed(base.region, region, base.base.shape)  # type: ignore[attr-defined]
+        if joined is not None:
+            base, region = base.base, joined  # type: ignore[attr-defined]
+    view: _View = object.__new__(kind)
     view.base, view.region, view.reader = base, region, indexing.region_read(region)
     view.seen, view.seen_in, view.own = view, None, False
     view.tape = view.variable = None
     aval = base.aval
     view.aval = intern_aval(region.shape, base.dtype, aval.sharding if isinstance(aval, Aval) else _place_of(base))
     _set_value(view, None)
-    state = current_state()
     if state.deferring or (state.recording and state.trace is None):
         # The slice is recorded now, even if it is first used after record().
         _ = view.value
@@ -989,10 +995,12 @@ Detached = _Detached
 class _Memory:
     """Memory that others may write to, and the value made of its contents when they were last read."""
 
-    __slots__ = ("array", "seen", "value")
+    __slots__ = ("__weakref__", "array", "seen", "value")
+    at: ClassVar[WeakValueDictionary[int, _Memory]] = WeakValueDictionary()  # by their addresses
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
+        self.at[array.ctypes.data] = self
         self.seen: bytes | None = None
         self.value: Any = None
 
@@ -1069,6 +1077,47 @@ def lend(array: ndarray) -> object:
     return _get_value(array).array.__dlpack__()
 
 
+class _Tensor(ctypes.Structure):
+    """The beginning of a DLPack capsule, as far as it is read here."""
+
+    _fields_: ClassVar = [
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds
+
+
+def borrow(capsule: object, kind: type[ndarray] | None = None) -> ndarray | None:
+    """Return an array in the memory that a capsule of `lend` is of; None for any other object.
+
+    Its writes are seen in the array that was lent, and the other way round. It is of a `kind` of arrays, by default of
+    that which functions give.
+    """
+    if type(capsule).__name__ != "PyCapsule" or not _Memory.at:
+        return None
+    find = ctypes.pythonapi.PyCapsule_GetPointer
+    find.restype, find.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    try:
+        tensor = _Tensor.from_address(find(capsule, b"dltensor"))
+    except ValueError:  # somebody has taken it, or it is of a later form
+        return None
+    memory = _Memory.at.get(tensor.data) if tensor.data else None
+    if memory is None or tuple(tensor.shape[: tensor.ndim]) != memory.array.shape:
+        return None
+    if tuple(tensor.dtype[:2]) != (_CODES.get(memory.array.dtype.kind), 8 * memory.array.itemsize):
+        return None
+    array = new_handle(memory.now())
+    array.__class__ = (kind or type(array)).lent_class
+    _set_value(array, memory)
+    array.aval = intern_aval(memory.array.shape, memory.array.dtype)
+    return array
+
+
 class _Link(ref):
     """A weak reference to an array, through which arrays that were detached from it find it."""
 
@@ -1078,72 +1127,116 @@ class _Link(ref):
 class _Base(ref):
     """A weak reference to the array that another one was made from, and the value that this array had.
 
-    It holds (``held``) a slice that has no other holder.
+    It holds (``held``) a slice that has no other holder. ``origin`` tells the other array, and ``place`` the slice of
+    this one that it was made of, if it was one.
     """
 
-    __slots__ = ("held", "seen")
+    __slots__ = ("held", "origin", "place", "seen")
+
+    def hand_down(self, base: ndarray, old: object) -> None:
+        """Write the value of `base`, which was `old`, into the array that was made of it."""
+        origin, state = self.origin, current_state()
+        array = None if origin is None or origin.busy else origin()
+        if array is None or not is_still(self.seen, old):
+            return
+        if state.recording and (array.variable is not None or array._is_recorded()):
+            return
+        source = base if self.place is None else self.place()
+        if source is not None:
+            with origin.alone():
+                _write_reshaped(array, source)
+            self.seen = base.value
+            if self.place is not None:
+                self.place.seen = source.value
 
 
 def _forget_seen(base: _Base) -> None:
     base.seen = None
 
 
-def _base_of(array: ndarray, seen: Any, held: ndarray | None) -> _Base:
+def _base_of(array: ndarray, seen: Any, held: ndarray | None, origin: _Origin, place: _Base | None = None) -> _Base:
     base = _Base(array, _forget_seen)
-    base.seen, base.held = seen, held
+    base.seen, base.held, base.origin, base.place = seen, held, origin, place
     return base
+
+
+def _write_reshaped(target: ndarray, source: ndarray) -> None:
+    """Write the elements of an array into one of another shape; recorded if `source` is, and autograd records."""
+    state = current_state()
+    flows = state.recording and source._is_recorded()
+    set_state(state if flows else state_with(recording=False))
+    try:
+        values: Any = source if flows else stripped(source)
+        target._put(ndarray.reshape(values, target.shape))
+    finally:
+        set_state(state)
 
 
 class _Origin(ref):
     """A weak reference to a reshaped array; it passes writes to that array on to the array that it was made from.
 
-    ``places`` lists that array, then the one that it was made from, and so on.
+    ``places`` lists that array and those that it was made of in turn, each of which hands on what is written to it.
     """
 
-    __slots__ = ("places",)
+    __slots__ = ("busy", "places")
     kept: ClassVar[dict[int, _Origin]] = {}
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Pass nothing on to or from the array, to which or from which a value is being written."""
+        self.busy = True
+        try:
+            yield
+        finally:
+            self.busy = False
 
     def pass_on(self) -> None:
         """Write the reshaped array's value into the first array that still exists, if that has not changed."""
         array, state = self(), current_state()
-        found = [(place, base) for place in self.places if (base := place()) is not None]
-        if array is None or not found:
+        found = [(place, base) for place in self.places if place.place is None and (base := place()) is not None]
+        if array is None or not found or self.busy:
             return
         place, base = found[0]
         if not is_still(place.seen, base.value) or (state.recording and base.variable is not None):
             return
-        flows = state.recording and base._is_recorded()
-        set_state(state if flows else state_with(recording=False))
-        try:
-            written: Any = array if flows else stripped(array)
-            base._put(ndarray.reshape(written, base.shape))
-        finally:
-            set_state(state)
-        self.places = [place for place, _ in found]
-        for place, base in found:
-            place.seen = base.value
+        with self.alone():
+            _write_reshaped(base, array)
+        for place in self.places:
+            if (there := place()) is not None:
+                place.seen = there.value
 
 
 def write_through(array: ndarray, base: ndarray) -> None:
-    """Let writes to `array` be written to `base` too, whose elements `array` has in another shape.
+    """Have what is written to `array` or `base` written to the other too, whose elements it has in another shape.
 
-    That ends with a write to `base` itself. Traces ignore it.
+    It ends when one of them gets a value that the other does not, as in a trace.
     """
     if array is base or current_state().trace is not None:
         return
     link = _Origin(array, _forget_origin)
-    # A slice without another holder is held here, but not while recording, because held values are computed.
+    link.busy = False
+    # A slice that nobody else may hold is held, but not while recording, because held values are computed.
     held = isinstance(base, _View) and not current_state().recording
-    link.places = [_base_of(base, base.value, base if held else None)]
+    link.places = [_base_of(base, base.value, base if held else None, link)]
+    if held:
+        whole = base
+        while isinstance(whole, _View):
+            whole = whole.base
+        link.places.append(_base_of(whole, whole.value, None, link, link.places[0]))
     for known in getweakrefs(base) if getweakrefcount(base) else ():
         if type(known) is _Origin:
-            alive = [(place, there) for place in known.places if (there := place()) is not None]
-            link.places += [_base_of(there, place.seen, place.held) for place, there in alive]
+            link.places += [
+                _base_of(there, place.seen, place.held, link, place.place)
+                for place in known.places
+                if (there := place()) is not None
+            ]
     _Origin.kept[id(link)] = link
 
 
 def _forget_origin(link: _Origin) -> None:
     _Origin.kept.pop(id(link), None)
+    for place in link.places:
+        place.origin = None
 
 
 def _place_of(handle: Any) -> Placement | None:
@@ -1154,14 +1247,17 @@ def _place_of(handle: Any) -> Placement | None:
     return value.sharding if isinstance(value, Zeros) else handle._placed()
 
 
-def _tell_detached(root: ndarray, written: bool) -> None:
+def _tell_detached(root: ndarray, written: bool, old: object) -> None:
     """Let arrays that refer to `root` weakly read its value now, since `root` may be gone later.
 
-    If the value was `written`, it goes on to the array that `write_through` has connected with `root`.
+    Arrays that `root` was made of by `write_through`, and those made of it, are written to, if that value was
+    `written` over the `old` one.
     """
     for link in getweakrefs(root):
         if written and type(link) is _Origin:
             link.pass_on()
+        elif written and type(link) is _Base:
+            link.hand_down(root, old)
         twin = link.twin() if type(link) is _Link else None
         if twin is not None:
             _ = twin.value

@@ -108,6 +108,24 @@ def basic(key: object, shape: tuple[int, ...]) -> Region | None:
     return Region(tuple(dims), tuple(starts), tuple(newaxes), shape)
 
 
+def composed(outer: Region, inner: Region, full: tuple[int, ...]) -> Region | None:
+    """Return the region of an array of shape `full` that `inner` is of its region `outer`; None with new axes."""
+    if outer.newaxes or inner.newaxes:
+        return None
+    dims: list[tuple[int | None, int]] = []
+    starts: list[Index] = []
+    further = iter(zip(inner.dims, inner.starts, strict=True))
+    for (n, step), start in zip(outer.dims, outer.starts, strict=True):
+        if n is None:
+            dims.append((None, step))
+            starts.append(start)
+        else:
+            (length, stride), first = next(further)
+            dims.append((length, step * stride))
+            starts.append(Index(start + step * first))
+    return Region(tuple(dims), tuple(starts), (), full)
+
+
 def _check_count(items: Sequence[object], count: int, shape: tuple[int, ...]) -> None:
     if count > len(shape):
         raise BadIndexError(f"too many indices: the array has {len(shape)} dimensions, but {count} were indexed")

@@ -172,7 +172,18 @@ else:
     _Keywords = object
 
 
-class Optimizer(_Keywords):
+class _Kind(type):
+    """The class of optimizer classes, which says what each of the library's is for programs that look for them."""
+
+    @property
+    def __base__(cls) -> type:  # type: ignore[override]
+        """`Optimizer` for each class of gluonx, whichever lie between, as programs that list MXNet's look for it."""
+        own = cls.__module__.partition(".")[0] == "gluonx" and cls.__name__ != "Optimizer"
+        usual: Any = type.__dict__["__base__"]
+        return Optimizer if own else usual.__get__(cls)
+
+
+class Optimizer(_Keywords, metaclass=_Kind):
     """Base of all optimizers.
 
     Parameters
@@ -715,7 +726,7 @@ class Optimizer(_Keywords):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._begin()
-        self.__dict__.update(state)
+        vars(self).update(state)
 
     def __repr__(self) -> str:
         rate = f"lr_scheduler={self.lr_scheduler!r}" if self.lr_scheduler is not None else f"learning_rate={self.lr}"

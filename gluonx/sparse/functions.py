@@ -342,7 +342,8 @@ def _picked(array: ndarray, *index: np.ndarray) -> ndarray:
 def cast_storage(data: Any, stype: str) -> ndarray:
     """Return an array in another storage.
 
-    From dense to sparse the values are looked at: what is not zero is stored.
+    From dense to sparse the values are looked at: what is not zero is stored. The gradient of what is computed from it
+    comes back to all elements, for zeros are values too.
 
     Parameters
     ----------
@@ -360,16 +361,22 @@ def cast_storage(data: Any, stype: str) -> ndarray:
         return data.tostype(stype)
     if stype == "default":
         return data
-    kind = type(data)
+    if stype == "csr" and len(data.shape) != 2:
+        raise ArgumentError(
+            f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {tuple(data.shape)}"
+        )
+    if current_state().recording and (data.variable is not None or data._is_recorded()):
+        return through_whole(lambda: _stored_of(data, stype), lambda whole: whole.copy(), data)
+    return _stored_of(data, stype)
+
+
+def _stored_of(data: Any, stype: str) -> CSRNDArray | RowSparseNDArray:
+    """Return a dense array in a sparse storage."""
+    kind, host = type(data), _host_of(data)
     if stype == "csr":
-        if len(data.shape) != 2:
-            raise ArgumentError(
-                f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {tuple(data.shape)}"
-            )
-        rows, columns = np.nonzero(_host_of(data))
+        rows, columns = np.nonzero(host)
         values = _of_kind(_picked(data, rows, columns), kind)
         return CSRNDArray(values, columns, _starts(rows, data.shape[0]), tuple(data.shape))
-    host = _host_of(data)
     (rows,) = np.nonzero(host.reshape(len(host), math.prod(host.shape[1:])).any(1))
     return RowSparseNDArray(_of_kind(_picked(data, rows), kind), rows, tuple(data.shape))
 
@@ -800,3 +807,4 @@ def _dot_to_csr(lhs: ndarray, rhs: CSRNDArray, transposed: bool, forward_stype: 
 
 
 COMPUTED.update(cast_storage=cast_storage, mapped=mapped, operate=operate, retain=retain, slice_csr=slice_csr)
+COMPUTED.update(picked=_picked)

@@ -219,6 +219,13 @@ class BaseSparseNDArray(ndarray):
             self._values = plain(self._values)
         return self._values
 
+    def _recorded_values(self, values: Any, *places: np.ndarray) -> Any:
+        """Return the stored `values`, while recording as those `places` of a dense array that was recorded."""
+        whole = self.tracked() if current_state().recording else None
+        if whole is None or whole.variable is not None:
+            return values
+        return self._kin(COMPUTED["picked"](whole, *places))
+
     def _dense(self) -> ndarray:
         raise NotImplementedError
 
@@ -454,7 +461,10 @@ class BaseSparseNDArray(ndarray):
         if value.shape != self.shape:
             raise ShapeError(f"x[:] = y keeps the shape: {self.shape} expected, {value.shape} came")
         values = value._handle
+        whole = value.tracked() if current_state().recording and self._home is None else None
         self._take(value, values if values.dtype == self.dtype else values.astype(self.dtype))
+        if whole is not None and (self._whole is None or self._whole.variable is None):
+            self.through(whole.astype(self.dtype))  # recorded, so that gradients go on through what was written
 
     def _take(self, other: Any, values: ndarray) -> None:
         """Become `other`, with these values."""
@@ -573,7 +583,7 @@ class CSRNDArray(BaseSparseNDArray):
     @property
     def data(self) -> ndarray:
         """The values that are there, shape (nnz,)."""
-        return self._handle
+        return self._recorded_values(self._handle, self.row_numbers, self._columns)
 
     @property
     def indices(self) -> ndarray:
@@ -784,7 +794,7 @@ class RowSparseNDArray(BaseSparseNDArray):
     @property
     def data(self) -> ndarray:
         """The rows that are there, shape (stored rows, ...)."""
-        return self._kin(self.exact()._handle)
+        return self._recorded_values(self._kin(self.exact()._handle), self.row_numbers)
 
     @property
     def indices(self) -> ndarray:

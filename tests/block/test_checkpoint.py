@@ -241,6 +241,62 @@ def test_save_and_load_the_structure(tmp_path):
     assert same(values(net), values(other))
 
 
+class Inner(nn.HybridSequential):
+    pass
+
+
+class Named(nn.HybridBlock):
+    def __init__(self, first, second):
+        super().__init__()
+        setattr(self, first, nn.Dense(3, in_units=2))
+        inner = Inner()
+        inner.add(nn.BatchNorm(in_channels=3), nn.Dense(1, in_units=3))
+        setattr(self, second, inner)
+
+    def forward(self, x):
+        first, second = self._children.values()
+        return second(first(x))
+
+
+def same_by_place(one, other):
+    pairs = zip(values(one).values(), values(other).values(), strict=True)
+    return all(onp.array_equal(a, b) for a, b in pairs)
+
+
+def test_a_structure_is_loaded_by_place_where_names_are_others(tmp_path):
+    net, other = Named("u", "w"), Named("p", "u")
+    net.initialize(initializer.Uniform(1))
+    net.w.hybridize()
+    net.save(tmp_path / "m")
+    other.load(tmp_path / "m")
+    assert same_by_place(net, other) and other.u._active and not other._active
+    assert next(iter(other.collect_params())) == "p.weight"
+    wrong = nn.HybridSequential()
+    wrong.add(Inner(), nn.Dense(3))
+    with pytest.raises(FormatError, match=r"the block itself has the children \['0', '1'\], the file \['u', 'w'\]"):
+        wrong.load(tmp_path / "m")
+
+
+def test_a_structure_that_mxnet_1_wrote(tmp_path):
+    dense, norm = ({"orig_name": name, "hybridized": False, "children": {}} for name in ("net0_dense0", "batchnorm0"))
+    inner = {
+        "orig_name": "inner0",
+        "hybridized": True,
+        "symbol": "{}",
+        "inputs": [],
+        "children": {},
+        "batchnorm3": norm,
+    }
+    inner = {**inner, "children": {"batchnorm0": "0", "net0_dense1": "1"}, "dense4": dense}
+    told = {"orig_name": "net0", "hybridized": False, "children": {"net0_dense0": "a", "inner0": "b"}}
+    (tmp_path / "m-model.json").write_text(json.dumps({"named0": {**told, "dense1": dense, "inner2": inner}}))
+    net, other = Named("a", "b"), Named("p", "q")
+    net.initialize(initializer.Uniform(1))
+    net.save_parameters(tmp_path / "m-model.params")
+    other.load(tmp_path / "m")
+    assert same_by_place(net, other) and other.q._active and not other._active
+
+
 def test_loading_another_structure(tmp_path):
     net = tied()
     net.initialize()

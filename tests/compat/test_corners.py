@@ -160,3 +160,13 @@ def test_keywords_of_both_versions_after_set_np(mx):
     assert abs(weights[0] - weights[2])[0] > 1e-4  # epsilon stands in another place
     again = pickle.loads(pickle.dumps(mx.optimizer.RMSProp(rho=0.7)))
     assert isinstance(again, mx.optimizer.RMSProp) and again.rho == 0.7
+
+
+def test_labels_of_an_iterator_may_have_more_rows_than_its_data(mx):
+    data, labels = numpy.arange(8.0).reshape(4, 2), {"a": numpy.arange(7.0), "b": numpy.arange(4.0)}
+    with pytest.warns(UserWarning, match="the first 4 are taken of each"):
+        rows = mx.io.NDArrayIter(data, labels, batch_size=2)
+    found = [[label.asnumpy().tolist() for label in batch.label] for batch in rows]
+    assert found == [[[0, 1], [0, 1]], [[2, 3], [2, 3]]]
+    with pytest.raises(ValueError, match="the same number of rows"):
+        mx.io.NDArrayIter(data, numpy.arange(3.0), batch_size=2)

@@ -426,6 +426,42 @@ def test_a_reshaped_array_writes_through_after_its_origin_went_to_the_device():
     assert x.asnumpy().tolist() == [7, 7, 7, 7]
 
 
+def test_all_reshapes_of_an_array_show_each_write():
+    x = nd.array([1, 2, 3, 4])
+    a, b, part = x.reshape((2, 2)), x.reshape((4, 1)), x[1:3].reshape((2, 1))
+    c = b.reshape((1, 4))
+    arrays = [x, a, b, c]
+
+    def values():
+        first = x.asnumpy().tolist()
+        assert [array.asnumpy().ravel().tolist() for array in arrays] == [first] * 4
+        assert part.asnumpy().ravel().tolist() == first[1:3]
+        return first
+
+    a[0] = 7
+    assert values() == [7, 7, 3, 4]
+    c[0, 3] = 9
+    assert values() == [7, 7, 3, 9]
+    part += 1
+    assert values() == [7, 8, 4, 9]
+    x[:] = 5
+    assert values() == [5, 5, 5, 5]
+    b *= 2
+    assert values() == [10, 10, 10, 10]
+
+
+def test_a_write_while_recording_leaves_what_was_recorded_of_a_reshape():
+    x, w = nd.array([1, 2, 3, 4]), nd.array([1, 1, 1, 1])
+    w.attach_grad()
+    with autograd.record():
+        y = w * 2
+        reshaped = y.reshape((2, 2))
+        y[:] = w * 5
+        loss = (reshaped * x.reshape((2, 2))).sum()
+    loss.backward()
+    assert w.grad.asnumpy().tolist() == [2, 4, 6, 8]
+
+
 def test_gradients_of_what_was_reshaped_stay():
     def gradient(change):
         x = nd.array([1, 2, 3, 4])

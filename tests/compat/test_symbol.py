@@ -365,7 +365,7 @@ def test_what_cannot_be_bound():
 def test_reshape_of_an_executor_keeps_its_parameters():
     bound = mlp().simple_bind(data=(3, 5))
     bound.arg_dict["fc1_weight"][...] = 1.0
-    bigger = bound.reshape(data=(7, 5))
+    bigger = bound.reshape(data=(7, 5), allow_up_sizing=True)
     assert bigger.forward()[0].shape == (7, 2)
     assert bigger.arg_dict["fc1_weight"] is bound.arg_dict["fc1_weight"]
 

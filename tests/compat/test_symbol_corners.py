@@ -143,4 +143,6 @@ def test_a_csr_matrix_stays_sparse_in_a_symbol():
     rows = nd.sparse.csr_matrix((np.ones(2, "float32"), [0, 2], [0, 1, 2]), shape=(2, 3))
     assert small.forward(data=rows)[0].asnumpy().tolist() == [1.0, 0.0, 1.0]
     assert small.forward(data=np.ones((2, 3), "float32"))[0].asnumpy().tolist() == [2.0] * 3
-    assert small.reshape(data=(5, 3), b=(1,)).arg_dict["data"].shape == (5, 3)
+    with pytest.raises(ValueError, match=r"'data' would have shape \(5, 3\), .* more elements .*allow_up_sizing=True"):
+        small.reshape(data=(5, 3), b=(1,))
+    assert small.reshape(data=(5, 3), b=(1,), allow_up_sizing=True).arg_dict["data"].shape == (5, 3)

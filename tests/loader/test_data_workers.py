@@ -412,6 +412,27 @@ def test_the_last_pool_takes_the_nursery_with_it(tmp_path):
     assert not err
 
 
+def test_a_forked_process_has_a_nursery_of_its_own(tmp_path):
+    out, err = run(
+        tmp_path,
+        """
+        import os, warnings
+        import numpy as np
+        from gluonx.data import DataLoader
+        warnings.simplefilter("always", ResourceWarning)
+        loader = DataLoader(np.arange(4), 2, num_workers=1)
+        print(len(list(loader)), flush=True)
+        if os.fork() == 0:
+            print(len(list(DataLoader(np.arange(6), 2, num_workers=1))), flush=True)
+            os._exit(0)
+        os.wait()
+        print(len(list(loader)))
+        """,
+    ).communicate(timeout=60)
+    assert out.split() == ["2", "3", "2"], err
+    assert "ResourceWarning" not in err, err
+
+
 def test_jax_is_not_started_in_workers_and_parents_may_have_threads():
     """No fork of this process happens (JAX would warn, and a warning is an error here), and workers stay NumPy only."""
     with DataLoader(data_samples.Backends(), 1, num_workers=1) as loader:

@@ -434,3 +434,32 @@ def test_unique_with_all_flags(axis, flags):
     assert isinstance(found, tuple) == isinstance(wanted, tuple)
     for w, f in zip(wanted, found) if flags else [(wanted, found)]:
         assert f.asnumpy().ravel().tolist() == w.ravel().tolist()
+
+
+def test_slices_of_slices_are_numpys_whatever_was_written_to():
+    kinds = [slice(None), slice(1, None), slice(None, None, -1), slice(None, None, 2), slice(-1, 0, -2), slice(2, 2)]
+    for seed in range(40):
+        draw = onp.random.default_rng(seed)
+        wanted = [onp.arange(60, dtype="float32").reshape(2, 5, 6)]
+        found = [np.array(wanted[0])]
+        for value in range(100, 105):
+            at = draw.integers(len(found))
+            key: list = [int(draw.integers(n)) if n and draw.random() < 0.2 else None for n in found[at].shape]
+            key = [kinds[draw.integers(6)] if place is None else place for place in key]
+            key = [*key, None if draw.random() < 0.2 else ...]
+            wanted.append(wanted[at][*key, ...] if key[-1] is None else wanted[at][tuple(key)])
+            found.append(found[at][tuple(key)])
+            at = draw.integers(len(found))
+            wanted[at][...] = value
+            found[at][...] = value
+            for w, f in zip(wanted, found, strict=True):
+                assert w.shape == f.shape
+                onp.testing.assert_array_equal(w, f.asnumpy(), err_msg=str(seed))
+
+
+def test_a_queue_of_slices_is_no_deeper_than_one():
+    x = whole = np.arange(1500.0)
+    for _ in range(1200):
+        x = x[1:]
+    x[0] = -1
+    assert whole[1200] == -1 and x[:2].tolist() == [-1, 1201]

@@ -356,6 +356,25 @@ def test_others_write_through_dlpack(module):
     assert pickle.loads(pickle.dumps(x)).asnumpy().tolist() == there.array.tolist() == x.copy().asnumpy().tolist()
 
 
+@pytest.mark.parametrize("module", [np, nd])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64"])
+def test_an_array_of_a_capsule_for_writing_shares_its_memory(module, dtype):
+    x = module.array([[1, 2], [3, 4]], dtype=dtype)
+    y = (nd if module is nd else npx).from_dlpack(x.to_dlpack_for_write())
+    assert type(y) is type(x) and y.dtype == x.dtype and y.asnumpy().tolist() == [[1, 2], [3, 4]]
+    y[0, 0] = 9
+    y += 1
+    x[1] = 7
+    assert x.asnumpy().tolist() == y.asnumpy().tolist() == [[10, 3], [7, 7]]
+    z = npx.from_dlpack(y.to_dlpack_for_write())
+    z[:] = 0
+    assert x.asnumpy().tolist() == y.asnumpy().tolist() == [[0, 0], [0, 0]]
+    del x, y
+    assert z.asnumpy().tolist() == [[0, 0], [0, 0]]
+    other = npx.from_dlpack(npx.to_dlpack_for_read(module.array([1, 2], dtype=dtype)))
+    assert other.asnumpy().tolist() == [1, 2]
+
+
 def test_a_function_of_another_library_by_capsules():
     """As DGL calls its kernels."""
 

@@ -120,7 +120,33 @@ def test_gradients_flow_through_values():
         loss = ((rows + rows) * 3).data.sum() + sparse.dot(rows, np.ones((2, 1))).sum()
         loss = loss + sparse.cast_storage(x, "row_sparse").retain([0]).data.sum()
     loss.backward()
-    assert x.grad.tolist() == [[1.0, 8.0], [7.0, 0.0]]
+    assert x.grad.tolist() == [[2.0, 8.0], [7.0, 1.0]]
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_what_is_recorded_of_a_sparse_array_has_gradients_where_nothing_is_stored(stype):
+    rng = onp.random.default_rng(4)
+    value, weight = matrix(rng, 4, 3), nd.array(rng.normal(size=(4, 3)).astype("float32"))
+    value[1] = 0
+    right = nd.array(rng.normal(size=(3, 2)).astype("float32"))
+    programs = {  # MXNet 1.9.1's gradients but for the product, whose gradient has memory nobody wrote to there
+        "default": (lambda s: (s.tostype("default") + 1) * weight, weight.asnumpy()),
+        "scaled": (lambda s: (s * 3).tostype("default") * weight, 3 * weight.asnumpy()),
+        "added": (lambda s: (s + s).tostype("default") * weight, 2 * weight.asnumpy()),
+        "written": (lambda s: s.__imul__(2).tostype("default") * weight, 2 * weight.asnumpy()),
+        "dense": (lambda s: s + weight, onp.ones((4, 3))),
+        "exp": (lambda s: nd.exp(s), onp.exp(value)),
+        "dot": (lambda s: nd.dot(s, right), onp.broadcast_to(right.asnumpy().sum(1), (4, 3))),
+        "itself": (lambda s: s, onp.ones((4, 3))),
+    }
+    for name, (program, wanted) in programs.items():
+        x = nd.array(value)
+        x.attach_grad()
+        with autograd.record():
+            found = program(x.tostype(stype))
+        found.backward()
+        onp.testing.assert_allclose(x.grad.asnumpy(), wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+        onp.testing.assert_array_equal(x.asnumpy(), value)
 
 
 def test_products_of_one_bucket_share_a_program():

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as onp
 
+from gluonx.common.frames import warn
 from gluonx.compat import nd
 from gluonx.compat.io.batches import DataDesc, DataIter
+from gluonx.compat.mode import Mode
 from gluonx.deferred.core import Handle
 from gluonx.errors import ShapeError
 from gluonx.ops.prng import host_rng
@@ -67,9 +69,12 @@ class NDArrayIter(DataIter):
         self._seen: list[tuple[Any, Any, Any]] = []
         self.last_batch_handle, self.shuffle = last_batch_handle, shuffle
         lengths = {name: len(array) for name, array in (*self._data, *self._label)}
-        if len(set(lengths.values())) > 1:
-            raise ShapeError(f"NDArrayIter: all arrays must have the same number of rows, but they have {lengths}.")
         self.num_data = next(iter(lengths.values()))
+        if len(set(lengths.values())) > 1:
+            told = f"NDArrayIter: all arrays must have the same number of rows, but they have {lengths}"
+            if not Mode.aliased or min(lengths.values()) < self.num_data:
+                raise ShapeError(f"{told}.")
+            warn(f"{told}: as in MXNet, the first {self.num_data} are taken of each.")
         self.num_source = len(self._data)
         self.idx = onp.arange(self.num_data)
         self._rest = self.idx[:0]  # rows that roll over

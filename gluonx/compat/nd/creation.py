@@ -13,14 +13,15 @@ from gluonx import files as serialize
 from gluonx import np, npx
 from gluonx.common.arguments import written
 from gluonx.compat.nd import sparse
+from gluonx.compat.nd.calling import write_out
 from gluonx.compat.nd.names import method_of
 from gluonx.compat.nd.ndarray import NDArray, as_nd
-from gluonx.compat.operators.calling import write_out
 from gluonx.compat.operators.row import core
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.dtype import canonical
 from gluonx.np.creation import read_as
+from gluonx.np.handle import borrow, ndarray
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from gluonx.common.arguments import Size
     from gluonx.device import DeviceLike
     from gluonx.dtype import DTypeLike
-    from gluonx.np.handle import ndarray
 
 
 Shape = int | Sequence[int]
@@ -162,7 +162,8 @@ def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> NDArray:
 
 def from_dlpack(dlpack: Any) -> NDArray:
     """Return an array on the memory of another library's."""
-    return as_nd(np.from_dlpack(dlpack))
+    lent: Any = borrow(dlpack, NDArray)
+    return as_nd(np.from_dlpack(dlpack)) if lent is None else lent
 
 
 def to_dlpack_for_read(data: ndarray) -> object:

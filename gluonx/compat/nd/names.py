@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gluonx.common.absent import instead_of
 from gluonx.common.arguments import did_you_mean
 from gluonx.common.frames import door
+from gluonx.compat.nd.calling import front
 from gluonx.compat.nd.ndarray import NDArray, kept_nd
-from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import METHODS, TABLE
 from gluonx.deferred.core import Handle
 from gluonx.sparse import BaseSparseNDArray, RowSparseNDArray

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gluonx.common.arguments import written
+from gluonx.compat.nd.calling import write_out
 from gluonx.compat.nd.names import lookup
 from gluonx.compat.nd.ndarray import as_nd
-from gluonx.compat.operators.calling import write_out
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 from gluonx.ops.prng import seed as seed

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from gluonx import np
+from gluonx.compat.nd.calling import front
 from gluonx.compat.nd.ndarray import as_nd
-from gluonx.compat.operators.calling import front
 from gluonx.compat.operators.table import TABLE
 from gluonx.deferred.core import Handle
 

@@ -39,7 +39,7 @@ def convert_symbol(
     data_names: Iterable[str] | None = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """Return a symbol of float32 as one of mixed precision.
+    """Return a symbol of float32 as one of mixed precision, whose outputs are float32.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def convert_symbol(
     writer = _Writer(policy, excluded)
     for node in order:
         writer.add(node)
-    return Symbol([writer.moved(entry) for entry in sym._entries], sym._modern)
+    return Symbol([writer.head(entry) for entry in sym._entries], sym._modern)
 
 
 class _Writer:
@@ -99,6 +99,12 @@ class _Writer:
 
     def moved(self, entry: Entry) -> Entry:
         return self.new[id(entry[0])], entry[1]
+
+    def head(self, entry: Entry) -> Entry:
+        """Return an output of the symbol, which is in float32 unless the symbol itself casts it."""
+        made = self.moved(entry)
+        is_cast = entry[0].op is None or entry[0].op.name in _CASTS
+        return made if is_cast else self.cast(made, self.kinds[id(made[0])], "float32")
 
     def add(self, node: Node) -> None:
         inputs = [self.moved(entry) for entry in node.inputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -301,7 +302,7 @@ class Executor:
         partial_shaping : bool
             Whether arguments that are not named may get another shape, as new arrays of zeros.
         allow_up_sizing : bool
-            Accepted for ported code.
+            Whether an argument may have more elements than before.
         **kwargs : tuple
             The new shapes by argument.
 
@@ -313,16 +314,18 @@ class Executor:
         Raises
         ------
         ShapeError
-            If the shapes do not tell those of all arguments, or change one that is not named.
+            If the shapes do not tell those of all arguments, change one that is not named, or give one more elements.
         """
-        made = self.reshaped(kwargs, partial_shaping, shared=True)
+        made = self.reshaped(kwargs, partial_shaping, shared=True, larger=allow_up_sizing)
         own, new = self.outputs, made.outputs
         if own and all(_are_first_rows(a, b.shape) for a, b in zip(own, new, strict=True)):
             self._outputs = own
             made._outputs = [a[: b.shape[0]] for a, b in zip(own, new, strict=True)]
         return made
 
-    def reshaped(self, given: Mapping[str, Any], partial_shaping: bool, *, shared: bool) -> Executor:
+    def reshaped(
+        self, given: Mapping[str, Any], partial_shaping: bool, *, shared: bool, larger: bool = True
+    ) -> Executor:
         """Return an executor for inputs of other shapes, which shares inputs (if it is `shared`) and no outputs."""
         shapes, _, aux = self._symbol.infer_shape(**given)
         names = self._symbol.list_arguments()
@@ -337,6 +340,11 @@ class Executor:
                 raise ShapeError(
                     f"reshape: '{name}' would have shape {shape} instead of {old.shape}; with partial_shaping=True it "
                     "becomes a new array of zeros"
+                )
+            elif math.prod(shape) > old.size and not larger:
+                raise ShapeError(
+                    f"reshape: '{name}' would have shape {shape}, which has more elements than {old.shape}; "
+                    "allow_up_sizing=True makes a new array"
                 )
             elif _are_first_rows(old, shape) and not isinstance(old, CSRNDArray):
                 rows = old[: shape[0]]
