@@ -77,6 +77,7 @@ def test_scanned_layers_too():
     assert needed < kept / 2
 
 
+@pytest.mark.dear
 def test_an_encoder_in_another_block():
     class Bert(gluonx.HybridBlock):
         def __init__(self):

@@ -56,6 +56,7 @@ def test_10638_only_what_is_named_may_differ(tmp_path):
     assert all((values(new)[name] == before[name]).all() for name in before)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["squeezenet1.1", "mobilenetv2_0.25"])
 def test_10638_reset_output(name):
     net = vision.get_model(name)
@@ -598,6 +599,7 @@ def test_15844_own_gradients(function, hybrid, look):
         assert BentByNumPy.calls[-6:] == ["forward", "backward"] * 3
 
 
+@pytest.mark.dear
 def test_15844_a_residual_path_and_two_functions():
     def run(first, second, look, naive=False):
         # Not where tanh is nearly 1: there the last bit of it, in which NumPy and XLA differ, is 1e-4 of its slope.
@@ -912,6 +914,7 @@ def test_11840_modes_draw_alike():
     assert equal(naive[0], begun) and onp.allclose(naive[1], draws, rtol=1e-5) and close(naive[2], ended)
 
 
+@pytest.mark.dear
 def test_11840_meshes_draw_alike():
     begun, draws, ended = trained_anew("dropout")
     with parallel.use(parallel.mesh(data=2, devices=jax.devices()[:2])):

@@ -206,6 +206,7 @@ logging.debug("mine")
 """
 
 
+@pytest.mark.dear
 def test_a_program_that_logs_at_debug_sees_its_own_records(tmp_path):
     script = tmp_path / "logs.py"
     script.write_text(LOGS)

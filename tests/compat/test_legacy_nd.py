@@ -445,6 +445,7 @@ def test_gradients_of_what_was_reshaped_stay():
     assert gradient(triple) == [72, 144, 216, 288]
 
 
+@pytest.mark.dear
 def test_a_reshaped_array_keeps_no_value_of_what_is_gone():
     x = nd.ones((300, 300))
     x.attach_grad()

@@ -69,6 +69,7 @@ def trained_over(devices, size, early=False):
     return onp.array(outputs), stats, metric.get()[1], module
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("ids", "size", "early"),
     [((0, 1), 4, False), ((1, 2, 3, 4), 4, True), ((0, 1), 5, False), ((0, 8), 4, False), ((0, 1, 8), 4, False)],
@@ -313,6 +314,7 @@ def bucket(length, rows=4):
     )
 
 
+@pytest.mark.dear
 def test_buckets_share_parameters_and_states():
     mx.random.seed(7)  # how much smaller the loss becomes is a matter of chance otherwise
     module = BucketingModule(by_length, default_bucket_key=6)

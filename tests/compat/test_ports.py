@@ -59,6 +59,7 @@ def test_idioms_under_the_alias(name, capsys):
     assert numbers(printed) == pytest.approx(numbers(expected), rel=2e-4, abs=2e-5, nan_ok=True)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", sorted({*EXPECTED} - {*IDIOMS}))
 def test_port(name, tmp_path, capsys, monkeypatch):
     if name in EXPORTS:  # as gluonx.compat does
@@ -70,6 +71,7 @@ def test_port(name, tmp_path, capsys, monkeypatch):
     assert numbers(printed) == pytest.approx(numbers(expected), **near, nan_ok=True)
 
 
+@pytest.mark.dear
 def test_a_step_of_two_trainers(tmp_path):
     """A step of the DCGAN is two training programs; after the first step nothing is compiled.
 

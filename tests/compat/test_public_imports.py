@@ -172,6 +172,7 @@ STARS = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("version", [1, 2])
 def test_star_imports_bind_what_they_bind_in_mxnet(version):
     number, n_modules, n_names, digest = STARS[version]

@@ -53,6 +53,7 @@ def test_an_output_that_needs_a_gradient_is_named():
         bound.backward([nd.ones(2)])
 
 
+@pytest.mark.dear
 def test_a_graph_that_grows_under_questions_asks_each_node_once(monkeypatch):
     """keras-mxnet asks for shapes after each layer: all nodes were inferred anew each time."""
     asked = []

@@ -404,6 +404,7 @@ def steps(hybrid, optimizer="adam", dtype="float64", count=4):
     return net, trainer, found
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "lamb", "rmsprop", "adagrad"])
 def test_training_in_float64(optimizer):
     net, trainer, found = steps(False, optimizer)

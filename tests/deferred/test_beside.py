@@ -389,6 +389,7 @@ print(step() < 1, other() < 1)
     assert (done.returncode, done.stdout) == (0, "True True\n"), done.stderr
 
 
+@pytest.mark.dear
 def test_on_one_core_and_with_a_folder_of_programs_it_is_waited_for(tmp_path):
     code = """
 print(beside.is_possible(), under_way(), engine.stats()["programs_compiled"])

@@ -194,6 +194,7 @@ def test_a_steady_loop_is_one_dispatch_a_step_and_compiles_nothing(name):
     assert counted(make()) == (0, 3 * dispatches)
 
 
+@pytest.mark.dear
 def test_accumulated_gradients_compile_nothing_and_add_up():
     step = _accumulating()
     compiled, _ = counted(step)
@@ -326,6 +327,7 @@ def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted
     assert run(5) == [32.0, 32.0] and engine.stats()["programs_compiled"] == before + 1  # the second time
 
 
+@pytest.mark.dear
 @pytest.mark.first_runs
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_new_shapes_of_a_small_net_train_without_a_compiler(hybridized):
@@ -584,6 +586,7 @@ def test_an_output_on_the_tape_holds_only_the_weights_that_it_depends_on():
     assert onp.allclose(generator.weight.grad().asnumpy(), first.asnumpy(), rtol=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.usefixtures("young_heap")
 def test_what_runs_operator_by_operator_keeps_only_what_is_needed():
     import gc

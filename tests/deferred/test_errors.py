@@ -833,6 +833,7 @@ def failing_rename(error, at, below):
     return wrapped
 
 
+@pytest.mark.dear
 def test_an_export_after_a_call_that_failed(tmp_path):
     rig = Rig(True)
     with pytest.raises(TypeError):

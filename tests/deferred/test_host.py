@@ -120,6 +120,7 @@ def drawn_on_either_way(draw: Callable[[], np.ndarray]) -> tuple[onp.ndarray, on
     return found[0], found[1]
 
 
+@pytest.mark.dear
 def test_draws_are_the_same_on_either_way() -> None:
     draws = {
         "uniform": lambda: np.random.uniform(size=(3, 7)),
@@ -267,6 +268,7 @@ def test_reading_a_weight_costs_the_next_step_no_copy() -> None:
     assert engine.stats()["copies"] == 0
 
 
+@pytest.mark.dear
 def test_values_of_the_host_train_like_others() -> None:
     rng = onp.random.default_rng(0)
     data, target = rng.normal(size=(16, 5)).astype("f"), rng.normal(size=(16, 1)).astype("f")

@@ -425,6 +425,7 @@ def test_recurrent_layers_of_changing_length(kind, by_numpy, counts, monkeypatch
     same(ours, trained(net, steps, True, make=lambda n: (n, 2, 3)))
 
 
+@pytest.mark.dear
 def test_moving_averages_and_a_tied_weight(by_numpy, counts, monkeypatch):
     class Tied(nn.HybridBlock):
         def __init__(self):

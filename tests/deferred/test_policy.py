@@ -116,6 +116,7 @@ def test_what_has_no_form_in_numpy_is_compiled():
     assert host.whole(jax.make_jaxpr(told)(jnp.ones(2))) is None
 
 
+@pytest.mark.dear
 def test_what_fails_on_the_host_is_compiled(monkeypatch):
     net, trainer = _dense(14)
     twin, other = _dense(14)
@@ -172,6 +173,7 @@ def test_what_users_hold_is_never_written_to():
         onp.testing.assert_array_equal(onp.asarray(now), then)
 
 
+@pytest.mark.dear
 def test_gradients_are_readable_after_a_step():
     net, trainer = _dense(17)
     for _ in range(RUNS + 2):
@@ -257,6 +259,7 @@ class _Images(nn.HybridBlock):
         return self.layers(x).mean(axis=(2, 3))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 def test_numpy_is_given_native_operations_and_xla_the_forms_for_a_cpu(hybrid, monkeypatch):
     given, lowered, rewritten = [], [], program.rewritten
@@ -367,6 +370,7 @@ def test_predicting_after_training_compiles_nothing(hybrid):
     assert _count() == 0 and _count("dispatches") <= 1  # the small weights are taken out of their vector
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_new_lengths_are_never_compiled(hybrid):
     net = nn.HybridSequential()

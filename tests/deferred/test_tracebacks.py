@@ -237,6 +237,7 @@ def test_all_of_it_is_there_when_asked_for(tmp_path):
         assert ("The above exception was the direct cause" in told) == shown
 
 
+@pytest.mark.dear
 def test_an_error_that_the_user_handles_stays_in_view(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM + "\nhandled()\n")
@@ -274,6 +275,7 @@ def notebook(tmp_path_factory):
     return blocks(done.stdout)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", CASES)
 def test_a_notebook(notebook, name):
     told = re.sub("\x1b\\[[0-9;]*m", "", notebook[name])
@@ -286,6 +288,7 @@ def test_a_notebook(notebook, name):
     assert "gluonx/" not in told and "jax/" not in told
 
 
+@pytest.mark.dear
 def test_pytest(tmp_path):
     calls = "".join(
         f"\n\ndef test_{i}(monkeypatch):\n"

@@ -83,6 +83,7 @@ def reference(disturb, steps=4, **kwargs):
         return values(net)
 
 
+@pytest.mark.dear
 def test_a_step_keeps_them_together():
     net = made()
     trainer = trainer_of(net)
@@ -347,6 +348,7 @@ def test_a_loss_read_before_its_backward():
     same(values(net), values(twin), 1e-6)
 
 
+@pytest.mark.dear
 def test_two_trainers_of_one_net_take_turns():
     def turns(naive):
         net = made(not naive)

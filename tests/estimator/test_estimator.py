@@ -79,6 +79,7 @@ def test_a_batch_is_one_program(loader, hybridize):
     assert {seen[1] for seen in counts.seen} == {first[1]}, "nothing compiles in a steady loop"
 
 
+@pytest.mark.dear
 def test_a_metric_that_reads_does_not_tear_the_step(loader):
     """It runs behind the step, as in MXNet."""
     est = fitter([metric.np(lambda label, pred: float((pred.argmax(1) == label).mean()))])
@@ -87,6 +88,7 @@ def test_a_metric_that_reads_does_not_tear_the_step(loader):
     assert [type(h).__name__ for h in order[:2]] == ["GradientUpdateHandler", "MetricHandler"]
 
 
+@pytest.mark.dear
 def test_evaluation_is_one_program_a_batch(loader):
     est = fitter()
     est.fit(loader, loader, epochs=1)
@@ -432,6 +434,7 @@ def test_names():
 # ------------------------------------------------------------------------------------------------ shown
 
 
+@pytest.mark.dear
 def test_progress_bar(loader):
     pytest.importorskip("tqdm")
     import io
@@ -446,6 +449,7 @@ def test_progress_bar(loader):
     assert f"validation accuracy={est.val_metrics[0].get()[1]:.4f}" in text
 
 
+@pytest.mark.dear
 def test_live_curves(loader, tmp_path):
     pytest.importorskip("matplotlib")
     est = fitter()

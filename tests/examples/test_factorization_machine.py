@@ -6,6 +6,7 @@ from examples import factorization_machine as fm
 from gluonx import autograd, engine, sparse
 
 
+@pytest.mark.dear
 def test_it_learns_what_a_linear_model_cannot(tmp_path):
     path, held = fm.make_data(tmp_path, 4000)
     batch = next(fm.read(path))

@@ -43,6 +43,7 @@ def test_kept_outputs_are_those_of_the_code(path):
         assert place not in text, f"{path.name} shows a place on the machine that it ran on: {place}"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("path", run_by_turns())
 def test_runs_in_a_kernel(path):
     """Every cell runs, without a word on the standard error, and leaves no file beside the notebooks.

@@ -141,6 +141,7 @@ def trains_beside(kind, path, seconds):
     loop.check()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", LOOPS)
 def test_readers_beside_a_training_thread(kind, tmp_path):
     trains_beside(kind, tmp_path, 2)
@@ -223,6 +224,7 @@ def test_a_write_during_a_step_of_the_naive_mode_is_kept(monkeypatch):
         onp.testing.assert_array_equal(loop.params[1].data().asnumpy(), -float(loop.made))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_first_calls_of_a_net_from_eight_threads(hybridize):
     with switching_often():

@@ -6,7 +6,7 @@ import zlib
 
 from lib import TESTS
 
-__all__ = ["ROUND", "SAMPLED", "TURNS", "WHOLE", "chosen"]
+__all__ = ["DEAR", "ROUND", "SAMPLED", "TURNS", "WHOLE", "chosen"]
 
 
 def _content():
@@ -22,6 +22,9 @@ def chosen(nodeid, share):
     """True for one test in `share`."""
     return zlib.crc32(f"{ROUND} {nodeid}".encode()) % share == 0
 
+
+# A test marked `dear` takes a second of processor time or more: one in so many of them, whatever its file.
+DEAR = 4
 
 # Sweeps of which `make test` runs one row in so many, others with every commit; `make test-all` runs them all. Rows
 # that take long are in the list for what they cost, and those that look alike for what they show.

@@ -53,6 +53,7 @@ def declarations(draw):
     return fused, {n: (rng.normal(size=s) * 9).astype(dtype) for n, s in zip(names, shapes)}
 
 
+@pytest.mark.dear
 @hypothesis.settings(max_examples=50, deadline=None)
 @hypothesis.given(declarations())
 def test_fuse_and_unfuse_are_inverse_bit_for_bit(given):

@@ -358,6 +358,7 @@ def test_what_is_not_a_number_in_a_frozen_piece_skips_no_step():
     assert onp.isfinite(whole.grad().asnumpy()).all() and whole.grad().asnumpy().any()
 
 
+@pytest.mark.dear
 def test_functional_gives_a_frozen_piece_no_gradient():
     net = attention()
     net.key.weight.grad_req = "null"

@@ -109,6 +109,7 @@ def trainer_of(name, **more):
     return lambda net: Trainer(net.collect_params(), name, settings)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", NAMES)
 def test_every_optimizer_follows_the_same_path(name):
     fused, apart = both(trainer_of(name))
@@ -168,6 +169,7 @@ class ByHand(optimizer.Optimizer):
             weight[:] = weight - 0.1 * state
 
 
+@pytest.mark.dear
 def test_an_imperative_optimizer_sees_the_pieces():
     fused, apart = both(lambda net: Trainer(net.collect_params(), ByHand()))
     close(values(fused), values(apart))
@@ -322,6 +324,7 @@ def test_patterns_that_name_pieces_give_pieces():
     assert list(net.collect_params("weight")) == ["weight"]
 
 
+@pytest.mark.dear
 def test_a_stale_gradient_names_the_fused_parameter():
     net = made(True)
     trainer = trainer_of("sgd")(net)
