@@ -170,6 +170,7 @@ UNDER_THE_ALIAS = (
 )
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("version", [[], ["--version", "2"]], ids=["version not told", "version 2"])
 @pytest.mark.parametrize("name", UNDER_THE_ALIAS)
 def test_programs_for_mxnet_2_run_unmodified(name, version, capsys):

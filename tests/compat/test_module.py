@@ -230,6 +230,7 @@ def test_a_checkpoint_of_mxnet():
     onp.testing.assert_allclose(module.get_outputs()[0].asnumpy(), wanted, 1e-5, 1e-6)
 
 
+@pytest.mark.dear
 def test_checkpoints_go_on_where_they_stopped(tmp_path):
     def train(module, rounds):
         for _ in range(rounds):

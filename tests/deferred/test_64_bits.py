@@ -441,6 +441,7 @@ def test_two_types_in_one_trainer():
     assert [str(p.data().dtype) for p in net.collect_params().values()] == ["float32"] * 2 + ["float64"] * 2
 
 
+@pytest.mark.dear
 def test_a_program_of_32_bits_is_what_it_was():
     """Labels of 64 bits change no other type, and what has none is traced with the switch off."""
     seen = []
@@ -592,6 +593,7 @@ class Exported(nn.HybridBlock):
         return out, out.argmax(axis=-1), words + 2**40
 
 
+@pytest.mark.dear
 def test_artifacts(tmp_path):
     net = Exported()
     net.initialize()

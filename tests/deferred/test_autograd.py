@@ -62,6 +62,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradients_equal_those_of_jax(name, mode, rng):
     fn, *shapes = FUNCTIONS[name]

@@ -176,6 +176,7 @@ def test_without_numpy_an_error_of_the_compiler_is_raised_and_nothing_is_lost(ga
     assert _compiled() == 1
 
 
+@pytest.mark.dear
 def test_an_interrupted_wait_loses_no_step_and_the_next_waits_again(gate, monkeypatch):
     loop, twin = Loop(28), Loop(28)
     loop.ways(TAKES_OVER)

@@ -157,6 +157,7 @@ BAD_INPUTS = {
 }
 
 
+@pytest.mark.dear
 @BOTH
 @pytest.mark.parametrize("recorded", [False, True], ids=["outside", "record"])
 @pytest.mark.parametrize("name", BAD_INPUTS)

@@ -38,6 +38,7 @@ def is_on_host(x: np.ndarray) -> bool:
     return type(x.value) is HostArray
 
 
+@pytest.mark.dear
 def test_a_loop_over_new_shapes_compiles_nothing(compiled: list[str]) -> None:
     xs = np.array(onp.arange(300, dtype=onp.float32))
     engine.reset_stats()

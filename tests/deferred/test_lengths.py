@@ -383,6 +383,7 @@ def test_a_new_length_of_a_loss_that_is_read_traces_no_operator_again(by_numpy, 
     assert (counts["numbers"], counts["symbols"]) == (before["numbers"], before["symbols"])
 
 
+@pytest.mark.dear
 def test_the_gradient_of_a_gradient_through_what_was_read(by_numpy):
     def second(n):
         x = np.array(onp.linspace(-1, 1, n).astype("f"))

@@ -200,6 +200,7 @@ def script(tmp_path_factory):
     return path, blocks(done.stdout)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", CASES)
 def test_a_script(script, name):
     path, told = script

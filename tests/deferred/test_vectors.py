@@ -189,6 +189,7 @@ def penalized(net, trainer):
     trainer.step(1)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("name", list(DISTURBANCES))
@@ -408,6 +409,7 @@ def test_nothing_piles_up(keep_grads):
     assert live() == few
 
 
+@pytest.mark.dear
 def test_files_and_states(tmp_path):
     net, twin = made(), made()
     trainer, other = trainer_of(net), trainer_of(twin)
@@ -492,6 +494,7 @@ def trained(name, mults, monkeypatch, one_by_one, dtype="float32"):
     return values(net), trainer
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mults", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_an_update_of_all_is_the_updates_of_each(name, mults, monkeypatch):
@@ -514,6 +517,7 @@ def test_float32_copies_of_narrow_weights_too(mults, monkeypatch):
     assert trainer._held.units.groups
 
 
+@pytest.mark.dear
 def test_the_numbers_of_a_step_are_sent_only_when_they_change():
     net, twin = made(), made()
     trainer, other = trainer_of(net), trainer_of(twin)
@@ -543,6 +547,7 @@ def test_the_numbers_of_a_step_are_sent_only_when_they_change():
     same(values(net), values(twin))
 
 
+@pytest.mark.dear
 def test_a_step_that_failed_in_its_program_sends_its_numbers_again(monkeypatch):
     net, twin = made(), made()
     trainer, other = trainer_of(net), trainer_of(twin)

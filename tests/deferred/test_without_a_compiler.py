@@ -121,6 +121,7 @@ def test_a_tree_of_known_operators_is_not_traced(monkeypatch: pytest.MonkeyPatch
     assert len(traced) == 8
 
 
+@pytest.mark.dear
 def test_a_step_of_operators_with_forms_is_traced_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """NumPy has the forward and the pull-back of each of its operators, so only XLA's program is traced."""
     traced, by_numpy = [], program.Program.put_on_host

@@ -99,6 +99,7 @@ def test_evaluation_is_one_program_a_batch(loader):
     assert after["programs_compiled"] == before["programs_compiled"]
 
 
+@pytest.mark.dear
 def test_metrics_are_those_of_a_loop_by_hand(loader):
     est, hand = fitter(), metric.Accuracy()
     seen = []
@@ -256,6 +257,7 @@ def test_resumes_with_a_loss_scale_and_workers(tmp_path, workers):
     assert again[1] == whole[1] > 4
 
 
+@pytest.mark.dear
 def test_no_checkpoint_starts_from_scratch(loader, tmp_path, caplog):
     est = fitter()
     lines = cases.Lines()
@@ -268,6 +270,7 @@ def test_no_checkpoint_starts_from_scratch(loader, tmp_path, caplog):
         )
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 2}', '{"format": 1, "epoch": "x"}', "\x00"])
 def test_a_damaged_checkpoint_is_an_error(loader, tmp_path, text):
     fitter().fit(loader, epochs=1, event_handlers=estimator.CheckpointHandler(tmp_path))
@@ -278,6 +281,7 @@ def test_a_damaged_checkpoint_is_an_error(loader, tmp_path, text):
         )
 
 
+@pytest.mark.dear
 def test_a_missing_file_is_an_error(loader, tmp_path):
     fitter().fit(loader, epochs=1, event_handlers=estimator.CheckpointHandler(tmp_path))
     (tmp_path / "model-epoch0batch5.states").unlink()
@@ -287,6 +291,7 @@ def test_a_missing_file_is_an_error(loader, tmp_path):
         )
 
 
+@pytest.mark.dear
 def test_checkpoints_beside_ours_stay(loader, tmp_path):
     """epoch1batch5 does not take epoch1batch50 with it, as in MXNet."""
     other = tmp_path / "model-epoch0batch50.params"

@@ -117,6 +117,7 @@ class Run:
         self.finished = True
 
 
+@pytest.mark.dear
 def test_a_run_of_wandb_is_given_numbers(loader, monkeypatch):  # noqa: F811
     run = Run()
     fitter().fit(loader, epochs=2, event_handlers=estimator.WandbHandler(run))
@@ -198,6 +199,7 @@ def names_in(folder):
     return sorted(path.stem for path in folder.glob("*.params"))
 
 
+@pytest.mark.dear
 def test_the_best_checkpoints_are_kept_also_when_a_training_goes_on(loader, tmp_path):  # noqa: F811
     def saving(est):
         return estimator.CheckpointHandler(

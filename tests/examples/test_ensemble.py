@@ -38,6 +38,7 @@ def test_it_is_unsure_where_there_was_no_data(capsys):
     assert "with data" in capsys.readouterr().out
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("jit", [False, True])
 def test_the_pure_view_is_a_pytree(jit):
     net = example.make(4)

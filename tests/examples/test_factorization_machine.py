@@ -23,6 +23,7 @@ def test_it_learns_what_a_linear_model_cannot(tmp_path):
     assert net.factors.grad().stype == net.weight.grad().stype == "row_sparse"
 
 
+@pytest.mark.dear
 def test_the_program_tells_its_accuracy(capsys):
     assert fm.main(["--epochs", "1", "--rows", "1000"]) == 0
     out = capsys.readouterr().out

@@ -36,6 +36,7 @@ def test_the_corpus_is_text(corpus):
     onp.testing.assert_array_equal(words[:, 0], corpus.training[:5])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [True, False])
 @pytest.mark.parametrize("optimizer", sorted(LOSSES))
 def test_twenty_steps_as_mxnet(optimizer, hybridize):

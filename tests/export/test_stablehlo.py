@@ -187,6 +187,7 @@ def refuse(_):
     raise ValueError("this jax is too new for the file")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("platforms", [["cpu"], ["cpu", "cuda", "tpu"]])
 def test_the_raw_stablehlo_runs_when_jax_refuses_the_serialized_form(tmp_path, monkeypatch, platforms, rng):
     def fn(params, x, scale):

@@ -87,6 +87,7 @@ def test_parameter_files(name, edits):
         assert sum(a.nbytes for a in arrays.values()) <= len(data) + EXPANDED
 
 
+@pytest.mark.dear
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(PARAMETERS), changes)
 def test_mapped_parameter_files(tmp_path_factory, name, edits):

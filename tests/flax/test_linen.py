@@ -96,6 +96,7 @@ def test_a_net_is_a_module_and_its_variables():
     same(flat(module.init(jax.random.key(0), X)), values_of(net), 0)
 
 
+@pytest.mark.dear
 def test_a_module_trains_as_its_net():
     net = make()
     module, variables = to_linen(net)
@@ -161,6 +162,7 @@ def test_a_net_within_a_module_within_a_net():
 # -- from_linen --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_a_block_trains_as_its_module(hybridize):
     module = Net()

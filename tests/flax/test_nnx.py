@@ -197,6 +197,7 @@ def test_split_merge_clone_view_and_vmap():
     onp.testing.assert_allclose(single[:, 0], wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_nothing_compiles_again_in_a_loop_of_nnx():
     module = to_nnx(make(0.3), nnx.Rngs(0))
     traces = []
@@ -345,6 +346,7 @@ def test_a_module_is_a_block_with_its_paths_and_its_own_arrays():
     assert not kernel.is_deleted()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_a_block_trains_as_its_module(hybridize):
     module = Net(nnx.Rngs(0))
@@ -362,6 +364,7 @@ def test_a_block_trains_as_its_module(hybridize):
     assert back.rest[0].kernel.get_raw_value() is net.collect_params()["rest.0.kernel"].data()._read()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_dropout_draws_from_gluons_stream(hybridize):
     module = Net(nnx.Rngs(0), dropout=0.5)
@@ -429,6 +432,7 @@ def test_three_levels_train_as_one_and_in_one_program():
     assert type(whole.variable("1.inner.1.running_var")) is nnx.BatchStat
 
 
+@pytest.mark.dear
 def test_round_trips_keep_classes_and_arrays():
     net = make(0.5)
     back = from_nnx(to_nnx(net))

@@ -23,7 +23,8 @@ def chosen(nodeid, share):
     return zlib.crc32(f"{ROUND} {nodeid}".encode()) % share == 0
 
 
-# A test marked `dear` takes a second of processor time or more: one in so many of them, whatever its file.
+# A test marked `dear` takes half a second of processor time or more: `make test` runs one in so many of them, and half
+# as many rows of a sweep that takes turns.
 DEAR = 4
 
 # Sweeps of which `make test` runs one row in so many, others with every commit; `make test-all` runs them all. Rows

@@ -70,6 +70,7 @@ def agree(make: Any, dtype: str, shapes: Any, uneven: bool) -> None:
         onp.testing.assert_allclose(a.astype("d"), b.astype("d"), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", NAMES)
 def test_numpy_and_xla_do_the_same_updates(name: str) -> None:
     settings = {"clip_gradient": 0.4, **({"wd": 0.1} if name != "groupadagrad" else {})}

@@ -82,6 +82,7 @@ def twins(opt, tx, steps=4):
     return mine, weights
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("opt", "tx"),
     [
@@ -147,6 +148,7 @@ def test_optax_state_never_shares_a_buffer_with_a_weight():
         assert not any(w.is_deleted() for w in weights)
 
 
+@pytest.mark.dear
 def test_our_rule_inside_an_optax_chain():
     tx = optax.chain(optax.clip_by_global_norm(1.0), optimizer.SGD(momentum=0.9).rule())
     params = {"a": jnp.ones(3), "b": jnp.ones((2, 2))}
@@ -187,6 +189,7 @@ def test_the_numbers_may_come_in_three_forms(form):
     assert state == ()
 
 
+@pytest.mark.dear
 def test_flat_call_and_operator():
     weights = (jnp.ones(2), jnp.ones(3))
     rule = optimizer.Adam().flat_rule(weights)
@@ -300,6 +303,7 @@ def test_bias_correction_is_exact():
     assert float(bias_correction(0.0, 1)) == 1.0
 
 
+@pytest.mark.dear
 def test_sgld_is_half_a_step_and_noise():
     weights = (jnp.zeros((200, 200)), jnp.zeros((200, 200)))
     opt = optimizer.SGLD(0.04)
@@ -576,6 +580,7 @@ def test_errors(make, error, words):
         make()
 
 
+@pytest.mark.dear
 def test_importing_imports_no_optax():
     import subprocess
 

@@ -160,6 +160,7 @@ RULES = {
 }
 
 
+@pytest.mark.dear
 @MODES
 @pytest.mark.parametrize("name", RULES)
 def test_equals_the_step_by_hand(name, mode):
@@ -219,6 +220,7 @@ def signed(w, g, s, t, lr):
     return w - lr * onp.sign(s["m"])
 
 
+@pytest.mark.dear
 @MODES
 def test_an_imperative_optimizer(mode, tmp_path):
     with in_mode(mode):
@@ -347,6 +349,7 @@ def test_accumulated_gradients(mode):
         close(values(net), values(twin), rtol=1e-4)
 
 
+@pytest.mark.dear
 @MODES
 @pytest.mark.parametrize("name", ["momentum", "adam"])
 def test_freezing_and_unfreezing(name, mode):
@@ -504,6 +507,7 @@ def test_two_trainers_on_one_net(mode):
 # == how a Trainer is made =============================================================================================
 
 
+@pytest.mark.dear
 def test_parameters_as_dict_list_or_tuple():
     results = []
     for given in (lambda p: p, lambda p: list(p.values()), lambda p: tuple(p.values()), lambda p: [*p.values()] * 2):
@@ -728,6 +732,7 @@ def train_mixed(mode, optimizer="adam", **settings):
         return net, trainer, grads
 
 
+@pytest.mark.dear
 def test_big_next_to_small_parameters():
     assert max(program.PACK_ELEMENTS, units.LIMIT) < 9000 * 2
     naive, _, reference = train_mixed("naive")
@@ -742,6 +747,7 @@ def test_big_next_to_small_parameters():
         assert sorted(kinds) == [1, 1, 1, 1, 3, 3]  # two big weights alone, three small together; mean and var
 
 
+@pytest.mark.dear
 def test_gradients_held_across_steps():
     net, twin = made(), made()
     trainer, other = (Trainer(n.collect_params(), "sgd", {"learning_rate": 0.1}) for n in (net, twin))
@@ -824,6 +830,7 @@ def test_two_backwards_before_a_step_keep_the_place_too():
     assert address(net.weight) == place and abs(net.weight.grad().asnumpy()).max() == 0
 
 
+@pytest.mark.dear
 def test_weight_decay_may_begin_in_the_middle():
     net, trainer = big_net()
     twin, other = big_net()
@@ -972,6 +979,7 @@ def test_a_state_is_free_to_follow_its_weight():
     assert not any(s._read().committed for s in trainer._held.arrays)
 
 
+@pytest.mark.dear
 def test_a_net_on_another_device():
     net, twin = made(), made()
     net.reset_device(gluonx.cpu(1))

@@ -60,6 +60,7 @@ RULES = [
 NAMES = [name if isinstance(name, str) else f"optax{i}" for i, (name, _) in enumerate(RULES)]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("name", "settings"), RULES, ids=NAMES)
 def test_steps_of_several_batches_are_those_of_one_large_batch(name, settings):
     net, trainer = make(name, settings, accumulate=4, clip_norm=0.05)

@@ -449,6 +449,7 @@ class Interleaved(HybridBlock):
         return np.dot(x, self.weights_of("turns").T) * self.other.data()
 
 
+@pytest.mark.dear
 def test_functions_of_a_block_fuse():
     nets = []
     for fused in (False, True):
