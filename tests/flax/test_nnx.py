@@ -527,6 +527,7 @@ def test_modules_that_cannot_be_blocks_say_so():
         nnx.jit(lambda m: from_nnx(m) and 1)(Net(nnx.Rngs(0)))
 
 
+@pytest.mark.dear
 def test_a_module_holds_no_memory_of_the_net():
     net = make()
     module = to_nnx(net)

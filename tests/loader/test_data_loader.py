@@ -270,6 +270,7 @@ def test_arguments_that_only_mxnet_needs():
     assert len(list(loader)) == 2
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("workers", [0, 1])
 def test_an_epoch_that_began_with_samples_rolled_over_is_resumed(workers):
     def loader():

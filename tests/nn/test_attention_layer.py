@@ -46,6 +46,7 @@ INSIDE = (onp.arange(5) < VALID[:, None])[:, None, None]
 TRIANGLE = onp.tril(onp.ones((4, 5), bool), 1)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("given", "attrs", "mask"),
     [

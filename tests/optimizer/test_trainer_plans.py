@@ -133,6 +133,7 @@ class Pair(HybridBlock):
         return np.dot(x, self.a.data().T).sum() + np.dot(x, self.b.data().T).sum()
 
 
+@pytest.mark.dear
 def test_fusing_is_seen():
     net, alone = Pair(), Pair()
     trainers = []
@@ -245,6 +246,7 @@ def test_a_rule_of_the_users_own_is_asked_at_each_step():
         assert len(asked) > before
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["sgd", "adam", "lars", "muon"])
 def test_equal_trainers_have_one_operator(name):
     """And one of other settings has its own; states and counts are each Trainer's."""

@@ -96,6 +96,7 @@ def test_a_loop_over_devices_has_the_numbers_of_one_and_is_one_program(devices, 
     assert (stats["dispatches"], stats["programs_compiled"], stats["copies"]) == (1, 0, 0)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("size", [12, 13])
 @pytest.mark.parametrize("optimizer", ["adam", pytest.param("lamb", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("devices", [[cpu(0), cpu(1), cpu(8)], [cpu(9), cpu(1), cpu(0)]], ids=str)
@@ -313,6 +314,7 @@ def pictures(steps, size=12):
     return [(draw.randn(size, 2, 5, 5).astype("float32") + shift, draw.randint(0, 3, size)) for _ in range(steps)]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "devices",
     [
@@ -405,6 +407,7 @@ def test_dropout_draws_on_each_device(devices, hybrid):
     same(net)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", LISTS[:1] + [MORE[1]], ids=str)
 @pytest.mark.parametrize(
     "make",

@@ -142,6 +142,7 @@ def test_gradients_by_rows_of_uneven_slices(devices):
     assert len(set(sizes)) > 1 or devices is MIXED
 
 
+@pytest.mark.dear
 def test_a_lazy_update_leaves_rows_that_no_device_looked_up():
     """Weight decay moves the rows of all devices' look-ups, on each device, and no other."""
     net = Words()
@@ -154,6 +155,7 @@ def test_a_lazy_update_leaves_rows_that_no_device_looked_up():
     assert onp.flatnonzero(moved).tolist() == [1, 2, 3, 7, 8]
 
 
+@pytest.mark.dear
 def test_a_device_that_looked_nothing_up_has_no_rows():
     one, several = Words(), Words()
     for net, devices in ((one, [cpu(0)]), (several, TWO)):
@@ -199,6 +201,7 @@ def test_more_devices_in_the_middle_of_a_training(tmp_path):
     close(values(again), values(one))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", [TWO, [cpu(1), cpu(2)], [cpu(0), cpu(8)]], ids=str)
 @pytest.mark.parametrize("first", ["list", "one"])
 def test_a_net_on_one_device_trains_beside_a_net_on_several(first, devices):

@@ -88,6 +88,7 @@ def test_a_net_that_is_not_hybridized_trains_alike():
 # ------------------------------------------------------------------------------------- initial values and masks
 
 
+@pytest.mark.dear
 def test_initial_values_and_masks_are_the_same_bits():
     def values(mesh, *rules):
         gluonx.random.seed(4)
@@ -133,6 +134,7 @@ def test_states_lie_as_their_weights_do(optimizer):
     onp.testing.assert_allclose(losses, train("mlp", steps=4, optimizer=optimizer, settings={}), atol=1e-3)
 
 
+@pytest.mark.dear
 def test_weights_are_donated():
     def look(net, trainer, step, counts):
         engine.waitall()
@@ -146,6 +148,7 @@ def test_weights_are_donated():
     train("mlp", on(4, data=4), [parallel.fsdp(min_size=64)], 3, look=look)
 
 
+@pytest.mark.dear
 def test_states_are_saved_and_loaded(tmp_path):
     def look(net, trainer, step, counts):
         net.save_parameters(str(tmp_path / "net.params"))
@@ -169,6 +172,7 @@ def text_of(net, mesh, rules, steps=2):
     return texts[-1]
 
 
+@pytest.mark.dear
 def test_data_parallel_sums_the_gradients_once():
     sizes = []
     look = lambda net, *_: sizes.extend(p.data().size for p in net.collect_params().values())  # noqa: E731
@@ -197,6 +201,7 @@ def test_fsdp_gathers_each_weight_and_scatters_its_gradient():
     assert sum(found.get("all-reduce", ())) <= sum(sizes) + 1
 
 
+@pytest.mark.dear
 def test_tensor_parallel_sums_twice_a_block():
     def forward(net):
         net.hybridize()
@@ -387,6 +392,7 @@ def test_constrain_is_nothing_without_a_mesh_and_passes_gradients_on_one():
         assert len(net(x)._read().devices()) == 1, "the trace for a mesh does not serve without one"
 
 
+@pytest.mark.dear
 def test_moving_averages_and_in_place_writes_keep_their_place():
     def look(net, *_):
         for name in ("running_mean", "running_var"):
@@ -445,6 +451,7 @@ def deep():
 DATA = onp.random.default_rng(0).standard_normal((8, 16)).astype("f")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("how", [{"scan": True}, {"remat": "layer"}, {"scan": True, "remat": "dots_saveable"}], ids=str)
 @pytest.mark.parametrize("rules", [[parallel.fsdp(min_size=16)], [parallel.tensor()]], ids=["fsdp", "tensor"])
 def test_scan_and_remat(how, rules):
@@ -541,6 +548,7 @@ def amp_step(net, trainer, x):
     return value
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("overflows", [False, True])
 def test_a_loss_scale_on_a_mesh(overflows):
     """One program a step as without; where a gradient overflows, no shard of a weight moves."""
@@ -706,6 +714,7 @@ def test_functions_of_jax_and_the_functional_view():
         onp.testing.assert_allclose(out, net(x).asnumpy(), atol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", [nn.BatchNorm, nn.SyncBatchNorm])
 def test_statistics_of_each_part_by_choice(kind):
     def losses(mesh, statistics):

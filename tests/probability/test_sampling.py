@@ -73,6 +73,7 @@ def test_gradients_of_draws(row):
             onp.testing.assert_allclose(array.grad, slope, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("make", "arguments", "slopes"),
     [
