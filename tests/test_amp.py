@@ -155,6 +155,7 @@ def test_dropout_draws_under_amp():
     assert str(a.dtype) == "float32" and (a != b).any()
 
 
+@pytest.mark.dear
 def test_processes_without_amp_pay_nothing():
     """Operators are as they were, until a policy is made."""
     import subprocess
@@ -233,6 +234,7 @@ def test_bad_use():
 # -- the loss scale ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("vector", ["short", "long", "with decay"])
 @pytest.mark.parametrize("mode", ["deferred", "naive"])
 def test_the_scale_moves_as_mxnets(mode, vector):

@@ -14,7 +14,7 @@ import pytest
 
 from lib import ROOT, TESTS
 from lib.sample import SAMPLED, TURNS, WHOLE
-from lib.sources import SOURCES, every_source
+from lib.sources import SOURCES, every_source, nodes_of, parse
 
 ROOT = ROOT
 PACKAGE = ROOT / "gluonx"
@@ -35,11 +35,6 @@ FLOOR_OF = {room: floor for floor, row in enumerate(ROOMS) for room in ((row,) i
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@functools.cache
-def parse(path):
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
 def module_name(path):
     """`gluonx/nn/dense.py` as ("nn", "dense"); a package's __init__ is the package."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -56,12 +51,6 @@ def is_type_checking(node):
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
-
-
-@functools.cache
-def nodes_of(path):
-    """All nodes of a file, gone through once for all rules."""
-    return tuple(ast.walk(parse(path)))
 
 
 def running_nodes(tree):

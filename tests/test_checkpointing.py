@@ -77,6 +77,7 @@ def saved(tmp_path_factory):
     return folder, after
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("axes", "rules"),
     [(None, []), ({"data": 4}, [parallel.fsdp(min_size=8)]), ({"data": 2, "model": 2}, [parallel.tensor()])],
@@ -95,6 +96,7 @@ def test_it_goes_on_on_any_mesh(saved, axes, rules):
     assert training.trainer.optimizer.num_update == 11
 
 
+@pytest.mark.dear
 def test_another_net_is_refused_and_nothing_changes(saved):
     folder, _ = saved
     other = Training(units=20)

@@ -11,7 +11,7 @@ import pytest
 
 from gluonx.common import process
 from lib import ROOT
-from lib.sources import every_source
+from lib.sources import every_source, nodes_of
 
 ROOT = ROOT
 
@@ -189,6 +189,7 @@ def test_tune_keeps_memory_that_was_given_back(tmp_path):
     assert min(faults["not asked"], faults["chosen"]) > 40_000  # three blocks of 16,384 pages
 
 
+@pytest.mark.dear
 def test_each_variable_asks_for_one_thing(tmp_path):
     found, _ = state(tmp_path, GLUONX_CACHE_DIR=str(tmp_path / "mine"))
     assert found == ["", str(tmp_path / "mine"), 0.0, False, True, False, -1]
@@ -279,7 +280,7 @@ def dotted(node):
 @every_source
 def test_one_module_changes_the_process(path):
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and dotted(node.func) in CALLS:
             found.append((node.lineno, dotted(node.func)))
         for target in node.targets if isinstance(node, (ast.Assign, ast.Delete)) else ():

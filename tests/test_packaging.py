@@ -129,6 +129,7 @@ def test_make_targets_set_up_what_they_need(target, tmp_path):
     assert "pip" in done.stdout and "install --editable" in done.stdout
 
 
+@pytest.mark.dear
 def test_makefile_takes_the_first_python_that_runs(tmp_path):
     """A shim that fails, and a Python that is too old, are passed over."""
     for name, body in {

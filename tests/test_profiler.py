@@ -132,6 +132,7 @@ def test_outside_of_a_profile_nothing_is_kept():
     assert table() == {}
 
 
+@pytest.mark.dear
 def test_pause_leaves_out(tmp_path):
     x = np.ones((4,))
     profiler.set_state("run")

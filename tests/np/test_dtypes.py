@@ -62,6 +62,7 @@ def with_x64():
 MXNET = json.loads(PROMOTION.read_text())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", sorted(MXNET))
 def test_promotion(name, with_x64):
     found = with_x64[name]
@@ -206,6 +207,7 @@ def in_float32(case):
     return losses(case, "float32", True)[1]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("dtype", "hybrid"), [("float16", False), ("bfloat16", True), ("float16", True)])
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_half_types_train(case, dtype, hybrid):

@@ -71,6 +71,7 @@ def test_arrays_of_rows_as_numpy(rows, more, seed):
     onp.testing.assert_array_equal(rebuilt.asnumpy(), a)
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:.*has compiled 16 programs")
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
