@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         share = (SAMPLED if hasattr(item, "callspec") else TURNS).get(item.path.name, 1)
         if item.get_closest_marker("dear"):
-            share = max(DEAR, 2 * share)
+            share = max(DEAR, 3 * share)
         asked = any("::" in arg for arg in item.config.args)
         whole = (item.path.name, getattr(item, "originalname", "")) in WHOLE
         if share > 1 and not asked and not whole and not chosen(item.nodeid, share):

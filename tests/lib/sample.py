@@ -23,8 +23,8 @@ def chosen(nodeid, share):
     return zlib.crc32(f"{ROUND} {nodeid}".encode()) % share == 0
 
 
-# A test marked `dear` takes half a second of processor time or more: `make test` runs one in so many of them, and half
-# as many rows of a sweep that takes turns.
+# A test marked `dear` takes half a second of processor time or more: `make test` runs one in so many of them, and a
+# third of those that take turns in any case.
 DEAR = 6
 
 # Sweeps of which `make test` runs one row in so many, others with every commit; `make test-all` runs them all. Rows
