@@ -449,6 +449,7 @@ def test_15411_hooks_on_gradients(hybrid):
     assert len(seen) == 3
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("naive", [False, True])
 def test_12857_hooks_change_gradients(naive):
     def gradients(*hooks):

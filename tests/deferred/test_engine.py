@@ -201,6 +201,7 @@ def test_accumulated_gradients_compile_nothing_and_add_up():
     assert compiled == 0
 
 
+@pytest.mark.dear
 def test_a_step_on_accumulated_gradients_equals_one_on_the_whole_batch():
     ends = []
     for parts in (1, 3):
@@ -239,6 +240,7 @@ def test_a_smaller_last_batch_compiles_one_more_program():
     assert counted(epoch, warm=1) == (0, 9)
 
 
+@pytest.mark.dear
 def test_reading_the_loss_before_backward_splits_the_program_and_does_not_recompile():
     def run(read):
         gluonx.random.seed(2)
@@ -266,6 +268,7 @@ def test_reading_the_loss_before_backward_splits_the_program_and_does_not_recomp
         onp.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_a_loop_of_changing_length_that_reads_each_step_compiles_each_piece_once():
     w = np.array([0.5, 0.25])
     w.attach_grad()
@@ -443,6 +446,7 @@ def test_modes_are_checked_and_restored():
         assert not isinstance((x * 2).value, jax.Array)
 
 
+@pytest.mark.dear
 def test_the_same_random_numbers_in_every_mode():
     def draw():
         gluonx.random.seed(3)
@@ -462,6 +466,7 @@ def test_the_same_random_numbers_in_every_mode():
     onp.testing.assert_allclose(bulk, wanted, rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_the_environment_variable_chooses_naive():
     code = """
         import jax

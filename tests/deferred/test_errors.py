@@ -934,6 +934,7 @@ def trained(state):
     return {name: value for name, value in state.items() if "running" not in name and name != "counts"}
 
 
+@pytest.mark.dear
 @BOTH
 @pytest.mark.parametrize("keep_grads", [True, False], ids=["keep", "give up"])
 def test_ctrl_c_at_any_line_of_a_step(hybrid, keep_grads, rng):

@@ -367,6 +367,7 @@ def test_warnings_of_numpy_stay_inside(recwarn: pytest.WarningsRecorder) -> None
     assert onp.geterr()["divide"] == "warn"
 
 
+@pytest.mark.dear
 def test_the_variable_switches_it_off() -> None:
     code = "from gluonx import np, engine; (np.ones(3) + 1).tolist(); print(engine.stats()['host'])"
     for value, ran in (("0", False), ("1", True)):

@@ -360,6 +360,7 @@ REST = [(h, way) for way in ("one", "twice", "weighted", "both", "inside") for h
 READ += [pytest.param(*each, marks=pytest.mark.slow) for each in REST if each not in READ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("hybridize", "way"), READ)
 def test_a_loss_that_is_read_before_the_gradient(hybridize, way, by_numpy, counts, monkeypatch):
     """The forward is linked, and so is its gradient, which computes it again; no length is traced as a whole."""
@@ -414,6 +415,7 @@ def test_a_forward_may_ask_for_a_length(by_numpy, counts, monkeypatch):
     same(ours, trained(net, steps, False))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["lstm", "gru", "rnn"])
 def test_recurrent_layers_of_changing_length(kind, by_numpy, counts, monkeypatch):
     layer = {"lstm": rnn.LSTM, "gru": rnn.GRU, "rnn": rnn.RNN}[kind]
@@ -491,6 +493,7 @@ def agree(plan, wanted):
         onp.testing.assert_allclose(a, b, 2e-3, 2e-3 * size, err_msg=f"{name} of {plan}")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("number", range(4))
 def test_random_nets_over_random_lengths(number, by_numpy, monkeypatch):
     plan = sentences.drawn(number)

@@ -224,6 +224,7 @@ def _noisy_steps(units, hybrid, read):
     return log, [p.data().asnumpy() for p in params] + [p.grad().asnumpy() for p in params if p.grad_req != "null"]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("read", [False, True], ids=["", "loss read first"])
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 def test_numpy_draws_the_masks_and_keeps_the_statistics_of_the_compiled_program(hybrid, read):

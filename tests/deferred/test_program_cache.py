@@ -87,6 +87,7 @@ def test_steps_on_ever_new_shapes_stay_within_the_bound() -> None:
     assert step(1) == first  # it comes again
 
 
+@pytest.mark.dear
 def test_operators_on_ever_new_shapes_stay_within_the_bound() -> None:
     dead = []
     for n in range(1, 30):
@@ -275,6 +276,7 @@ def test_clear_forgets_what_modules_make_once() -> None:
     assert train() == wanted
 
 
+@pytest.mark.dear
 def test_clear_forgets_operators_that_are_made_for_a_kind_of_call() -> None:
     """Casts, slices, powers: each kind leaves one behind, and none after it."""
     calls: list[Callable[[], Any]] = [

@@ -220,6 +220,7 @@ def test_a_script(script, name):
         assert text == f"{head}\n{message}"
 
 
+@pytest.mark.dear
 def test_a_script_that_ends_by_it(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM + "\nnet = made(Net, True)\nlayer()\n")
@@ -229,6 +230,7 @@ def test_a_script_that_ends_by_it(tmp_path):
     assert found == [(str(path), f) for f in ("<module>", "layer", "forward", "helper")], done.stderr
 
 
+@pytest.mark.dear
 def test_all_of_it_is_there_when_asked_for(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM + "\noperator()\n")

@@ -272,6 +272,7 @@ def test_who_took_one_keeps_its_value(name):
     onp.testing.assert_array_equal(number(held), before)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("take", ["set_data", "_assign"])
 def test_a_net_that_took_all_of_anothers_weights_steps_on_its_own(take):
     """Its handles hold the pieces of a vector that was given to a step of the other net."""
@@ -507,6 +508,7 @@ def test_an_update_of_all_is_the_updates_of_each(name, mults, monkeypatch):
     assert bool(trainer._held.units.groups) == joins
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mults", [False, True])
 def test_float32_copies_of_narrow_weights_too(mults, monkeypatch):
     found, trainer = trained("adam", mults, monkeypatch, False, "bfloat16")

@@ -388,6 +388,7 @@ def test_no_process_outlives_the_program(tmp_path, sign):
     assert err.count("Traceback") == (sign == signal.SIGINT), err
 
 
+@pytest.mark.dear
 def test_the_end_of_a_program_in_the_middle_of_an_epoch(tmp_path):
     script = ENDLESS.replace("print(", "held = [loader, iter(loader)]; break  # ")
     program = run(tmp_path, script)
@@ -395,6 +396,7 @@ def test_the_end_of_a_program_in_the_middle_of_an_epoch(tmp_path):
     assert (program.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.dear
 def test_the_last_pool_takes_the_nursery_with_it(tmp_path):
     out, err = run(
         tmp_path,
@@ -428,6 +430,7 @@ def test_jax_is_not_started_in_workers_and_parents_may_have_threads():
         assert int(next(iter(loader)).asnumpy()[0]) == 0
 
 
+@pytest.mark.dear
 def test_processes_of_a_forked_child_are_left_alone(monkeypatch):
     """A copy of the loader in a forked process must not close the original's workers."""
     with DataLoader(data_samples.Squares(), 2, num_workers=1) as loader:

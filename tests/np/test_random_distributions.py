@@ -204,6 +204,7 @@ class Noise(nn.HybridBlock):
         return x + np.random.normal(size=x.shape) + np.random.exponential(2.0, size=x.shape)
 
 
+@pytest.mark.dear
 def test_a_hybridized_block_draws_anew():
     """At each call, the bits that the plain and the naive block draw."""
     x = np.zeros((8,))

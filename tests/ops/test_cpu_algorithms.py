@@ -110,6 +110,7 @@ def test_infinities_stay_where_they_are():
     assert (bound("logsumexp", axis=0)(lowest) == -jnp.inf).all()
 
 
+@pytest.mark.dear
 def test_derivatives_of_all_kinds():
     x = numbers((2, 17000))
     rows = jax.vmap(bound("sum", axis=0))(jnp.stack([x, 2 * x]))
@@ -148,6 +149,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("smallest", [False, True])
 @pytest.mark.parametrize(("shape", "axis"), PLACES, ids=str)
 def test_the_place_of_the_largest(shape, axis, smallest):
@@ -191,6 +193,7 @@ def test_running_products(shape, axis):
     np.testing.assert_allclose(jax.vjp(fn, x)[1](g)[0], wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.dear
 def test_a_running_sum_keeps_what_comes_before_an_infinity():
     x = jnp.zeros((9, 64)).at[4].set(jnp.inf)
     assert np.isfinite(bound("cumsum", axis=0)(x)[:4]).all()
@@ -198,6 +201,7 @@ def test_a_running_sum_keeps_what_comes_before_an_infinity():
     assert half.dtype == np.float16 and half[-1, 0] == 4000
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("shape", "axis"), [((100,), 0), ((4, 33), 1), ((33, 4), 0), ((2, 20, 3), 1)])
 def test_sorting(shape, axis):
     rng = np.random.default_rng(5)

@@ -61,6 +61,7 @@ def test_pooling_is_reduce_window(kernel, stride, rng):
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.dear
 def test_same_pooling_divides_by_the_stride(rng):
     x = normal(rng, 1, 1, 7, 5)
     found = run("pooling", x, kernel=(3, 3), stride=(2, 2), pooling_convention="same")
@@ -234,6 +235,7 @@ def test_parameters_broadcast(name):
         run(name, KEY, a, b, size=(2, 2))
 
 
+@pytest.mark.dear
 def test_integers_and_classes():
     assert run("random_randint", KEY, 5, size=3).dtype == np.int64
     assert run("random_randint", KEY, 0, 250, size=9, dtype="uint8").dtype == jnp.uint8

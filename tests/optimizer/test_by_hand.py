@@ -199,6 +199,7 @@ def test_a_rule_that_has_no_numpy_form_is_asked_for_it_once(monkeypatch: pytest.
     assert len(traced) == 1
 
 
+@pytest.mark.dear
 def test_lars_keeps_a_rule_for_each_of_many_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are more than the table that optimizers share has room for, and leave what is in it alone."""
     monkeypatch.setattr(optimizers, "_MOST", 8)

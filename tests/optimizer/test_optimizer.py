@@ -102,6 +102,7 @@ def test_equals_optax_where_the_formulas_agree(opt, tx):
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("tx", [optax.adam(1e-2), optax.chain(optax.clip_by_global_norm(0.5), optax.adamw(1e-2))])
 def test_from_optax(tx):
     opt = optimizer.create(tx)
@@ -380,6 +381,7 @@ def test_lars_leaves_biases_alone():
     np.testing.assert_allclose(new[1], np.full(2, 1.9), rtol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["lamb", "lans", "lars"])
 def test_zero_norms_give_no_nan(name):
     weights = (jnp.zeros(3), jnp.ones(3))

@@ -194,6 +194,7 @@ def test_what_is_missing_is_said():
         gluonx.Trainer(net.collect_params(), ByHand()).step(8, value=1.0)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["schedule_free", "inject"])
 def test_the_state_is_that_of_optax(name):
     net = make()

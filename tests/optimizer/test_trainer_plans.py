@@ -49,6 +49,7 @@ def test_a_steady_step_walks_over_no_parameter(walks):
     assert walks == []
 
 
+@pytest.mark.dear
 def test_what_finds_the_plan_takes_as_many_calls_for_any_number_of_parameters():
     """The calls of Python functions: per parameter there is none."""
     counts = []
@@ -182,6 +183,7 @@ def test_a_parameter_that_waits_may_be_frozen():
     train(net, trainer)
 
 
+@pytest.mark.dear
 def test_a_stale_gradient_is_seen_in_a_plan_that_stays():
     net = made()
     trainer = Trainer(net.collect_params(), "sgd")

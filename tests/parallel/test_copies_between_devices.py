@@ -355,6 +355,7 @@ def drawn(seed, devices, mode):
     return found
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")  # what then runs operator by operator is looked at too
 @pytest.mark.parametrize("mode", ["deferred", "naive"])
 @pytest.mark.parametrize("first", [0, *[pytest.param(k, marks=pytest.mark.slow) for k in range(5, 100, 5)]])

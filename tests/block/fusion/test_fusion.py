@@ -74,6 +74,7 @@ def test_fuse_and_unfuse_are_inverse_bit_for_bit(given):
     )
 
 
+@pytest.mark.dear
 @hypothesis.settings(max_examples=10, deadline=None)
 @hypothesis.given(declarations())
 def test_a_layout_reads_writes_spreads_and_measures_pieces(given):
