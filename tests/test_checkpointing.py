@@ -125,6 +125,7 @@ def cut(folder):
                 os.truncate(file, os.path.getsize(file) // 2)
 
 
+@pytest.mark.dear
 def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path):
     training = Training()
     with training.kept(tmp_path / "kept") as kept:

@@ -110,6 +110,7 @@ def in_a_process(code, tmp_path, **environment):
     return done.stdout.strip().splitlines()[-1], done.stderr
 
 
+@pytest.mark.dear
 def test_import_and_use_change_nothing(tmp_path):
     assert in_a_process(LOOK + USE, tmp_path)[0] == "nothing changed"
 
@@ -135,6 +136,7 @@ def state(tmp_path, before="", after="", **environment):
     return json.loads(line), told
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("how", ["call", "variable"])
 def test_tune_does_what_it_says(tmp_path, how):
     after = "engine.tune(); engine.tune()" if how == "call" else ""
@@ -145,6 +147,7 @@ def test_tune_does_what_it_says(tmp_path, how):
     assert told == ""
 
 
+@pytest.mark.dear
 def test_parts_of_it_can_be_left_out(tmp_path):
     found, _ = state(tmp_path, after="engine.tune(emitter=False, cache=False, collector=False, memory=False)")
     assert found == ["", None, 1.0, False, True, False, -1]
@@ -178,6 +181,7 @@ print(faults())
 """
 
 
+@pytest.mark.dear
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc can be told")
 def test_tune_keeps_memory_that_was_given_back(tmp_path):
     faults = {}

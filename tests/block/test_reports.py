@@ -901,6 +901,7 @@ def close(one, two):
     return all(onp.allclose(a, b, rtol=1e-2, atol=2e-3) for a, b in zip(one, two, strict=True))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["dropout", "convolution"])
 def test_9410_runs_are_repeated_to_the_bit(kind):
     begun, draws, ended = trained_anew(kind)
@@ -909,6 +910,7 @@ def test_9410_runs_are_repeated_to_the_bit(kind):
         assert equal(again[0], begun) and equal(again[2], ended) and (again[1] == draws).all()
 
 
+@pytest.mark.dear
 def test_11840_modes_draw_alike():
     begun, draws, ended = trained_anew("dropout")
     naive = trained_anew("dropout", mode="naive")
@@ -923,6 +925,7 @@ def test_11840_meshes_draw_alike():
     assert equal(spread[0], begun) and onp.allclose(spread[1], draws, rtol=1e-5) and close(spread[2], ended)
 
 
+@pytest.mark.dear
 def test_11840_halves_of_a_batch():
     begun, _, ended = trained_anew("plain")
     halves = trained_anew("plain", parts=2)

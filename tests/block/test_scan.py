@@ -157,6 +157,7 @@ def test_depth_adds_nothing_to_the_forward():
         del NETS["deep"]
 
 
+@pytest.mark.dear
 def test_a_steady_loop_compiles_once():
     net, _ = trained("cells", True)
     trainer, x = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}), data(5, 4)
@@ -170,6 +171,7 @@ def test_a_steady_loop_compiles_once():
     assert engine.stats()["programs_compiled"] == 0 and engine.stats()["dispatches"] == 2
 
 
+@pytest.mark.dear
 def test_switching_back():
     net, _ = trained("cells", True)
     net.hybridize()

@@ -139,6 +139,7 @@ def test_the_command_says_what_it_needs(capsys):
     assert "there is no file 'no_such_file.py'" in capsys.readouterr().err
 
 
+@pytest.mark.dear
 def test_a_script_gets_its_arguments(tmp_path):
     script = tmp_path / "show.py"
     (tmp_path / "beside.py").write_text("word = 'beside'\n")

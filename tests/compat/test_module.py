@@ -94,6 +94,7 @@ def test_several_devices_have_the_numbers_of_one(ids, size, early):
     assert one.score(data(), "acc") == module.score(data(), "acc")
 
 
+@pytest.mark.dear
 def test_fit_learns_and_tells(caplog):
     module, seen = Module(mlp(batch_norm=True)), []
     with caplog.at_level(logging.INFO):
@@ -485,6 +486,7 @@ def factorization_machine(**stypes):
     return sym.LogisticRegressionOutput(data=score, label=sym.var("softmax_label"))
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:an operator without a rule for csr storage")
 def test_sparse_symbols_train_as_dense_ones():
     """Their storage is dense, see docs/sparse.md; their numbers are right."""

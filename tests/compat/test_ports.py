@@ -51,6 +51,7 @@ WHOLE_MODELS = ("unet", "vision_transformer", "dcgan_training")  # their losses 
 IDIOMS = ("symbols_2x", "sparse_2x", "loops_2x", "int8_2x")  # of parts that are there under the alias
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", IDIOMS)
 def test_idioms_under_the_alias(name, capsys):
     assert main(["--version", "2", str(PORTS / f"{name}.py")]) == 0
@@ -90,6 +91,7 @@ def test_a_step_of_two_trainers(tmp_path):
 TWO = [gluonx.cpu(0), gluonx.cpu(1)]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("name", "how"),
     [

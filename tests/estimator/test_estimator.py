@@ -67,6 +67,7 @@ class Dispatches(estimator.BatchEnd):
         self.seen.append((engine.stats()["dispatches"], engine.stats()["programs_compiled"]))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [True, False])
 def test_a_batch_is_one_program(loader, hybridize):
     est, counts = fitter(hybridize=hybridize), Dispatches()
@@ -158,6 +159,7 @@ LENGTHS = [{"epochs": 4}, {"batches": 17}]
 QUICK = {(0, 0), (1, 1)}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("periods", "at", "length"),
     [
@@ -201,6 +203,7 @@ def test_resumes_to_the_bit(loader, tmp_path, periods, at, length):
     assert [h.state_dict() for h in handlers] == [h.state_dict() for h in told]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("period", "at"), [((1, None), 5), ((None, 1), 5)], ids=str)
 def test_what_a_loader_rolled_over_is_resumed_too(tmp_path, period, at):
     x = onp.random.default_rng(3).normal(size=(11, 4)).astype("float32")
@@ -234,6 +237,7 @@ class Scaled(estimator.BatchProcessor):
         return [data], [label], [pred], [value]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_resumes_with_a_loss_scale_and_workers(tmp_path, workers):
     rng = onp.random.RandomState(0)
@@ -493,6 +497,7 @@ def test_devices_are_devices(wrong):
             estimator.Estimator(net, loss.L2Loss(), **{keyword: wrong})
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "changed",
     [

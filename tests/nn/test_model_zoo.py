@@ -82,6 +82,7 @@ def test_channels_last_gives_the_same(key):
     close(net(x).asnumpy(), key)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("key", [key for key in cases.CASES if f"{key}/grad" in GOLDEN])
 def test_training_agrees_with_mxnet(key):
     net, x = filled(key)
@@ -206,6 +207,7 @@ def test_pretrained_is_found_in_the_root(published, tmp_path, monkeypatch):
     assert same(net, vision.get_mobilenet(0.25, True, mx.cpu(), root))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["server", "zip", "params", "environment"])
 def test_pretrained_is_fetched(published, tmp_path, kind, monkeypatch):
     net, file, stem = published

@@ -75,6 +75,7 @@ def test_promotion(name, with_x64):
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32"}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["+", "/", "**", "exp", "mean", "sum"])
 def test_what_has_no_64_bit_type_gets_none(name, with_x64):
     """The same results as with JAX's own switch on, where sums of integers would be int64."""
@@ -121,6 +122,7 @@ def test_promotion_needs_no_switch(name, with_x64):
     assert not wrong and not is_x64()
 
 
+@pytest.mark.dear
 def test_the_switch_of_the_process():
     assert not is_x64() and str(np.ones((2,), dtype="float64").dtype) == "float64"
     set_x64(False)

@@ -23,6 +23,7 @@ def matrix(rng, rows, columns, density=0.4):
     return onp.where(rng.random((rows, columns)) < density, values, 0)
 
 
+@pytest.mark.dear
 @SHORT
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_csr_matrices_as_scipy(rows, columns, seed):

@@ -69,6 +69,7 @@ def test_updates_are_those_of_dense_gradients(optimizer, settings, calls, hybrid
     assert found[2].emb.weight.grad().stype == "row_sparse" and wanted[2].emb.weight.grad().stype == "default"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_gradients_are_added(hybrid):
     found, wanted = (train(sparse, hybrid, req="add") for sparse in (True, False))
@@ -76,6 +77,7 @@ def test_gradients_are_added(hybrid):
     onp.testing.assert_allclose(found[1], wanted[1], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mode", ["naive", "read"])
 def test_other_ways_to_run_give_the_same(mode):
     net = Net()
