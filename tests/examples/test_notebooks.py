@@ -1,5 +1,6 @@
 """The notebooks run from top to bottom, and are kept with the outputs of such a run: they are read on the site too."""
 
+import re
 import subprocess
 import sys
 import zlib
@@ -22,6 +23,14 @@ TODAY = SHORT[zlib.crc32(ROUND.encode()) % len(SHORT)]  # one with every commit,
 
 def run_by_turns():
     return [pytest.param(p, id=p.stem, marks=[pytest.mark.slow] * (p != TODAY)) for p in PATHS]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_the_end_says_what_to_read_next(path):
+    end = nbformat.read(path, as_version=4).cells[-1]
+    assert end.cell_type == "markdown"
+    linked = re.findall(r"\]\(([^)#]+)", end.source)
+    assert linked and all((path.parent / place).exists() for place in linked)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)

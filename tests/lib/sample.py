@@ -87,7 +87,6 @@ SAMPLED = {
     "test_module.py": 5,
     "test_moving.py": 12,
     "test_names.py": 12,
-    "test_notebooks.py": 5,
     "test_notice.py": 5,
     "test_np.py": 3,
     "test_npx_image.py": 5,
