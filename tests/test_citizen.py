@@ -203,6 +203,7 @@ def test_each_variable_asks_for_one_thing(tmp_path):
     assert state(tmp_path, GLUONX_TUNE="1", **jaxs)[0][1] == str(tmp_path / "jax's")
 
 
+@pytest.mark.dear
 def test_tune_says_that_it_comes_too_late(tmp_path):
     found, told = state(tmp_path, after="np.ones((2,)).wait_to_read()\nengine.tune()  # here")
     assert "<string>:9: RuntimeWarning: tune() comes too late for XLA's code generator" in told
@@ -240,6 +241,7 @@ print("done")
 """
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("tuned", [False, True])
 def test_the_flag_reaches_xla(tmp_path, tuned):
     """Read from the names of what XLA writes out, in a process of its own."""

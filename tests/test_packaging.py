@@ -46,6 +46,7 @@ def test_installed_metadata_agrees():
     assert metadata["License-Expression"] == "Apache-2.0"
 
 
+@pytest.mark.dear
 def test_wheel_works_from_an_empty_folder(tmp_path):
     pytest.importorskip("hatchling", reason="the wheel is built with hatchling, of the extra 'test'")
     subprocess.run(
@@ -77,6 +78,7 @@ def test_wheel_works_from_an_empty_folder(tmp_path):
     assert done.stdout.strip() == "12.0"
 
 
+@pytest.mark.dear
 def test_what_a_package_index_shows(tmp_path):
     """A build that knows the repository has its addresses, and no link that is dead without the files beside it."""
     pytest.importorskip("hatchling", reason="the wheel is built with hatchling, of the extra 'test'")

@@ -57,6 +57,7 @@ def table():
     return json.loads(profiler.dumps(format="json"))["Time"]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_time_by_block_operator_and_program(hybrid):
     step = stepper(hybrid)

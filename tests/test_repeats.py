@@ -83,6 +83,7 @@ def test_numbers_of_a_long_record_are_those_of_naive_mode(kind, read, monkeypatc
     assert programs[3] == 0, "a steady loop runs what is there"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_300_forwards_compile_no_more_than_each_kind_once(hybrid):
     def first(steps):
