@@ -62,7 +62,8 @@ def _absent(name: str, part: str) -> str:
     if hint:
         return f"{told}: {hint}."
     # What asks for a private name is a tool that looks whether it is there, many times over, and reads no message.
-    return told + ((not name.startswith("_") and did_you_mean(name, public_names(part))) or ".")
+    meant = "" if name.startswith("_") else did_you_mean(name, public_names(part))
+    return told + (meant or ".")
 
 
 def module_of(namespace: dict[str, Any], part: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
