@@ -103,6 +103,7 @@ def test_draws_of_symbols_have_their_parameters():
         sym.random.uniform(sym.var("a"), 1.0)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", corners.ZOO)
 def test_the_zoo_has_mxnets_names(monkeypatch, name):
     monkeypatch.setattr(prefixes.Naming, "active", True)

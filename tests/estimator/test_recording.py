@@ -22,6 +22,7 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.dear
 def test_a_csv_file_has_a_row_for_each_time(loader, tmp_path):  # noqa: F811
     path = tmp_path / "log.csv"
     est = fitter()

@@ -260,6 +260,7 @@ def test_bad_arguments(kwargs, message):
         DataLoader(y, **kwargs)
 
 
+@pytest.mark.dear
 def test_negative_numbers_of_workers_mean_none():
     loader = DataLoader(y, 7, num_workers=-1, prefetch=-1)
     assert len(list(loader)) == 2

@@ -106,6 +106,7 @@ def test_bfloat16_mixes():
     assert str((brain + np.ones((2,), dtype="int32")).dtype) == "bfloat16"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", sorted(MXNET))
 def test_promotion_needs_no_switch(name, with_x64):
     """64-bit types come out as they do with JAX's switch on, and as in MXNet."""

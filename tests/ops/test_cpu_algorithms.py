@@ -55,6 +55,7 @@ def test_reductions_over_leading_axes(name, shape, axes, keepdims):
     assert found.shape == wanted.shape
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", REDUCED)
 def test_their_gradients_are_xlas(name):
     x, fn = numbers(WIDE), bound(name, axis=0)
@@ -214,6 +215,7 @@ def test_sorting(shape, axis):
     assert "bitcast_convert" in program(bound("sort", axis=axis), clean)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("shape", [(2, 3, 8), (4, 1500)])
 def test_softmax(shape):
     x, g = numbers(shape), numbers(shape, seed=1)

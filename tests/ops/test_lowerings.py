@@ -206,6 +206,7 @@ def test_second_derivatives(case):
     close(norm(chosen(case))(*args), norm(native(case))(*args), 1e-3)
 
 
+@pytest.mark.dear
 @few_cases
 def test_forward_mode_and_vmap(case):
     x, w = arrays(case)
@@ -587,6 +588,7 @@ def test_products_in_forward_mode_second_derivatives_and_vmap(by_products, name)
         close(*[jax.jit(second)(x, w) for second in seconds], 1e-3)
 
 
+@pytest.mark.dear
 def test_products_by_differences(by_products):
     case = product_case("bands", by_products)
     with jax.enable_x64():
@@ -702,6 +704,7 @@ def test_gradients_by_cells(by_cells, name):
     assert texts[0].count("stablehlo.while") == (at == [0]), "windows that lie apart need no loop"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["a stem", "images together", "patches, padded", "patches, last"])
 def test_cells_in_forward_mode_second_derivatives_and_vmap(by_cells, name):
     case, _ = by_cells(name)

@@ -29,6 +29,7 @@ def test_a_depthwise_deconvolution_of_half_precision(dtype):
     np.testing.assert_allclose(out.astype("float32"), run("deconvolution", *arrays, **attrs), rtol=0.02, atol=0.05)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["convolution", "deconvolution"])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("space", [(6,), (6, 5), (4, 3, 5)])
@@ -74,6 +75,7 @@ def test_pooling_of_integers():
     assert found.dtype == jnp.int32 and found[0, 0].tolist() == [[0, 2, 3], [8, 10, 11], [12, 14, 15]]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_keeps_its_type_and_its_digits(dtype, rng):
     x = normal(rng, 8, 4, 6).astype(dtype) + jnp.asarray(100, dtype)

@@ -424,6 +424,7 @@ def test_windows_too_many_to_unroll_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     check(ops.get("convolution").bind(pad=(1, 1), num_group=2), x, w, units=8, atol=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("pool_type", ["max", "avg", "sum"])
 @pytest.mark.parametrize("convention", ["valid", "full", "same"])
 def test_pooling(pool_type: str, convention: str) -> None:
