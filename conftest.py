@@ -122,12 +122,6 @@ def _forgotten():
         sys.modules["gluonx.deferred.core"].ROOT.children.clear()
     if _resident() > _MOST:
         _give_back()
-    # What is left stays, as what was made while tests were collected: a process late in a run holds millions of
-    # objects, and each gc.collect() of a later test, and each that Python makes by itself, would look through them all.
-    # (Orbax's failed tasks are told of here, too: telling parses lines of code, at which Python 3.11 fails where it is
-    # just parsing a file.)
-    gc.collect()
-    gc.freeze()
 
 
 _MOST = 3 << 30  # bytes
@@ -144,7 +138,6 @@ def _give_back():
     import jax
 
     jax.clear_caches()
-    gc.unfreeze()
     gc.collect()
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,5 +1,6 @@
 """Fixtures of the tests under tests/; the process-wide settings are in ../conftest.py."""
 
+import gc
 import os
 
 import jax
@@ -43,6 +44,26 @@ def leak_check():
     """Fail if a tracer outlives its trace. Slow (jax re-traces everything), so asked for by name."""
     with jax.checking_leaks():
         yield
+
+
+@pytest.fixture(scope="module")
+def collected():
+    """Collect garbage at the end of a module that has Orbax fail, whose tasks are told of when they are collected.
+
+    The telling parses lines of code, and Python 3.11 fails where a file is being parsed just then ("AST constructor
+    recursion depth mismatch").
+    """
+    yield
+    gc.collect()
+
+
+@pytest.fixture(scope="module")
+def young_heap():
+    """Let gc.collect() look only at what this module makes: a process late in a run holds millions of objects."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

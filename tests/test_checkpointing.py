@@ -13,6 +13,7 @@ from lib.meshes import on
 
 # Orbax leaves reads that failed to its closed event loop.
 pytestmark = [
+    pytest.mark.usefixtures("collected"),
     pytest.mark.filterwarnings(
         "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
     ),

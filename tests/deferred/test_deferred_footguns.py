@@ -17,6 +17,8 @@ from gluonx import Trainer, autograd, engine, loss, nn, np
 from gluonx.deferred import flushing
 from gluonx.deferred.program import Program
 
+pytestmark = pytest.mark.usefixtures("young_heap")
+
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):

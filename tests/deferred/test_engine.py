@@ -592,6 +592,7 @@ def test_an_output_on_the_tape_holds_only_the_weights_that_it_depends_on():
 
 
 @pytest.mark.dear
+@pytest.mark.usefixtures("young_heap")
 def test_what_runs_operator_by_operator_keeps_only_what_is_needed():
     import gc
 

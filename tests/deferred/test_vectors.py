@@ -19,6 +19,8 @@ from gluonx.optimizer import optimizer as optimizers
 from gluonx.optimizer.units import arranged
 from gluonx.trainer import plan as plans
 
+pytestmark = pytest.mark.usefixtures("young_heap")
+
 
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch):

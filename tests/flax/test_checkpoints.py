@@ -10,6 +10,8 @@ from gluonx import nn, np
 from gluonx.errors import FormatError
 from gluonx.flax import from_linen, from_nnx, load_checkpoint, load_state, save_checkpoint, state_of, to_linen, to_nnx
 
+pytestmark = pytest.mark.usefixtures("collected")
+
 X = onp.random.RandomState(0).rand(6, 3).astype("float32")
 
 

@@ -11,7 +11,7 @@ from fuzz.harness import counts
 from gluonx.deferred import flushing
 
 # Orbax leaves reads that failed to its closed event loop, and warns of its own old names.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.usefixtures("collected"), pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.mark.dear
