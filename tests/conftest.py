@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gluonx.deferred import policy
-from lib.sample import SAMPLED, TURNS, WHOLE, chosen
+from lib.sample import DEAR, SAMPLED, TURNS, WHOLE, chosen
 
 
 @pytest.fixture
@@ -73,12 +73,21 @@ def strict_ranks():
         yield
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for no examples in docstrings under tests/, which has none: every worker would look through all of it."""
+    found = yield
+    return [node for node in found if type(node) is pytest.Module]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Marks what is not in the sample as slow; a test that is asked for by its name runs in any case."""
     for item in items:
-        share = (SAMPLED if hasattr(item, "callspec") else TURNS).get(item.path.name)
+        share = (SAMPLED if hasattr(item, "callspec") else TURNS).get(item.path.name, 1)
+        if item.get_closest_marker("dear"):
+            share = max(DEAR, 3 * share)
         asked = any("::" in arg for arg in item.config.args)
         whole = (item.path.name, getattr(item, "originalname", "")) in WHOLE
-        if share and not asked and not whole and not chosen(item.nodeid, share):
+        if share > 1 and not asked and not whole and not chosen(item.nodeid, share):
             item.add_marker(pytest.mark.slow)

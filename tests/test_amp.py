@@ -155,6 +155,7 @@ def test_dropout_draws_under_amp():
     assert str(a.dtype) == "float32" and (a != b).any()
 
 
+@pytest.mark.dear
 def test_processes_without_amp_pay_nothing():
     """Operators are as they were, until a policy is made."""
     import subprocess
@@ -233,6 +234,7 @@ def test_bad_use():
 # -- the loss scale ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("vector", ["short", "long", "with decay"])
 @pytest.mark.parametrize("mode", ["deferred", "naive"])
 def test_the_scale_moves_as_mxnets(mode, vector):
@@ -261,6 +263,7 @@ def test_the_scale_moves_as_mxnets(mode, vector):
         assert trainer.optimizer.num_update == SCALER["updates"] and trainer._scaler.skipped == 0
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 @pytest.mark.parametrize("target", TARGETS)
 def test_training_reaches_float32s_loss(target, hybrid):
@@ -272,6 +275,7 @@ def test_training_reaches_float32s_loss(target, hybrid):
     assert {str(p.data().dtype) for p in net.collect_params().values()} == {"float32"}
 
 
+@pytest.mark.dear
 def test_naive_mode_agrees():
     _, _, wanted = train("bfloat16", False, steps=3)
     with engine.mode("naive"):
@@ -279,6 +283,7 @@ def test_naive_mode_agrees():
     assert found == pytest.approx(wanted, abs=5e-3)
 
 
+@pytest.mark.dear
 def test_too_large_a_scale_finds_its_way():
     """From 2**24 the scale is halved until float16 bears it; until then nothing changes, statistics apart."""
     net, trainer, found = train("float16", True, steps=14, scale=2.0**22)
@@ -305,6 +310,7 @@ def test_one_program_a_step(hybrid):
     assert stats["dispatches"] == 5 and stats["flushes"] == {"trainer.step": 5}
 
 
+@pytest.mark.dear
 def test_unscale_and_clip_in_the_same_program():
     """Gradients between unscale and step are the true ones; the step is still one program."""
     amp.init("float16")

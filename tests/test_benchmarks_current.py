@@ -21,6 +21,7 @@ SMALL = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n != "graph")) for n in CURRENT])
 def test_the_sides_of_a_model_of_today_do_the_same(name, tmp_path):
     shape, classes, size = SMALL[name]
@@ -78,6 +79,7 @@ def test_the_page_has_the_lines_that_there_are(column, side, needs):
     assert found == {name: lines_of(objects) for name, objects in written.items()}
 
 
+@pytest.mark.dear
 def test_all_sides_write_the_same_text(tmp_path):
     size = {
         "words": 11,

@@ -78,6 +78,7 @@ def saved(tmp_path_factory):
     return folder, after
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("axes", "rules"),
     [(None, []), ({"data": 4}, [parallel.fsdp(min_size=8)]), ({"data": 2, "model": 2}, [parallel.tensor()])],
@@ -96,6 +97,7 @@ def test_it_goes_on_on_any_mesh(saved, axes, rules):
     assert training.trainer.optimizer.num_update == 11
 
 
+@pytest.mark.dear
 def test_another_net_is_refused_and_nothing_changes(saved):
     folder, _ = saved
     other = Training(units=20)
@@ -124,6 +126,7 @@ def cut(folder):
                 os.truncate(file, os.path.getsize(file) // 2)
 
 
+@pytest.mark.dear
 def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path):
     training = Training()
     with training.kept(tmp_path / "kept") as kept:

@@ -11,7 +11,7 @@ import pytest
 
 from gluonx.common import process
 from lib import ROOT
-from lib.sources import every_source
+from lib.sources import every_source, nodes_of
 
 ROOT = ROOT
 
@@ -110,6 +110,7 @@ def in_a_process(code, tmp_path, **environment):
     return done.stdout.strip().splitlines()[-1], done.stderr
 
 
+@pytest.mark.dear
 def test_import_and_use_change_nothing(tmp_path):
     assert in_a_process(LOOK + USE, tmp_path)[0] == "nothing changed"
 
@@ -135,6 +136,7 @@ def state(tmp_path, before="", after="", **environment):
     return json.loads(line), told
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("how", ["call", "variable"])
 def test_tune_does_what_it_says(tmp_path, how):
     after = "engine.tune(); engine.tune()" if how == "call" else ""
@@ -145,6 +147,7 @@ def test_tune_does_what_it_says(tmp_path, how):
     assert told == ""
 
 
+@pytest.mark.dear
 def test_parts_of_it_can_be_left_out(tmp_path):
     found, _ = state(tmp_path, after="engine.tune(emitter=False, cache=False, collector=False, memory=False)")
     assert found == ["", None, 1.0, False, True, False, -1]
@@ -178,6 +181,7 @@ print(faults())
 """
 
 
+@pytest.mark.dear
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc can be told")
 def test_tune_keeps_memory_that_was_given_back(tmp_path):
     faults = {}
@@ -189,6 +193,7 @@ def test_tune_keeps_memory_that_was_given_back(tmp_path):
     assert min(faults["not asked"], faults["chosen"]) > 40_000  # three blocks of 16,384 pages
 
 
+@pytest.mark.dear
 def test_each_variable_asks_for_one_thing(tmp_path):
     found, _ = state(tmp_path, GLUONX_CACHE_DIR=str(tmp_path / "mine"))
     assert found == ["", str(tmp_path / "mine"), 0.0, False, True, False, -1]
@@ -198,6 +203,7 @@ def test_each_variable_asks_for_one_thing(tmp_path):
     assert state(tmp_path, GLUONX_TUNE="1", **jaxs)[0][1] == str(tmp_path / "jax's")
 
 
+@pytest.mark.dear
 def test_tune_says_that_it_comes_too_late(tmp_path):
     found, told = state(tmp_path, after="np.ones((2,)).wait_to_read()\nengine.tune()  # here")
     assert "<string>:9: RuntimeWarning: tune() comes too late for XLA's code generator" in told
@@ -235,6 +241,7 @@ print("done")
 """
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("tuned", [False, True])
 def test_the_flag_reaches_xla(tmp_path, tuned):
     """Read from the names of what XLA writes out, in a process of its own."""
@@ -279,7 +286,7 @@ def dotted(node):
 @every_source
 def test_one_module_changes_the_process(path):
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and dotted(node.func) in CALLS:
             found.append((node.lineno, dotted(node.func)))
         for target in node.targets if isinstance(node, (ast.Assign, ast.Delete)) else ():

@@ -74,6 +74,7 @@ IMPORTS = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("line", IMPORTS)
 def test_imports_in_a_fresh_process(line):
     code = f"import sys; before = list(sys.meta_path); import gluonx\n{line}\nassert sys.meta_path == before"

@@ -153,6 +153,7 @@ def test_an_optimizer_of_optax_has_no_updaters():
         assert trainer._updaters[0].states
 
 
+@pytest.mark.dear
 def test_pieces_of_fused_parameters_go_through_a_store_one_by_one():
     """A store was once given the whole array under the name of each of its pieces."""
 

@@ -57,6 +57,7 @@ def table():
     return json.loads(profiler.dumps(format="json"))["Time"]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_time_by_block_operator_and_program(hybrid):
     step = stepper(hybrid)
@@ -132,6 +133,7 @@ def test_outside_of_a_profile_nothing_is_kept():
     assert table() == {}
 
 
+@pytest.mark.dear
 def test_pause_leaves_out(tmp_path):
     x = np.ones((4,))
     profiler.set_state("run")

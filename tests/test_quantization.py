@@ -56,6 +56,7 @@ def distance(one, other):
     return abs(a - b).max() / abs(b).max()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("layout", ["NCW", "NCHW", "NHWC", "NCDHW"])
 @pytest.mark.parametrize(("groups", "filters"), [(1, 5), (2, 6), (4, 4)])
 def test_products_are_exact(layout, groups, filters):
@@ -102,6 +103,7 @@ def test_near_the_net_itself(net, mode, granularity):
         assert kinds == [False, True, True]
 
 
+@pytest.mark.dear
 def test_one_program_and_no_gradient(net):
     small = quantize_net(net, calib_data=loader(), calib_mode="naive")
     x = np.array(IMAGES)
@@ -238,6 +240,7 @@ def test_no_block_is_refused():
         quantization.quantize_model  # noqa: B018
 
 
+@pytest.mark.dear
 def test_artifact(net, tmp_path):
     small = quantize_net(net, calib_data=loader(), calib_mode="naive")
     x = np.array(IMAGES[:2])

@@ -23,6 +23,7 @@ def _wanted(program):
     return programs.run(program, programs.Reference())
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")
 @pytest.mark.parametrize("mode", ["compiled", "by NumPy", "interpreted", "naive", "bulk"])
 def test_every_mode_agrees_with_the_reference(mode, monkeypatch):

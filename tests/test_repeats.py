@@ -68,6 +68,7 @@ def _train(kind, steps, runs, read=False, hybrid=False):
     return log + [p.grad().asnumpy() for p in net.collect_params().values()], programs
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("read", [False, True], ids=["", "loss read first"])
 @pytest.mark.parametrize("kind", ["chain", "sum", "lstm"])
 def test_numbers_of_a_long_record_are_those_of_naive_mode(kind, read, monkeypatch):
@@ -82,6 +83,7 @@ def test_numbers_of_a_long_record_are_those_of_naive_mode(kind, read, monkeypatc
     assert programs[3] == 0, "a steady loop runs what is there"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_300_forwards_compile_no_more_than_each_kind_once(hybrid):
     def first(steps):
@@ -95,6 +97,7 @@ def test_300_forwards_compile_no_more_than_each_kind_once(hybrid):
     assert again < 10, "another length takes what is there"
 
 
+@pytest.mark.dear
 def test_gradients_of_300_forwards_equal_those_of_jax():
     net, data = _net("sum"), _data(300)
     with autograd.record():
@@ -112,6 +115,7 @@ def test_gradients_of_300_forwards_equal_those_of_jax():
         onp.testing.assert_allclose(p.grad().asnumpy(), grad, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.dear
 def test_draws_and_moving_averages_are_those_of_one_program(monkeypatch):
     def run():
         npx.random.seed(3)

@@ -158,6 +158,7 @@ def test_keys_decide_dropout():
         run(None)
 
 
+@pytest.mark.dear
 def test_vmap_over_an_ensemble():
     net = make()
     pure = gluonx.functional(net)

@@ -114,6 +114,7 @@ def trained(hybrid):
     return losses, {n: p.data().asnumpy() for n, p in net.collect_params().items()}, net, x
 
 
+@pytest.mark.dear
 def test_training_through_it_is_that_of_the_plain_net():
     """Values, gradients, draws and moving averages; layers below stay hybridized; it is said once, and counted."""
     engine.reset_stats()

@@ -14,6 +14,7 @@ equinox = pytest.importorskip("equinox")
 X = onp.random.RandomState(0).rand(6, 3).astype("float32")
 
 
+@pytest.mark.dear
 def test_it_trains_as_alone_in_one_program():
     page = (ROOT / "docs" / "jax_stack.md").read_text(encoding="utf-8")
     names = {}

@@ -141,6 +141,7 @@ def test_a_failed_trace_leaves_the_attribute():
     assert net.states is held
 
 
+@pytest.mark.dear
 def test_an_attribute_that_changes_its_kind_for_ever_is_told():
     net = Carries()
     net.initialize(mx.init.Constant(0.0))

@@ -102,6 +102,7 @@ def test_a_trace_does_not_outlive_a_cast_of_a_child():
     assert net(ones(2, 5).astype("float16")).dtype == onp.float16
 
 
+@pytest.mark.dear
 def test_blocks_are_freed():
     net = made()
     held = weakref.ref(net.w.data())

@@ -54,6 +54,7 @@ def run(make=net, shape=(512, 64), steps=3, **how):
     return [onp.array([v.item() for v in losses]), *params], seen[-1].memory_analysis().temp_size_in_bytes
 
 
+@pytest.mark.dear
 def test_layers_are_computed_again_with_the_same_draws_and_averages():
     wanted, kept = run()
     for how in ("layer", "nothing_saveable", "dots_saveable", "none"):
@@ -63,6 +64,7 @@ def test_layers_are_computed_again_with_the_same_draws_and_averages():
         assert (needed < kept) == (how in ("layer", "nothing_saveable")) or how == "dots_saveable"
 
 
+@pytest.mark.dear
 def test_scanned_layers_too():
     def alike():
         layers = nn.HybridSequential()
@@ -77,6 +79,7 @@ def test_scanned_layers_too():
     assert needed < kept / 2
 
 
+@pytest.mark.dear
 def test_an_encoder_in_another_block():
     class Bert(gluonx.HybridBlock):
         def __init__(self):

@@ -56,6 +56,7 @@ def test_10638_only_what_is_named_may_differ(tmp_path):
     assert all((values(new)[name] == before[name]).all() for name in before)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["squeezenet1.1", "mobilenetv2_0.25"])
 def test_10638_reset_output(name):
     net = vision.get_model(name)
@@ -448,6 +449,7 @@ def test_15411_hooks_on_gradients(hybrid):
     assert len(seen) == 3
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("naive", [False, True])
 def test_12857_hooks_change_gradients(naive):
     def gradients(*hooks):
@@ -598,6 +600,7 @@ def test_15844_own_gradients(function, hybrid, look):
         assert BentByNumPy.calls[-6:] == ["forward", "backward"] * 3
 
 
+@pytest.mark.dear
 def test_15844_a_residual_path_and_two_functions():
     def run(first, second, look, naive=False):
         # Not where tanh is nearly 1: there the last bit of it, in which NumPy and XLA differ, is 1e-4 of its slope.
@@ -898,6 +901,7 @@ def close(one, two):
     return all(onp.allclose(a, b, rtol=1e-2, atol=2e-3) for a, b in zip(one, two, strict=True))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["dropout", "convolution"])
 def test_9410_runs_are_repeated_to_the_bit(kind):
     begun, draws, ended = trained_anew(kind)
@@ -906,12 +910,14 @@ def test_9410_runs_are_repeated_to_the_bit(kind):
         assert equal(again[0], begun) and equal(again[2], ended) and (again[1] == draws).all()
 
 
+@pytest.mark.dear
 def test_11840_modes_draw_alike():
     begun, draws, ended = trained_anew("dropout")
     naive = trained_anew("dropout", mode="naive")
     assert equal(naive[0], begun) and onp.allclose(naive[1], draws, rtol=1e-5) and close(naive[2], ended)
 
 
+@pytest.mark.dear
 def test_11840_meshes_draw_alike():
     begun, draws, ended = trained_anew("dropout")
     with parallel.use(parallel.mesh(data=2, devices=jax.devices()[:2])):
@@ -919,6 +925,7 @@ def test_11840_meshes_draw_alike():
     assert equal(spread[0], begun) and onp.allclose(spread[1], draws, rtol=1e-5) and close(spread[2], ended)
 
 
+@pytest.mark.dear
 def test_11840_halves_of_a_batch():
     begun, _, ended = trained_anew("plain")
     halves = trained_anew("plain", parts=2)

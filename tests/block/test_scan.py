@@ -97,6 +97,7 @@ def trained(kind, scan, steps=3):
     return net, [*trail, *[p.data().asnumpy() for p in net.collect_params().values()], net(x).asnumpy()]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", NETS)
 def test_numbers_are_those_of_the_layers_one_by_one(kind):
     """Gradients, moving averages and the draws of dropout included."""
@@ -147,6 +148,7 @@ def test_only_what_does_the_same_is_a_loop(kind, scans, products):
     assert loops(kind) == (scans, products)
 
 
+@pytest.mark.dear
 def test_depth_adds_nothing_to_the_forward():
     NETS["deep"] = (lambda: encoder(5), (2, 5, 8))
     try:
@@ -155,6 +157,7 @@ def test_depth_adds_nothing_to_the_forward():
         del NETS["deep"]
 
 
+@pytest.mark.dear
 def test_a_steady_loop_compiles_once():
     net, _ = trained("cells", True)
     trainer, x = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}), data(5, 4)
@@ -168,6 +171,7 @@ def test_a_steady_loop_compiles_once():
     assert engine.stats()["programs_compiled"] == 0 and engine.stats()["dispatches"] == 2
 
 
+@pytest.mark.dear
 def test_switching_back():
     net, _ = trained("cells", True)
     net.hybridize()

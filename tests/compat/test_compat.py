@@ -139,6 +139,7 @@ def test_the_command_says_what_it_needs(capsys):
     assert "there is no file 'no_such_file.py'" in capsys.readouterr().err
 
 
+@pytest.mark.dear
 def test_a_script_gets_its_arguments(tmp_path):
     script = tmp_path / "show.py"
     (tmp_path / "beside.py").write_text("word = 'beside'\n")
@@ -170,6 +171,7 @@ UNDER_THE_ALIAS = (
 )
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("version", [[], ["--version", "2"]], ids=["version not told", "version 2"])
 @pytest.mark.parametrize("name", UNDER_THE_ALIAS)
 def test_programs_for_mxnet_2_run_unmodified(name, version, capsys):
@@ -206,6 +208,7 @@ logging.debug("mine")
 """
 
 
+@pytest.mark.dear
 def test_a_program_that_logs_at_debug_sees_its_own_records(tmp_path):
     script = tmp_path / "logs.py"
     script.write_text(LOGS)

@@ -340,6 +340,7 @@ def test_a_program_for_version_2_stays_one_after_reset_np(mx):
     assert mx.optimizer.create("nag").momentum == 0.9
 
 
+@pytest.mark.dear
 def test_reset_np_alone_is_version_2(mx):
     mx.npx.reset_np()
     assert list(small(mx).collect_params()) == NAMES_2 and not mx.util.is_np_array()

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from lib import ROOT
 
 PROGRAM = """
@@ -27,6 +29,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.dear
 def test_workers_import_a_program_for_mxnet(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)

@@ -72,6 +72,7 @@ def test_bucketing_modules_in_mixed_precision(mx):
         numpy.testing.assert_allclose(ours, full, atol=5e-3)
 
 
+@pytest.mark.dear
 def test_operators_of_the_first_years(mx):
     """A NumpyOp that is the softmax with its loss trains as SoftmaxOutput does; MXNet 1.9.1 itself crashes on it."""
 

@@ -22,6 +22,7 @@ def cases():
         compat.uninstall()
 
 
+@pytest.mark.dear
 def test_as_mxnet(cases):
     found = json.loads(json.dumps(cases.run(), default=float))
     assert found.keys() == GOLDEN.keys()
@@ -32,6 +33,7 @@ def test_as_mxnet(cases):
     numpy.testing.assert_allclose([x for _, x in mine], [x for _, x in wanted], rtol=1e-4, atol=2e-6)
 
 
+@pytest.mark.dear
 def test_arrays(cases):
     mx, model = cases.mx, cases.mx.model.FeedForward
     trained = model.create(

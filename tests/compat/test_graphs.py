@@ -68,6 +68,7 @@ def test_several_sets_of_seeds():
     assert out[3].data.asnumpy().tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
+@pytest.mark.dear
 def test_neighbours_by_chance():
     """Two different edges of each vertex, all equally often; one of probability zero only where there is no other."""
     mx.random.seed(3)

@@ -235,6 +235,7 @@ def test_labels_of_boxes_that_are_none(tmp_path):
 # -- gluon.contrib.data.vision ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("workers", [0, 1])
 def test_the_contributed_loaders(records, boxes, workers):
     vision = gluon.contrib.data.vision

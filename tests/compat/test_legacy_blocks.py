@@ -69,6 +69,7 @@ def run(mode):
         return net, out.asnumpy(), [p.grad().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"]
 
 
+@pytest.mark.dear
 def test_hybrid_forward_is_the_same_in_every_mode():
     _, out, grads = run("deferred")
     for mode in ("naive", "hybridized"):

@@ -8,13 +8,15 @@ import jax.numpy as jnp
 import numpy as onp
 import pytest
 
-from gluonx import autograd, nd, np
+from gluonx import autograd, nd, np, sym
 from gluonx.block.block import HybridBlock
 from gluonx.compat import operator
+from gluonx.compat.nd import names
 from gluonx.compat.nd.ndarray import NDArray, as_nd, as_np, use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.attrs import read_kind
 from gluonx.compat.operators.shape import legacy_shape
 from gluonx.compat.operators.table import TABLE, get_legacy
+from gluonx.compat.symbol import table
 from gluonx.errors import ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.ops.registry import OPS
@@ -481,6 +483,7 @@ def test_gradients_of_what_was_reshaped_stay():
     assert gradient(triple) == [72, 144, 216, 288]
 
 
+@pytest.mark.dear
 def test_a_reshaped_array_keeps_no_value_of_what_is_gone():
     x = nd.ones((300, 300))
     x.attach_grad()
@@ -494,3 +497,11 @@ def test_a_reshaped_array_keeps_no_value_of_what_is_gone():
         loss = reshaped.sum()
     loss.backward()
     assert x.grad.asnumpy().max() == 2
+
+
+def test_looking_whether_a_private_name_is_there_compares_no_spellings(monkeypatch):
+    """Tools such as pytest ask each module for names of their own, thousands of times over."""
+    for module in (names, table):
+        monkeypatch.setattr(module, "did_you_mean", lambda name, known: pytest.fail(f"looked for what is like {name}"))
+    assert not hasattr(nd, "_pytest_wants_this")
+    assert not hasattr(sym, "_pytest_wants_this")

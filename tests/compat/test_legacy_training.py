@@ -194,6 +194,7 @@ def test_modules_that_mxnet_cut_its_packages_into(mx):
     assert scope["_apply_weighting"](mx.nd, loss, 2.0, shaped).asnumpy().tolist() == [0, 12]
 
 
+@pytest.mark.dear
 def test_compat_is_light():
     code = "import sys, gluonx.compat; print('optax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)

@@ -69,6 +69,7 @@ def trained_over(devices, size, early=False):
     return onp.array(outputs), stats, metric.get()[1], module
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("ids", "size", "early"),
     [((0, 1), 4, False), ((1, 2, 3, 4), 4, True), ((0, 1), 5, False), ((0, 8), 4, False), ((0, 1, 8), 4, False)],
@@ -93,6 +94,7 @@ def test_several_devices_have_the_numbers_of_one(ids, size, early):
     assert one.score(data(), "acc") == module.score(data(), "acc")
 
 
+@pytest.mark.dear
 def test_fit_learns_and_tells(caplog):
     module, seen = Module(mlp(batch_norm=True)), []
     with caplog.at_level(logging.INFO):
@@ -229,6 +231,7 @@ def test_a_checkpoint_of_mxnet():
     onp.testing.assert_allclose(module.get_outputs()[0].asnumpy(), wanted, 1e-5, 1e-6)
 
 
+@pytest.mark.dear
 def test_checkpoints_go_on_where_they_stopped(tmp_path):
     def train(module, rounds):
         for _ in range(rounds):
@@ -313,6 +316,7 @@ def bucket(length, rows=4):
     )
 
 
+@pytest.mark.dear
 def test_buckets_share_parameters_and_states():
     mx.random.seed(7)  # how much smaller the loss becomes is a matter of chance otherwise
     module = BucketingModule(by_length, default_bucket_key=6)
@@ -482,6 +486,7 @@ def factorization_machine(**stypes):
     return sym.LogisticRegressionOutput(data=score, label=sym.var("softmax_label"))
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:an operator without a rule for csr storage")
 def test_sparse_symbols_train_as_dense_ones():
     """Their storage is dense, see docs/sparse.md; their numbers are right."""

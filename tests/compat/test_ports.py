@@ -51,6 +51,7 @@ WHOLE_MODELS = ("unet", "vision_transformer", "dcgan_training")  # their losses 
 IDIOMS = ("symbols_2x", "sparse_2x", "loops_2x", "int8_2x")  # of parts that are there under the alias
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", IDIOMS)
 def test_idioms_under_the_alias(name, capsys):
     assert main(["--version", "2", str(PORTS / f"{name}.py")]) == 0
@@ -59,6 +60,7 @@ def test_idioms_under_the_alias(name, capsys):
     assert numbers(printed) == pytest.approx(numbers(expected), rel=2e-4, abs=2e-5, nan_ok=True)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", sorted({*EXPECTED} - {*IDIOMS}))
 def test_port(name, tmp_path, capsys, monkeypatch):
     if name in EXPORTS:  # as gluonx.compat does
@@ -70,6 +72,7 @@ def test_port(name, tmp_path, capsys, monkeypatch):
     assert numbers(printed) == pytest.approx(numbers(expected), **near, nan_ok=True)
 
 
+@pytest.mark.dear
 def test_a_step_of_two_trainers(tmp_path):
     """A step of the DCGAN is two training programs; after the first step nothing is compiled.
 
@@ -88,6 +91,7 @@ def test_a_step_of_two_trainers(tmp_path):
 TWO = [gluonx.cpu(0), gluonx.cpu(1)]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("name", "how"),
     [

@@ -113,6 +113,7 @@ def test_star_imports_of_every_module():
         assert not failures(None, [f"from {name} import *" for name in public_modules(gluonx)])
 
 
+@pytest.mark.dear
 def test_star_imports_of_every_module_of_mxnet(mx):
     assert not failures(mx, [f"from {name} import *" for name in sorted(known_modules())])
 
@@ -155,6 +156,7 @@ def test_what_mxnet_imports_with_itself_is_among_the_modules(mx):
     assert space["zeros"] is mx.nd.zeros
 
 
+@pytest.mark.dear
 def test_the_import_loads_what_programs_lean_on():
     code = (
         "import gluonx.compat as c; c.install_as_mxnet(); import multiprocessing, mxnet; "
@@ -172,6 +174,7 @@ STARS = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("version", [1, 2])
 def test_star_imports_bind_what_they_bind_in_mxnet(version):
     number, n_modules, n_names, digest = STARS[version]
@@ -194,6 +197,7 @@ def test_star_imports_bind_what_they_bind_in_mxnet(version):
     assert hashlib.sha256("\n".join(sorted(bound)).encode()).hexdigest() == digest
 
 
+@pytest.mark.dear
 def test_without_a_version_star_imports_bind_the_names_of_both(mx):
     for module in ("", ".gluon", ".optimizer", ".test_utils", ".ndarray", ".ndarray.contrib", ".symbol.numpy"):
         scope = {}

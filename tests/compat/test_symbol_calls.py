@@ -207,6 +207,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_loss_of_symbols(name):
     """Of symbols whose shapes nobody knows; in MXNet 1.9.1 each of these lines works too."""

@@ -53,6 +53,7 @@ def test_an_output_that_needs_a_gradient_is_named():
         bound.backward([nd.ones(2)])
 
 
+@pytest.mark.dear
 def test_a_graph_that_grows_under_questions_asks_each_node_once(monkeypatch):
     """keras-mxnet asks for shapes after each layer: all nodes were inferred anew each time."""
     asked = []
@@ -102,6 +103,7 @@ def test_draws_of_symbols_have_their_parameters():
         sym.random.uniform(sym.var("a"), 1.0)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", corners.ZOO)
 def test_the_zoo_has_mxnets_names(monkeypatch, name):
     monkeypatch.setattr(prefixes.Naming, "active", True)

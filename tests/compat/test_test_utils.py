@@ -53,6 +53,7 @@ def test_helpers():
     assert cases.helpers(t) == GOLDEN["helpers"]
 
 
+@pytest.mark.dear
 def test_checks_of_symbols():
     found = cases.symbols(t, sym)
     passed = {name: value is None for name, value in found.items()}

@@ -404,6 +404,7 @@ def steps(hybrid, optimizer="adam", dtype="float64", count=4):
     return net, trainer, found
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "lamb", "rmsprop", "adagrad"])
 def test_training_in_float64(optimizer):
     net, trainer, found = steps(False, optimizer)
@@ -440,6 +441,7 @@ def test_two_types_in_one_trainer():
     assert [str(p.data().dtype) for p in net.collect_params().values()] == ["float32"] * 2 + ["float64"] * 2
 
 
+@pytest.mark.dear
 def test_a_program_of_32_bits_is_what_it_was():
     """Labels of 64 bits change no other type, and what has none is traced with the switch off."""
     seen = []
@@ -591,6 +593,7 @@ class Exported(nn.HybridBlock):
         return out, out.argmax(axis=-1), words + 2**40
 
 
+@pytest.mark.dear
 def test_artifacts(tmp_path):
     net = Exported()
     net.initialize()

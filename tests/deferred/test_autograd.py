@@ -62,6 +62,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_gradients_equal_those_of_jax(name, mode, rng):
     fn, *shapes = FUNCTIONS[name]
@@ -238,6 +239,7 @@ def test_losses_of_separate_parts_go_back_one_by_one(mode):
         close(x.grad, [4.0]), close(z.grad, [6.0])
 
 
+@pytest.mark.dear
 def test_the_graph_dies_with_its_handles(mode):
     x = variable(1.0, 2.0)
     with autograd.record():
@@ -1037,6 +1039,7 @@ def test_detach_follows_a_parameter_through_steps():
     close(held, [[-0.5, -0.5]])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("part", [False, True], ids=["whole", "slice"])
 def test_detach_keeps_no_graph(part):
     x = variable(1.0, 2.0)
@@ -1198,6 +1201,7 @@ assert pending.asnumpy().max() == 3 and (x + 1).asnumpy().max() == 2
 """
 
 
+@pytest.mark.dear
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_computes_by_numpy():
     """As a loader's own worker does; what only XLA can do is refused, and nothing waits for ever."""
@@ -1306,6 +1310,7 @@ def test_what_a_gradient_passes_is_not_run_again_for_it():
     assert not segment._strays({y.tape.slot: None}) and segment._strays({h.tape.slot: None})
 
 
+@pytest.mark.dear
 def test_max_pooling_of_what_xla_computes_twice():
     """XLA computed a window once more for the gradient, with another rounding, and no element was the largest one."""
     net = gluon.nn.HybridSequential()

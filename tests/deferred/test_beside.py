@@ -90,6 +90,7 @@ def check(loop, twin, steps):
         onp.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_it_takes_over_at_the_planned_step_and_counts_once():
     loop = Loop(21)
     assert loop.ways(TAKES_OVER + 3) == [True] * TAKES_OVER + [False] * 3
@@ -132,6 +133,7 @@ def test_two_runs_give_the_same_bits():
     assert losses() == losses()
 
 
+@pytest.mark.dear
 def test_what_cannot_be_compiled_numpy_goes_on_with_and_says_so_once(gate):
     loop, twin = Loop(25), Loop(25)
     gate.error = RuntimeError("RESOURCE_EXHAUSTED: out of memory")
@@ -176,6 +178,7 @@ def test_without_numpy_an_error_of_the_compiler_is_raised_and_nothing_is_lost(ga
     assert _compiled() == 1
 
 
+@pytest.mark.dear
 def test_an_interrupted_wait_loses_no_step_and_the_next_waits_again(gate, monkeypatch):
     loop, twin = Loop(28), Loop(28)
     loop.ways(TAKES_OVER)
@@ -239,6 +242,7 @@ def test_where_no_thread_can_be_had_it_is_compiled_here(gate, monkeypatch):
     assert gate.threads == [threading.main_thread()]
 
 
+@pytest.mark.dear
 def test_two_threads_train_equal_nets_with_one_program(gate):
     gate.open.set()
     loops, found = [Loop(33, seed=k) for k in range(2)], [None, None]
@@ -329,6 +333,7 @@ def _run(code, **env):
 several = pytest.mark.skipif(cores() < 2, reason="compiles at once on one core")
 
 
+@pytest.mark.dear
 @several
 @pytest.mark.parametrize(
     ("code", "status"),
@@ -351,6 +356,7 @@ def test_a_process_that_ends_while_it_compiles_ends_in_order(code, status):
     assert done.returncode == status, done.stderr
 
 
+@pytest.mark.dear
 @several
 def test_a_child_that_is_forked_while_it_is_compiled_ends_and_the_parent_goes_on():
     done = _run("""
@@ -389,6 +395,7 @@ print(step() < 1, other() < 1)
     assert (done.returncode, done.stdout) == (0, "True True\n"), done.stderr
 
 
+@pytest.mark.dear
 def test_on_one_core_and_with_a_folder_of_programs_it_is_waited_for(tmp_path):
     code = """
 print(beside.is_possible(), under_way(), engine.stats()["programs_compiled"])

@@ -206,6 +206,7 @@ sys.exit(os.waitpid(child, 0)[1] != 0)
 """
 
 
+@pytest.mark.dear
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_predicts_by_numpy_after_xla_took_over():
     done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=200, check=False)

@@ -89,6 +89,7 @@ WIDE = 2000
 """Wide enough for the first weight to travel on its own and not in a vector of small ones."""
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("width", [4, WIDE])
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 def test_what_a_user_took_of_a_parameter_survives_steps(hybrid, width):

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 import gluonx
 from gluonx import Trainer, autograd, nn, np, parallel
 from gluonx.deferred import flushing
@@ -28,6 +30,7 @@ def copied():
     return set(given) & set(re.findall(r" copy\(%?([\w.\-]+)\)", entry))
 
 
+@pytest.mark.dear
 def test_weights_take_each_their_own_buffer(monkeypatch):
     """On one device XLA's schedule may want copies, by hand too; where gradients are summed over devices none."""
     with parallel.use(on(2, data=-1)):

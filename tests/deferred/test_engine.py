@@ -194,12 +194,14 @@ def test_a_steady_loop_is_one_dispatch_a_step_and_compiles_nothing(name):
     assert counted(make()) == (0, 3 * dispatches)
 
 
+@pytest.mark.dear
 def test_accumulated_gradients_compile_nothing_and_add_up():
     step = _accumulating()
     compiled, _ = counted(step)
     assert compiled == 0
 
 
+@pytest.mark.dear
 def test_a_step_on_accumulated_gradients_equals_one_on_the_whole_batch():
     ends = []
     for parts in (1, 3):
@@ -238,6 +240,7 @@ def test_a_smaller_last_batch_compiles_one_more_program():
     assert counted(epoch, warm=1) == (0, 9)
 
 
+@pytest.mark.dear
 def test_reading_the_loss_before_backward_splits_the_program_and_does_not_recompile():
     def run(read):
         gluonx.random.seed(2)
@@ -265,6 +268,7 @@ def test_reading_the_loss_before_backward_splits_the_program_and_does_not_recomp
         onp.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_a_loop_of_changing_length_that_reads_each_step_compiles_each_piece_once():
     w = np.array([0.5, 0.25])
     w.attach_grad()
@@ -326,6 +330,7 @@ def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted
     assert run(5) == [32.0, 32.0] and engine.stats()["programs_compiled"] == before + 1  # the second time
 
 
+@pytest.mark.dear
 @pytest.mark.first_runs
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_new_shapes_of_a_small_net_train_without_a_compiler(hybridized):
@@ -441,6 +446,7 @@ def test_modes_are_checked_and_restored():
         assert not isinstance((x * 2).value, jax.Array)
 
 
+@pytest.mark.dear
 def test_the_same_random_numbers_in_every_mode():
     def draw():
         gluonx.random.seed(3)
@@ -460,6 +466,7 @@ def test_the_same_random_numbers_in_every_mode():
     onp.testing.assert_allclose(bulk, wanted, rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_the_environment_variable_chooses_naive():
     code = """
         import jax
@@ -584,6 +591,7 @@ def test_an_output_on_the_tape_holds_only_the_weights_that_it_depends_on():
     assert onp.allclose(generator.weight.grad().asnumpy(), first.asnumpy(), rtol=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.usefixtures("young_heap")
 def test_what_runs_operator_by_operator_keeps_only_what_is_needed():
     import gc

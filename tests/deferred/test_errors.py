@@ -157,6 +157,7 @@ BAD_INPUTS = {
 }
 
 
+@pytest.mark.dear
 @BOTH
 @pytest.mark.parametrize("recorded", [False, True], ids=["outside", "record"])
 @pytest.mark.parametrize("name", BAD_INPUTS)
@@ -833,6 +834,7 @@ def failing_rename(error, at, below):
     return wrapped
 
 
+@pytest.mark.dear
 def test_an_export_after_a_call_that_failed(tmp_path):
     rig = Rig(True)
     with pytest.raises(TypeError):
@@ -932,6 +934,7 @@ def trained(state):
     return {name: value for name, value in state.items() if "running" not in name and name != "counts"}
 
 
+@pytest.mark.dear
 @BOTH
 @pytest.mark.parametrize("keep_grads", [True, False], ids=["keep", "give up"])
 def test_ctrl_c_at_any_line_of_a_step(hybrid, keep_grads, rng):

@@ -38,6 +38,7 @@ def is_on_host(x: np.ndarray) -> bool:
     return type(x.value) is HostArray
 
 
+@pytest.mark.dear
 def test_a_loop_over_new_shapes_compiles_nothing(compiled: list[str]) -> None:
     xs = np.array(onp.arange(300, dtype=onp.float32))
     engine.reset_stats()
@@ -120,6 +121,7 @@ def drawn_on_either_way(draw: Callable[[], np.ndarray]) -> tuple[onp.ndarray, on
     return found[0], found[1]
 
 
+@pytest.mark.dear
 def test_draws_are_the_same_on_either_way() -> None:
     draws = {
         "uniform": lambda: np.random.uniform(size=(3, 7)),
@@ -267,6 +269,7 @@ def test_reading_a_weight_costs_the_next_step_no_copy() -> None:
     assert engine.stats()["copies"] == 0
 
 
+@pytest.mark.dear
 def test_values_of_the_host_train_like_others() -> None:
     rng = onp.random.default_rng(0)
     data, target = rng.normal(size=(16, 5)).astype("f"), rng.normal(size=(16, 1)).astype("f")
@@ -364,6 +367,7 @@ def test_warnings_of_numpy_stay_inside(recwarn: pytest.WarningsRecorder) -> None
     assert onp.geterr()["divide"] == "warn"
 
 
+@pytest.mark.dear
 def test_the_variable_switches_it_off() -> None:
     code = "from gluonx import np, engine; (np.ones(3) + 1).tolist(); print(engine.stats()['host'])"
     for value, ran in (("0", False), ("1", True)):

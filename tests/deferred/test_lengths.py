@@ -360,6 +360,7 @@ REST = [(h, way) for way in ("one", "twice", "weighted", "both", "inside") for h
 READ += [pytest.param(*each, marks=pytest.mark.slow) for each in REST if each not in READ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("hybridize", "way"), READ)
 def test_a_loss_that_is_read_before_the_gradient(hybridize, way, by_numpy, counts, monkeypatch):
     """The forward is linked, and so is its gradient, which computes it again; no length is traced as a whole."""
@@ -383,6 +384,7 @@ def test_a_new_length_of_a_loss_that_is_read_traces_no_operator_again(by_numpy, 
     assert (counts["numbers"], counts["symbols"]) == (before["numbers"], before["symbols"])
 
 
+@pytest.mark.dear
 def test_the_gradient_of_a_gradient_through_what_was_read(by_numpy):
     def second(n):
         x = np.array(onp.linspace(-1, 1, n).astype("f"))
@@ -413,6 +415,7 @@ def test_a_forward_may_ask_for_a_length(by_numpy, counts, monkeypatch):
     same(ours, trained(net, steps, False))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["lstm", "gru", "rnn"])
 def test_recurrent_layers_of_changing_length(kind, by_numpy, counts, monkeypatch):
     layer = {"lstm": rnn.LSTM, "gru": rnn.GRU, "rnn": rnn.RNN}[kind]
@@ -425,6 +428,7 @@ def test_recurrent_layers_of_changing_length(kind, by_numpy, counts, monkeypatch
     same(ours, trained(net, steps, True, make=lambda n: (n, 2, 3)))
 
 
+@pytest.mark.dear
 def test_moving_averages_and_a_tied_weight(by_numpy, counts, monkeypatch):
     class Tied(nn.HybridBlock):
         def __init__(self):
@@ -489,6 +493,7 @@ def agree(plan, wanted):
         onp.testing.assert_allclose(a, b, 2e-3, 2e-3 * size, err_msg=f"{name} of {plan}")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("number", range(4))
 def test_random_nets_over_random_lengths(number, by_numpy, monkeypatch):
     plan = sentences.drawn(number)

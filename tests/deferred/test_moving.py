@@ -150,6 +150,7 @@ def test_every_moving_number_has_a_case():
     assert not missing
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mode", ["deferred", pytest.param("naive", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("name", "attribute"), MOVING)
 def test_changing_it_compiles_nothing(name, attribute, mode):

@@ -63,6 +63,7 @@ def test_a_step_names_the_operator_whose_gradient_it_is(hybridized):
         assert f"of block Root at {__file__}:{line_of('its slope', Root)} in forward" in told
 
 
+@pytest.mark.dear
 def test_a_sound_loop_has_the_numbers_of_the_compiled_one():
     def trained():
         gluonx.random.seed(3)

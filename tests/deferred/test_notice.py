@@ -82,6 +82,7 @@ print(float(loss) == float(loss))
 """
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("wanted", [True, False], ids=["on", "GLUONX_PROGRESS=0"])
 def test_a_terminal_shows_a_line(wanted):
     ours, theirs = pty.openpty()

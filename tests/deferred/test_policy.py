@@ -117,6 +117,7 @@ def test_what_has_no_form_in_numpy_is_compiled():
     assert host.whole(jax.make_jaxpr(told)(jnp.ones(2))) is None
 
 
+@pytest.mark.dear
 def test_what_fails_on_the_host_is_compiled(monkeypatch):
     net, trainer = _dense(14)
     twin, other = _dense(14)
@@ -173,6 +174,7 @@ def test_what_users_hold_is_never_written_to():
         onp.testing.assert_array_equal(onp.asarray(now), then)
 
 
+@pytest.mark.dear
 def test_gradients_are_readable_after_a_step():
     net, trainer = _dense(17)
     for _ in range(RUNS + 2):
@@ -223,6 +225,7 @@ def _noisy_steps(units, hybrid, read):
     return log, [p.data().asnumpy() for p in params] + [p.grad().asnumpy() for p in params if p.grad_req != "null"]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("read", [False, True], ids=["", "loss read first"])
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 def test_numpy_draws_the_masks_and_keeps_the_statistics_of_the_compiled_program(hybrid, read):
@@ -258,6 +261,7 @@ class _Images(nn.HybridBlock):
         return self.layers(x).mean(axis=(2, 3))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 def test_numpy_is_given_native_operations_and_xla_the_forms_for_a_cpu(hybrid, monkeypatch):
     given, lowered, rewritten = [], [], program.rewritten
@@ -368,6 +372,7 @@ def test_predicting_after_training_compiles_nothing(hybrid):
     assert _count() == 0 and _count("dispatches") <= 1  # the small weights are taken out of their vector
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_new_lengths_are_never_compiled(hybrid):
     net = nn.HybridSequential()

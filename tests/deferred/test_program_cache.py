@@ -71,6 +71,7 @@ def test_the_estimate_counts_operations() -> None:
     )
 
 
+@pytest.mark.dear
 def test_steps_on_ever_new_shapes_stay_within_the_bound() -> None:
     first = step(1)
     dead = [weakref.ref(p) for p in programs()]
@@ -86,6 +87,7 @@ def test_steps_on_ever_new_shapes_stay_within_the_bound() -> None:
     assert step(1) == first  # it comes again
 
 
+@pytest.mark.dear
 def test_operators_on_ever_new_shapes_stay_within_the_bound() -> None:
     dead = []
     for n in range(1, 30):
@@ -98,6 +100,7 @@ def test_operators_on_ever_new_shapes_stay_within_the_bound() -> None:
     assert engine.stats()["programs_forgotten"] >= 29
 
 
+@pytest.mark.dear
 def test_what_is_used_stays() -> None:
     net = nn.Dense(2, in_units=3)
     net.initialize()
@@ -176,6 +179,7 @@ def test_what_was_forgotten_of_a_hybridized_block_is_traced_again() -> None:
     assert engine.stats()["traces"] == 2
 
 
+@pytest.mark.dear
 def test_steps_on_several_devices_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
     devices = [cpu(0), cpu(1)]
     net = nn.Dense(2, in_units=3)
@@ -242,6 +246,7 @@ def test_a_line_that_reads_gradients_compiles_one_program() -> None:
     assert len(compiled) == 1
 
 
+@pytest.mark.dear
 def test_clear_forgets_what_modules_make_once() -> None:
     def train() -> list[float]:
         net = nn.Dense(1, in_units=2, use_bias=False)
@@ -271,6 +276,7 @@ def test_clear_forgets_what_modules_make_once() -> None:
     assert train() == wanted
 
 
+@pytest.mark.dear
 def test_clear_forgets_operators_that_are_made_for_a_kind_of_call() -> None:
     """Casts, slices, powers: each kind leaves one behind, and none after it."""
     calls: list[Callable[[], Any]] = [

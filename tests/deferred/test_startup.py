@@ -82,6 +82,7 @@ def first(net, kind, folder):
     return json.loads(done.stdout)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["hybridized", "not hybridized"])
 @pytest.mark.parametrize("net", ["dense", "conv", pytest.param("encoder", marks=pytest.mark.slow)])
 def test_first_step_and_second_process(net, kind, tmp_path):

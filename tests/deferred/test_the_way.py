@@ -161,6 +161,7 @@ def counts():
     return json.loads(done.stdout)
 
 
+@pytest.mark.dear
 def test_a_hybridized_step_calls_at_most_one_function_for_each_parameter(counts):
     few, many = counts["2 True"], counts["9 True"]
     assert few <= 105

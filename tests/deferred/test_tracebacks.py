@@ -200,6 +200,7 @@ def script(tmp_path_factory):
     return path, blocks(done.stdout)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", CASES)
 def test_a_script(script, name):
     path, told = script
@@ -219,6 +220,7 @@ def test_a_script(script, name):
         assert text == f"{head}\n{message}"
 
 
+@pytest.mark.dear
 def test_a_script_that_ends_by_it(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM + "\nnet = made(Net, True)\nlayer()\n")
@@ -228,6 +230,7 @@ def test_a_script_that_ends_by_it(tmp_path):
     assert found == [(str(path), f) for f in ("<module>", "layer", "forward", "helper")], done.stderr
 
 
+@pytest.mark.dear
 def test_all_of_it_is_there_when_asked_for(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM + "\noperator()\n")
@@ -237,6 +240,7 @@ def test_all_of_it_is_there_when_asked_for(tmp_path):
         assert ("The above exception was the direct cause" in told) == shown
 
 
+@pytest.mark.dear
 def test_an_error_that_the_user_handles_stays_in_view(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM + "\nhandled()\n")
@@ -274,6 +278,7 @@ def notebook(tmp_path_factory):
     return blocks(done.stdout)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", CASES)
 def test_a_notebook(notebook, name):
     told = re.sub("\x1b\\[[0-9;]*m", "", notebook[name])
@@ -286,6 +291,7 @@ def test_a_notebook(notebook, name):
     assert "gluonx/" not in told and "jax/" not in told
 
 
+@pytest.mark.dear
 def test_pytest(tmp_path):
     calls = "".join(
         f"\n\ndef test_{i}(monkeypatch):\n"

@@ -203,6 +203,7 @@ def test_a_line_is_told_once_by_default():
     assert len(told) == 1
 
 
+@pytest.mark.dear
 @every_source
 def test_nothing_else_warns(path):
     """All warnings go through gluonx.common.frames, which finds the line."""

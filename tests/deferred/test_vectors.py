@@ -83,6 +83,7 @@ def reference(disturb, steps=4, **kwargs):
         return values(net)
 
 
+@pytest.mark.dear
 def test_a_step_keeps_them_together():
     net = made()
     trainer = trainer_of(net)
@@ -188,6 +189,7 @@ def penalized(net, trainer):
     trainer.step(1)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("name", list(DISTURBANCES))
@@ -272,6 +274,7 @@ def test_who_took_one_keeps_its_value(name):
     onp.testing.assert_array_equal(number(held), before)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("take", ["set_data", "_assign"])
 def test_a_net_that_took_all_of_anothers_weights_steps_on_its_own(take):
     """Its handles hold the pieces of a vector that was given to a step of the other net."""
@@ -347,6 +350,7 @@ def test_a_loss_read_before_its_backward():
     same(values(net), values(twin), 1e-6)
 
 
+@pytest.mark.dear
 def test_two_trainers_of_one_net_take_turns():
     def turns(naive):
         net = made(not naive)
@@ -406,6 +410,7 @@ def test_nothing_piles_up(keep_grads):
     assert live() == few
 
 
+@pytest.mark.dear
 def test_files_and_states(tmp_path):
     net, twin = made(), made()
     trainer, other = trainer_of(net), trainer_of(twin)
@@ -490,6 +495,7 @@ def trained(name, mults, monkeypatch, one_by_one, dtype="float32"):
     return values(net), trainer
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mults", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_an_update_of_all_is_the_updates_of_each(name, mults, monkeypatch):
@@ -504,6 +510,7 @@ def test_an_update_of_all_is_the_updates_of_each(name, mults, monkeypatch):
     assert bool(trainer._held.units.groups) == joins
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mults", [False, True])
 def test_float32_copies_of_narrow_weights_too(mults, monkeypatch):
     found, trainer = trained("adam", mults, monkeypatch, False, "bfloat16")
@@ -512,6 +519,7 @@ def test_float32_copies_of_narrow_weights_too(mults, monkeypatch):
     assert trainer._held.units.groups
 
 
+@pytest.mark.dear
 def test_the_numbers_of_a_step_are_sent_only_when_they_change():
     net, twin = made(), made()
     trainer, other = trainer_of(net), trainer_of(twin)
@@ -541,6 +549,7 @@ def test_the_numbers_of_a_step_are_sent_only_when_they_change():
     same(values(net), values(twin))
 
 
+@pytest.mark.dear
 def test_a_step_that_failed_in_its_program_sends_its_numbers_again(monkeypatch):
     net, twin = made(), made()
     trainer, other = trainer_of(net), trainer_of(twin)

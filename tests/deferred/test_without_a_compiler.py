@@ -103,6 +103,7 @@ def test_programs_that_never_do_the_same_twice_compile_nothing(
     assert events[COMPILED] == 0
 
 
+@pytest.mark.dear
 def test_a_tree_of_known_operators_is_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sentence is a graph of its own, made of operators that NumPy knows from those before."""
     traced, put_on_host = [], program.Program.put_on_host
@@ -120,6 +121,7 @@ def test_a_tree_of_known_operators_is_not_traced(monkeypatch: pytest.MonkeyPatch
     assert len(traced) == 8
 
 
+@pytest.mark.dear
 def test_a_step_of_operators_with_forms_is_traced_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """NumPy has the forward and the pull-back of each of its operators, so only XLA's program is traced."""
     traced, by_numpy = [], program.Program.put_on_host

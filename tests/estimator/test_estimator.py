@@ -67,6 +67,7 @@ class Dispatches(estimator.BatchEnd):
         self.seen.append((engine.stats()["dispatches"], engine.stats()["programs_compiled"]))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [True, False])
 def test_a_batch_is_one_program(loader, hybridize):
     est, counts = fitter(hybridize=hybridize), Dispatches()
@@ -79,6 +80,7 @@ def test_a_batch_is_one_program(loader, hybridize):
     assert {seen[1] for seen in counts.seen} == {first[1]}, "nothing compiles in a steady loop"
 
 
+@pytest.mark.dear
 def test_a_metric_that_reads_does_not_tear_the_step(loader):
     """It runs behind the step, as in MXNet."""
     est = fitter([metric.np(lambda label, pred: float((pred.argmax(1) == label).mean()))])
@@ -87,6 +89,7 @@ def test_a_metric_that_reads_does_not_tear_the_step(loader):
     assert [type(h).__name__ for h in order[:2]] == ["GradientUpdateHandler", "MetricHandler"]
 
 
+@pytest.mark.dear
 def test_evaluation_is_one_program_a_batch(loader):
     est = fitter()
     est.fit(loader, loader, epochs=1)
@@ -97,6 +100,7 @@ def test_evaluation_is_one_program_a_batch(loader):
     assert after["programs_compiled"] == before["programs_compiled"]
 
 
+@pytest.mark.dear
 def test_metrics_are_those_of_a_loop_by_hand(loader):
     est, hand = fitter(), metric.Accuracy()
     seen = []
@@ -155,6 +159,7 @@ LENGTHS = [{"epochs": 4}, {"batches": 17}]
 QUICK = {(0, 0), (1, 1)}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("periods", "at", "length"),
     [
@@ -198,6 +203,7 @@ def test_resumes_to_the_bit(loader, tmp_path, periods, at, length):
     assert [h.state_dict() for h in handlers] == [h.state_dict() for h in told]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("period", "at"), [((1, None), 5), ((None, 1), 5)], ids=str)
 def test_what_a_loader_rolled_over_is_resumed_too(tmp_path, period, at):
     x = onp.random.default_rng(3).normal(size=(11, 4)).astype("float32")
@@ -231,6 +237,7 @@ class Scaled(estimator.BatchProcessor):
         return [data], [label], [pred], [value]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_resumes_with_a_loss_scale_and_workers(tmp_path, workers):
     rng = onp.random.RandomState(0)
@@ -254,6 +261,7 @@ def test_resumes_with_a_loss_scale_and_workers(tmp_path, workers):
     assert again[1] == whole[1] > 4
 
 
+@pytest.mark.dear
 def test_no_checkpoint_starts_from_scratch(loader, tmp_path, caplog):
     est = fitter()
     lines = cases.Lines()
@@ -266,6 +274,7 @@ def test_no_checkpoint_starts_from_scratch(loader, tmp_path, caplog):
         )
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 2}', '{"format": 1, "epoch": "x"}', "\x00"])
 def test_a_damaged_checkpoint_is_an_error(loader, tmp_path, text):
     fitter().fit(loader, epochs=1, event_handlers=estimator.CheckpointHandler(tmp_path))
@@ -276,6 +285,7 @@ def test_a_damaged_checkpoint_is_an_error(loader, tmp_path, text):
         )
 
 
+@pytest.mark.dear
 def test_a_missing_file_is_an_error(loader, tmp_path):
     fitter().fit(loader, epochs=1, event_handlers=estimator.CheckpointHandler(tmp_path))
     (tmp_path / "model-epoch0batch5.states").unlink()
@@ -285,6 +295,7 @@ def test_a_missing_file_is_an_error(loader, tmp_path):
         )
 
 
+@pytest.mark.dear
 def test_checkpoints_beside_ours_stay(loader, tmp_path):
     """epoch1batch5 does not take epoch1batch50 with it, as in MXNet."""
     other = tmp_path / "model-epoch0batch50.params"
@@ -432,6 +443,7 @@ def test_names():
 # ------------------------------------------------------------------------------------------------ shown
 
 
+@pytest.mark.dear
 def test_progress_bar(loader):
     pytest.importorskip("tqdm")
     import io
@@ -446,6 +458,7 @@ def test_progress_bar(loader):
     assert f"validation accuracy={est.val_metrics[0].get()[1]:.4f}" in text
 
 
+@pytest.mark.dear
 def test_live_curves(loader, tmp_path):
     pytest.importorskip("matplotlib")
     est = fitter()
@@ -484,6 +497,7 @@ def test_devices_are_devices(wrong):
             estimator.Estimator(net, loss.L2Loss(), **{keyword: wrong})
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "changed",
     [

@@ -22,6 +22,7 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.dear
 def test_a_csv_file_has_a_row_for_each_time(loader, tmp_path):  # noqa: F811
     path = tmp_path / "log.csv"
     est = fitter()
@@ -134,6 +135,7 @@ class Run:
         self.finished = True
 
 
+@pytest.mark.dear
 def test_a_run_of_wandb_is_given_numbers(loader, monkeypatch):  # noqa: F811
     run = Run()
     fitter().fit(loader, epochs=2, event_handlers=estimator.WandbHandler(run))
@@ -215,6 +217,7 @@ def names_in(folder):
     return sorted(path.stem for path in folder.glob("*.params"))
 
 
+@pytest.mark.dear
 def test_the_best_checkpoints_are_kept_also_when_a_training_goes_on(loader, tmp_path):  # noqa: F811
     def saving(est):
         return estimator.CheckpointHandler(

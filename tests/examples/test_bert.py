@@ -25,6 +25,7 @@ def text(words=10, rows=40):
     return ((rng.integers(0, words, (rows, 1)) + onp.arange(SMALL.length)) % words).astype("int32").ravel()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("fused", [True, False])
 def test_twenty_steps_as_mxnet(fused):
     """From the same weights, the losses of twenty steps of LAMB are MXNet 2.0's to 1e-4."""
@@ -43,6 +44,7 @@ def test_twenty_steps_as_mxnet(fused):
     onp.testing.assert_allclose(cases.losses(gluonx, net), LOSSES, atol=1e-4)
 
 
+@pytest.mark.dear
 def test_it_learns_in_one_program_a_step(capsys):
     numbers = text()
     example.train(numbers, 10, replace(SMALL, epochs=1))

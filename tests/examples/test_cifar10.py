@@ -16,6 +16,7 @@ def test_the_files_have_the_real_format(tmp_path):
         example.CIFAR10(tmp_path)
 
 
+@pytest.mark.dear
 def test_it_learns(capsys):
     accuracy = example.main(["--images", "64", "--epochs", "3", "--batch", "32", "--width", "8", "--workers", "0"])
     assert accuracy > 0.3

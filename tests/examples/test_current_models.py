@@ -29,6 +29,7 @@ def steady(run, short, long):
     return (counts[1] - counts[0]) / (long - short)
 
 
+@pytest.mark.dear
 def test_gpt_learns_and_writes(capsys):
     arguments = ["--units=32", "--layers=1", "--steps=60", "--batch=8", "--length=32", "--rate=0.01", "--bound=3.2"]
     assert gpt.main(arguments) == 0
@@ -36,6 +37,7 @@ def test_gpt_learns_and_writes(capsys):
     assert len(said.split("The expression ", 1)[1]) == 17 + 1
 
 
+@pytest.mark.dear
 def test_a_step_of_gpt_is_one_program():
     text = gpt.Letters(gpt.read_text(2000))
 
@@ -45,6 +47,7 @@ def test_a_step_of_gpt_is_one_program():
     assert steady(run, 5, 15) == 1
 
 
+@pytest.mark.dear
 def test_gpt_computes_the_same_on_four_devices():
     text = gpt.Letters((gpt.read_text(2000) + "|}~")[:2003])
     letters = len(text.letters) + len(text.letters) % 2
@@ -65,6 +68,7 @@ def test_gpt_computes_the_same_on_four_devices():
     assert len(split) == 9
 
 
+@pytest.mark.dear
 def test_vit_is_adapted_by_lora(tmp_path, monkeypatch, capsys):
     pytest.importorskip("sklearn")
     monkeypatch.setitem(vit_lora.CONFIG, "num_hidden_layers", 1)
@@ -76,6 +80,7 @@ def test_vit_is_adapted_by_lora(tmp_path, monkeypatch, capsys):
     assert small < whole
 
 
+@pytest.mark.dear
 def test_a_step_of_diffusion_with_its_averages_is_one_program():
     images, labels = onp.zeros((4, 1, 8, 8), "float32"), onp.arange(4)
 
@@ -96,6 +101,7 @@ def test_diffusion_learns_and_draws(tmp_path):
         assert image.size == (10 * 48, 2 * 48) and onp.asarray(image).std() > 10
 
 
+@pytest.mark.dear
 def test_a_masked_model_learns_from_packed_rows(capsys):
     arguments = ["--limit=300", "--units=32", "--layers=1", "--length=32", "--epochs=3", "--vocabulary=200"]
     assert masked_packed.main([*arguments, "--rate=0.01", "--bound=4.9"]) == 0
@@ -111,6 +117,7 @@ def test_a_masked_model_learns_from_packed_rows(capsys):
     assert steady(run, 1, 3) == steps
 
 
+@pytest.mark.dear
 def test_a_graph_network_finds_the_groups():
     assert graph.main(["--nodes=1000", "--steps=60", "--bound=0.6"]) == 0
 

@@ -9,6 +9,7 @@ from examples import ensemble as example
 from gluonx import Trainer, autograd, np
 
 
+@pytest.mark.dear
 def test_each_net_trains_as_alone():
     nets = [example.make(8) for _ in range(3)]
     x, y = example.curve(20, onp.random.default_rng(1))
@@ -30,12 +31,14 @@ def test_each_net_trains_as_alone():
     assert jax.tree.leaves(trained)[0].shape[0] == 3
 
 
+@pytest.mark.dear
 def test_it_is_unsure_where_there_was_no_data(capsys):
     ratio = example.main(["--nets", "6", "--units", "16", "--steps", "200"])
     assert ratio > 2
     assert "with data" in capsys.readouterr().out
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("jit", [False, True])
 def test_the_pure_view_is_a_pytree(jit):
     net = example.make(4)

@@ -6,6 +6,7 @@ from examples import factorization_machine as fm
 from gluonx import autograd, engine, sparse
 
 
+@pytest.mark.dear
 def test_it_learns_what_a_linear_model_cannot(tmp_path):
     path, held = fm.make_data(tmp_path, 4000)
     batch = next(fm.read(path))
@@ -22,6 +23,7 @@ def test_it_learns_what_a_linear_model_cannot(tmp_path):
     assert net.factors.grad().stype == net.weight.grad().stype == "row_sparse"
 
 
+@pytest.mark.dear
 def test_the_program_tells_its_accuracy(capsys):
     assert fm.main(["--epochs", "1", "--rows", "1000"]) == 0
     out = capsys.readouterr().out

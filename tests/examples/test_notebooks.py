@@ -1,5 +1,6 @@
 """The notebooks run from top to bottom, and are kept with the outputs of such a run: they are read on the site too."""
 
+import re
 import subprocess
 import sys
 import zlib
@@ -25,6 +26,14 @@ def run_by_turns():
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_the_end_says_what_to_read_next(path):
+    end = nbformat.read(path, as_version=4).cells[-1]
+    assert end.cell_type == "markdown"
+    linked = re.findall(r"\]\(([^)#]+)", end.source)
+    assert linked and all((path.parent / place).exists() for place in linked)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_kept_outputs_are_those_of_the_code(path):
     """Outputs were once forbidden here, since nobody saw when they grew old; the digest of the code tells now."""
     notebook = nbformat.read(path, as_version=4)
@@ -43,6 +52,7 @@ def test_kept_outputs_are_those_of_the_code(path):
         assert place not in text, f"{path.name} shows a place on the machine that it ran on: {place}"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("path", run_by_turns())
 def test_runs_in_a_kernel(path):
     """Every cell runs, without a word on the standard error, and leaves no file beside the notebooks.

@@ -1,11 +1,13 @@
 """The examples examples/vae.py and examples/flow.py learn, in one program a step."""
 
 import numpy as onp
+import pytest
 
 from examples import flow, vae
 from gluonx import engine, np
 
 
+@pytest.mark.dear
 def test_vae(capsys):
     (images, _), (held, _) = vae.load_data()
     images, held = images.reshape((-1, 64)), held.reshape((-1, 64))
@@ -18,6 +20,7 @@ def test_vae(capsys):
     assert len(vae.picture(net, (0.0, 0.0)).splitlines()) == 8
 
 
+@pytest.mark.dear
 def test_flow():
     points = flow.moons(2000)
     net = flow.Flow(layers=4, hidden=16)

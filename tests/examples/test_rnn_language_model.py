@@ -36,6 +36,7 @@ def test_the_corpus_is_text(corpus):
     onp.testing.assert_array_equal(words[:, 0], corpus.training[:5])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [True, False])
 @pytest.mark.parametrize("optimizer", sorted(LOSSES))
 def test_twenty_steps_as_mxnet(optimizer, hybridize):
@@ -51,6 +52,7 @@ def test_twenty_steps_as_mxnet(optimizer, hybridize):
     onp.testing.assert_allclose(found, LOSSES[optimizer], atol=1e-4)
 
 
+@pytest.mark.dear
 def test_each_step_is_one_program(corpus):
     net, trainer = example.make(corpus, SMALL)
     for _ in range(2):  # the first step of an epoch has no states to let go of: a program of its own
@@ -64,6 +66,7 @@ def test_each_step_is_one_program(corpus):
     assert list(net.collect_params()) == ["embedding.weight", "rnn.rnn_param", "output.weight", "output.bias"]
 
 
+@pytest.mark.dear
 def test_it_learns_and_resumes_exactly(corpus, tmp_path, capsys):
     """A run cut after two epochs goes on to the very numbers of an uninterrupted one."""
     whole, trail = example.train(corpus, SMALL)

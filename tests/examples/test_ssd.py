@@ -34,6 +34,7 @@ def test_mean_average_precision():
     onp.testing.assert_allclose(example.mean_average_precision(shifted, true), (1 + 1 / 2) / 2)
 
 
+@pytest.mark.dear
 def test_a_step_is_one_program(tmp_path, capsys):
     example.make_records(tmp_path, images=16, held_out=1)
     net = example.SSD(3, width=2)

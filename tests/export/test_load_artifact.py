@@ -90,6 +90,7 @@ def test_a_loaded_block_gives_what_the_net_gave(exported, hybridized):
     assert repr(loaded).startswith("LoadedBlock(") and str(loaded.signature).startswith("(data: float32[b, 1, 6, 6])")
 
 
+@pytest.mark.dear
 def test_fine_tuning_a_loaded_block(exported):
     _, folder = exported
     net = gluonx.load(folder)
@@ -288,6 +289,7 @@ def test_what_a_predictor_refuses(exported, tmp_path):
 # ------------------------------------------------------------------------------------------------------------- the page
 
 
+@pytest.mark.dear
 def test_the_page_on_export_runs_as_it_stands(tmp_path):
     """All Python of docs/export.md before its second chapter on files, in one process, from top to bottom."""
     page = (ROOT / "docs" / "export.md").read_text()
@@ -390,6 +392,7 @@ def bucketed(tmp_path_factory):
     return net, folder, x
 
 
+@pytest.mark.dear
 def test_each_bucket_has_a_program_and_all_share_the_parameters(bucketed):
     net, folder, x = bucketed
     model = json.loads((folder / "model.json").read_text())

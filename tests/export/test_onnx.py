@@ -39,6 +39,7 @@ def zoo(name, slow):
     return pytest.param(name, id=name, marks=[pytest.mark.slow] * slow)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", [zoo(name, name != "mobilenet0.25") for name in ZOO])
 def test_model_zoo(tmp_path, name):
     net, arrays, outputs = make(name)

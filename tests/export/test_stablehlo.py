@@ -98,6 +98,7 @@ def test_parameters_are_not_baked_into_the_program(tmp_path):
 # ------------------------------------------------------------------------------------------------------- what it gives
 
 
+@pytest.mark.dear
 def test_a_loaded_artifact_gives_what_the_function_gave(digits, params, images):
     artifact = load_artifact(digits)
     for size in (1, 2, 7):
@@ -141,6 +142,7 @@ def run_alone(code, cwd):
     return result
 
 
+@pytest.mark.dear
 def test_a_fresh_process_without_gluonx_runs_it_at_several_sizes(tmp_path, digits, params, images):
     np.save(tmp_path / "in.npy", images)
     names = {"folder": str(digits), "images": str(tmp_path / "in.npy"), "out": str(tmp_path / "out.npz")}
@@ -151,6 +153,7 @@ def test_a_fresh_process_without_gluonx_runs_it_at_several_sizes(tmp_path, digit
             close(out[f"arr_{i}"], convnet(params, images[:size]))
 
 
+@pytest.mark.dear
 def test_serve_as_a_command(tmp_path, digits, params, images):
     np.save(tmp_path / "in.npy", images)
     run_alone([str(digits / "serve.py"), str(tmp_path / "in.npy"), str(tmp_path / "out.npz")], tmp_path)
@@ -184,6 +187,7 @@ def refuse(_):
     raise ValueError("this jax is too new for the file")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("platforms", [["cpu"], ["cpu", "cuda", "tpu"]])
 def test_the_raw_stablehlo_runs_when_jax_refuses_the_serialized_form(tmp_path, monkeypatch, platforms, rng):
     def fn(params, x, scale):
@@ -258,6 +262,7 @@ def test_sixty_four_bits_are_asked_for(tmp_path):
     assert not jax.config.jax_enable_x64
 
 
+@pytest.mark.dear
 def test_gradients_where_asked_for(tmp_path, params, images):
     folder = save_artifact(tmp_path / "net", convnet, params, [IMAGES], vjp_order=1)
     artifact = load_artifact(folder)
@@ -478,6 +483,7 @@ net.export("told", vjp_order=1, debug_info=True)
 """
 
 
+@pytest.mark.dear
 def test_an_artifact_says_nothing_of_the_machine_and_is_the_same_again(tmp_path):
     """Two processes in different folders, from different files."""
     made = []

@@ -141,6 +141,7 @@ def trains_beside(kind, path, seconds):
     loop.check()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", LOOPS)
 def test_readers_beside_a_training_thread(kind, tmp_path):
     trains_beside(kind, tmp_path, 2)
@@ -152,6 +153,7 @@ def test_readers_beside_a_training_thread_for_minutes(kind, tmp_path):
     trains_beside(kind, tmp_path, 200)
 
 
+@pytest.mark.dear
 def test_two_threads_train_two_nets():
     other = Loop(shapes=(SMALL, LARGE, SMALL, SMALL))
     loop = LOOPS["both"]()
@@ -160,6 +162,7 @@ def test_two_threads_train_two_nets():
     other.check()
 
 
+@pytest.mark.dear
 def test_a_write_from_another_thread_is_kept():
     """What a thread writes while a step is under way comes before it or after it, and is not lost."""
     loop = Loop(shapes=(LARGE, LARGE))
@@ -178,6 +181,7 @@ def test_a_write_from_another_thread_is_kept():
     onp.testing.assert_array_equal(loop.params[1].data().asnumpy(), -float(loop.made))
 
 
+@pytest.mark.dear
 def test_a_write_during_a_step_that_runs_operator_by_operator_is_kept(monkeypatch, request):
     request.addfinalizer(lambda: jax.config.update("jax_debug_nans", False))
     jax.config.update("jax_debug_nans", True)
@@ -223,6 +227,7 @@ def test_a_write_during_a_step_of_the_naive_mode_is_kept(monkeypatch):
         onp.testing.assert_array_equal(loop.params[1].data().asnumpy(), -float(loop.made))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_first_calls_of_a_net_from_eight_threads(hybridize):
     with switching_often():

@@ -77,6 +77,7 @@ def bounded(read, data):
         assert time.process_time() - began < 5
 
 
+@pytest.mark.dear
 @settings(max_examples=800, deadline=None)
 @given(st.sampled_from(PARAMETERS), changes)
 def test_parameter_files(name, edits):
@@ -86,6 +87,7 @@ def test_parameter_files(name, edits):
         assert sum(a.nbytes for a in arrays.values()) <= len(data) + EXPANDED
 
 
+@pytest.mark.dear
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(PARAMETERS), changes)
 def test_mapped_parameter_files(tmp_path_factory, name, edits):
@@ -101,6 +103,7 @@ def test_lists(name, edits):
     bounded(lambda d: load_ndarrays(d, max_expanded_bytes=EXPANDED), mutated(SMALL[name], edits))
 
 
+@pytest.mark.dear
 @settings(max_examples=500, deadline=None)
 @given(st.sampled_from(STATES), changes)
 def test_trainer_states(name, edits):
@@ -115,6 +118,7 @@ def use(data):
     return graph.infer_shape_partial(**dict.fromkeys(inputs, (2, 5)))
 
 
+@pytest.mark.dear
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(GRAPHS), changes)
 def test_graphs(name, edits):

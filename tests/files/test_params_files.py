@@ -281,6 +281,7 @@ def test_convert_reports_every_array(tmp_path, capsys):
     same(load_arrays(target), stripped)
 
 
+@pytest.mark.dear
 def test_convert_to_bfloat16_as_a_module(tmp_path):
     source, target = HERE / "mxnet-2.0.0b1" / "mlp-0000.params", tmp_path / "out.params"
     command = [sys.executable, "-m", "gluonx.files", source, target, "--format", "mxnet", "--dtype", "bfloat16"]

@@ -439,6 +439,7 @@ def mutate(data, changes):
     return bytes(data)
 
 
+@pytest.mark.dear
 @settings(max_examples=600, deadline=None)
 @given(st.sampled_from(range(len(SEEDS))), mutations)
 def test_mutated_files_give_arrays_or_a_format_error(which, changes):

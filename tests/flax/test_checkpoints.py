@@ -78,6 +78,7 @@ def test_flax_reads_gluons_by_itself(tmp_path):
     onp.testing.assert_allclose(run(nnx.merge(graph, state)), run(net), rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.dear
 def test_modules_of_flax_and_their_blocks(tmp_path):
     class Net(nnx.Module):
         def __init__(self, seed):

@@ -96,6 +96,7 @@ def test_a_net_is_a_module_and_its_variables():
     same(flat(module.init(jax.random.key(0), X)), values_of(net), 0)
 
 
+@pytest.mark.dear
 def test_a_module_trains_as_its_net():
     net = make()
     module, variables = to_linen(net)
@@ -110,6 +111,7 @@ def test_a_module_trains_as_its_net():
         from_linen(module, {"params": after["params"]})
 
 
+@pytest.mark.dear
 def test_dropout_and_statistics_are_asked_for_as_in_linen():
     net = make(0.5)
     module, variables = to_linen(net)
@@ -128,6 +130,7 @@ def test_dropout_and_statistics_are_asked_for_as_in_linen():
         module.apply(variables, X, train=True, rngs={"dropout": key})
 
 
+@pytest.mark.dear
 def test_a_net_within_a_module_within_a_net():
     inner, variables = to_linen(make())
 
@@ -161,6 +164,7 @@ def test_a_net_within_a_module_within_a_net():
 # -- from_linen --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_a_block_trains_as_its_module(hybridize):
     module = Net()
@@ -188,6 +192,7 @@ def test_a_block_trains_as_its_module(hybridize):
     assert not kernel.is_deleted()
 
 
+@pytest.mark.dear
 def test_shapes_are_learned_at_the_first_batch():
     random.seed(11)
     net = nn.HybridSequential()
@@ -224,6 +229,7 @@ def test_shapes_are_learned_at_the_first_batch():
     same(values_of(again), found, 0)
 
 
+@pytest.mark.dear
 def test_dropout_draws_from_gluons_stream():
     module = Net(0.5)
     variables = module.init(jax.random.key(0), X, train=False)

@@ -110,6 +110,7 @@ def test_both_modes_are_those_of_the_net(jit):
     onp.testing.assert_allclose(module(X, deterministic=True), net(np.array(X)).asnumpy(), rtol=1e-5)
 
 
+@pytest.mark.dear
 def test_gradients_and_training_are_those_of_the_net():
     net = make()
     module = to_nnx(net)
@@ -172,6 +173,7 @@ def test_a_net_that_draws_runs_once():
     assert len(seen) == 2, "once for each"
 
 
+@pytest.mark.dear
 def test_split_merge_clone_view_and_vmap():
     net = make()
     module = to_nnx(net)
@@ -197,6 +199,7 @@ def test_split_merge_clone_view_and_vmap():
     onp.testing.assert_allclose(single[:, 0], wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_nothing_compiles_again_in_a_loop_of_nnx():
     module = to_nnx(make(0.3), nnx.Rngs(0))
     traces = []
@@ -211,6 +214,7 @@ def test_nothing_compiles_again_in_a_loop_of_nnx():
     assert len(traces) == 1
 
 
+@pytest.mark.dear
 def test_what_is_not_trained_is_frozen_and_ties_stay_ties():
     class Tied(nn.HybridBlock):
         def __init__(self):
@@ -243,6 +247,7 @@ def test_what_is_not_trained_is_frozen_and_ties_stay_ties():
     onp.testing.assert_allclose(grads["a"]["weight"].get_value(), net.a.weight.grad().asnumpy(), rtol=1e-5)
 
 
+@pytest.mark.dear
 def test_fused_parameters_are_their_pieces():
     net = gluonx.rnn.LSTM(4, input_size=3)
     net.initialize()
@@ -267,6 +272,7 @@ def test_what_was_fused_is_fused_again():
     assert loop(jnp.ones((8, 8))).shape == (8, 8)
 
 
+@pytest.mark.dear
 def test_recurrent_layers_draw_and_transforms_of_nnx_within_a_block():
     net = gluonx.rnn.LSTM(4, num_layers=2, dropout=0.5, input_size=3)
     net.initialize()
@@ -345,6 +351,7 @@ def test_a_module_is_a_block_with_its_paths_and_its_own_arrays():
     assert not kernel.is_deleted()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_a_block_trains_as_its_module(hybridize):
     module = Net(nnx.Rngs(0))
@@ -362,6 +369,7 @@ def test_a_block_trains_as_its_module(hybridize):
     assert back.rest[0].kernel.get_raw_value() is net.collect_params()["rest.0.kernel"].data()._read()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_dropout_draws_from_gluons_stream(hybridize):
     module = Net(nnx.Rngs(0), dropout=0.5)
@@ -381,6 +389,7 @@ def test_dropout_draws_from_gluons_stream(hybridize):
     onp.testing.assert_array_equal(net(np.array(X)).asnumpy(), net(np.array(X)).asnumpy())
 
 
+@pytest.mark.dear
 def test_three_levels_train_as_one_and_in_one_program():
     """A Gluon net inside a module of NNX inside a Gluon net, against the same written in Gluon alone."""
     inner = make()
@@ -429,6 +438,7 @@ def test_three_levels_train_as_one_and_in_one_program():
     assert type(whole.variable("1.inner.1.running_var")) is nnx.BatchStat
 
 
+@pytest.mark.dear
 def test_round_trips_keep_classes_and_arrays():
     net = make(0.5)
     back = from_nnx(to_nnx(net))
@@ -442,6 +452,7 @@ def test_round_trips_keep_classes_and_arrays():
     assert from_nnx(to_nnx(from_nnx(Net(nnx.Rngs(0))))).__class__.__name__ == "NNXBlock"
 
 
+@pytest.mark.dear
 def test_a_block_of_nnx_is_copied_saved_exported_and_summarized(tmp_path, capsys):
     net = from_nnx(Net(nnx.Rngs(0)))
     x = np.array(X)
@@ -523,6 +534,7 @@ def test_modules_that_cannot_be_blocks_say_so():
         nnx.jit(lambda m: from_nnx(m) and 1)(Net(nnx.Rngs(0)))
 
 
+@pytest.mark.dear
 def test_a_module_holds_no_memory_of_the_net():
     net = make()
     module = to_nnx(net)

@@ -24,6 +24,7 @@ def fuzz() -> Any:
         yield files.Fuzz(pathlib.Path(folder))
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore")  # of numbers that are not finite any more
 @pytest.mark.parametrize("name", files.READERS)
 @counts(few=40, many=20_000 // len(files.READERS) + 1)  # of all kinds some hundreds, and 20,000
@@ -32,6 +33,7 @@ def test_what_is_damaged_is_told(fuzz: files.Fuzz, name: str, count: int) -> Non
         sweep(lambda numbers: fuzz.check(name, numbers), count)
 
 
+@pytest.mark.dear
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert files.main(["30", "--only", "n.npy", "r.rec"]) == 0
     assert "30 files in" in capsys.readouterr().out

@@ -12,6 +12,7 @@ from fuzz.exchange import WAYS, Case, drawn
 from fuzz.harness import counts, sweep
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings(
     "ignore"
 )  # of padding that no size fills, of ties, and the like: the numbers are asked here

@@ -160,6 +160,7 @@ def _draw(numbers: Any) -> None:
     _check(numbers, name, mode, _SIZES[numbers.randint(len(_SIZES))])
 
 
+@pytest.mark.dear
 @counts(few=60)
 def test_programs(count: int) -> None:
     sweep(_draw, count)
@@ -178,6 +179,7 @@ def test_the_head_gradient_is_not_read_after_the_call() -> None:
         _check(onp.random.RandomState(0), "backward(buf)", "at once", 100_000)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mode", _MODES)
 def test_ten_million_elements(mode: str) -> None:
     numbers = onp.random.RandomState(0)

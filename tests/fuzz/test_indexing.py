@@ -251,6 +251,7 @@ def _programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(limits_of_churn, "programs", 10**6)
 
 
+@pytest.mark.dear
 @_COUNTS
 def test_reads_agree_with_numpy(count: int) -> None:
     _sweep(check_read, count)
@@ -261,6 +262,7 @@ def test_writes_agree_with_numpy(count: int) -> None:
     _sweep(check_write, count)
 
 
+@pytest.mark.dear
 def test_recorded_reads_agree_in_naive_mode() -> None:
     with engine.mode("naive"):
         _sweep(check_read, 20)

@@ -45,6 +45,7 @@ def _drawn(numbers: Any, longest: int) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")
 @pytest.mark.parametrize("mode", _MODES)
 @counts(few=25, parts=5)

@@ -14,11 +14,13 @@ from gluonx.deferred import flushing
 pytestmark = [pytest.mark.usefixtures("collected"), pytest.mark.filterwarnings("ignore")]
 
 
+@pytest.mark.dear
 @counts(few=2, many=400, parts=4)
 def test_a_new_net_goes_on(count: int | range) -> None:
     resuming.main(count, elsewhere=False)
 
 
+@pytest.mark.dear
 @counts(few=1, many=40)
 def test_a_new_process_goes_on(count: int | range) -> None:
     resuming.main(count, elsewhere=True)
@@ -31,6 +33,7 @@ def test_each_optimizer_goes_on(name: str, way: str) -> None:
     resuming.check(resuming.usual(name, way), elsewhere=False)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["sgld", "groupadagrad", "adam"])
 def test_a_line_that_has_churned_is_no_matter_where_the_steps_are_known(name: str, monkeypatch: Any) -> None:
     monkeypatch.setitem(flushing.limits_of_churn, "programs", 0)

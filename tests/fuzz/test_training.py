@@ -14,12 +14,14 @@ from fuzz.harness import counts
 _TESTS = pathlib.Path(__file__).parent.parent
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("how", ["compiled", "interpreted"])
 @counts(few=4)  # the first run of each net compiles its programs
 def test_deferred_and_naive_agree(how: str, count: int) -> None:
     _run("training", how, count if how == "interpreted" else max(2, count // 4))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("how", ["compiled", "interpreted"])
 @counts(few=4, many=1000)  # each net is a new one
 def test_whatever_is_done_to_parameters(how: str, count: int) -> None:

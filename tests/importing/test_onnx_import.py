@@ -54,6 +54,7 @@ def as_list(out):
 SLOW = ("lstm", "gru_both_ways")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "name", [pytest.param(name, id=name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES]
 )
@@ -103,6 +104,7 @@ def steps(net, x, labels, count=4):
     return found
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "build", [lenet, pytest.param(encoder, marks=pytest.mark.slow), recurrent], ids=["lenet", "encoder", "lstm"]
 )
@@ -121,6 +123,7 @@ def test_it_trains_as_the_original_does(tmp_path, build):
     same(numbers([again(x)]), numbers([net(x)]))  # running statistics too
 
 
+@pytest.mark.dear
 def test_bytes_come_back(tmp_path):
     net, shape = lenet()
     net.initialize()
@@ -213,6 +216,7 @@ def test_shapes_that_nodes_compute(tmp_path, hybrid):
     assert net.collect_params()["mask"].grad_req == "null" and net.collect_params()["w"].grad_req == "write"
 
 
+@pytest.mark.dear
 def test_shapes_that_nodes_compute_stay_open_in_an_export(tmp_path):
     net = import_model(heads())
     loaded = gluonx.load(net.export(tmp_path / "artifact", inputs=[InputSpec("x", ("b", 5, 6), "float32")]))

@@ -135,6 +135,7 @@ def test_as_onnxruntime(case):
         same(numbers(found), wanted)
 
 
+@pytest.mark.dear
 def test_models_that_pytorch_wrote_run_as_they_say():
     wrong = {}
     for case in onnx_report.cases(["simple", "operator"]):

@@ -6,7 +6,7 @@ import zlib
 
 from lib import TESTS
 
-__all__ = ["ROUND", "SAMPLED", "TURNS", "WHOLE", "chosen"]
+__all__ = ["DEAR", "ROUND", "SAMPLED", "TURNS", "WHOLE", "chosen"]
 
 
 def _content():
@@ -19,9 +19,13 @@ ROUND = os.environ.get("GLUONX_TEST_ROUND") or _content()
 
 
 def chosen(nodeid, share):
-    """True for one test in `share`."""
-    return zlib.crc32(f"{ROUND} {nodeid}".encode()) % share == 0
+    """True for one test in `share`; other ones for another share, so that a share of a share is their product."""
+    return zlib.crc32(f"{ROUND} {share} {nodeid}".encode()) % share == 0
 
+
+# A test marked `dear` takes half a second of processor time or more: `make test` runs one in so many of them, and a
+# third of those that take turns in any case.
+DEAR = 6
 
 # Sweeps of which `make test` runs one row in so many, others with every commit; `make test-all` runs them all. Rows
 # that take long are in the list for what they cost, and those that look alike for what they show.
@@ -35,6 +39,7 @@ SAMPLED = {
     "test_bad_arguments.py": 5,
     "test_benchmarks.py": 7,
     "test_beside.py": 3,
+    "test_bridge.py": 3,
     "test_by_hand.py": 12,
     "test_checkpointing.py": 3,
     "test_citizen.py": 5,
@@ -48,9 +53,12 @@ SAMPLED = {
     "test_cpu_algorithms.py": 12,
     "test_damaged.py": 5,
     "test_data_workers.py": 7,
+    "test_deferred_footguns.py": 3,
     "test_distributions.py": 36,
     "test_divergences.py": 12,
+    "test_documentation.py": 5,
     "test_dtypes.py": 12,
+    "test_dynamic_shapes.py": 3,
     "test_errors.py": 10,
     "test_estimator.py": 5,
     "test_exchange.py": 5,
@@ -58,8 +66,10 @@ SAMPLED = {
     "test_fusion_attacks.py": 7,
     "test_fusion_optimizer.py": 12,
     "test_fuzz_files.py": 3,
+    "test_fuzzed.py": 3,
     "test_handle_classes.py": 3,
     "test_host_arrays.py": 3,
+    "test_interrupts.py": 3,
     "test_jaxprs.py": 20,
     "test_kernels.py": 16,
     "test_kinks.py": 5,
@@ -67,6 +77,7 @@ SAMPLED = {
     "test_layers_on_a_mesh.py": 16,
     "test_legacy_nd.py": 3,
     "test_legacy_ops.py": 10,
+    "test_legacy_training.py": 3,
     "test_lengths.py": 10,
     "test_lists_of_devices.py": 7,
     "test_loss.py": 5,
@@ -76,12 +87,12 @@ SAMPLED = {
     "test_module.py": 5,
     "test_moving.py": 12,
     "test_names.py": 12,
-    "test_notebooks.py": 5,
     "test_notice.py": 5,
     "test_np.py": 3,
     "test_npx_image.py": 5,
     "test_onnx.py": 3,
     "test_onnx_import.py": 3,
+    "test_onnx_import_operators.py": 3,
     "test_onnx_operators.py": 10,
     "test_ops_behaviour.py": 12,
     "test_ops_edges.py": 5,
@@ -92,6 +103,7 @@ SAMPLED = {
     "test_overrides.py": 7,
     "test_packaging.py": 7,
     "test_parallel.py": 7,
+    "test_params_files.py": 3,
     "test_policy.py": 5,
     "test_ports.py": 12,
     "test_ports_legacy.py": 12,
@@ -115,12 +127,15 @@ SAMPLED = {
     "test_scan.py": 10,
     "test_startup.py": 7,
     "test_symbol.py": 5,
+    "test_symbol_block.py": 3,
     "test_symbol_calls.py": 10,
     "test_symbol_corners.py": 12,
     "test_symbol_rnn.py": 8,
     "test_threefry.py": 3,
+    "test_torch_layers.py": 3,
     "test_tracebacks.py": 7,
     "test_trainer.py": 10,
+    "test_trainer_arguments.py": 3,
     "test_trainer_optax.py": 8,
     "test_trainer_optax_more.py": 5,
     "test_trainer_states.py": 5,

@@ -1,14 +1,27 @@
 """Rules that hold for every file of the library: a rule is one test, which lists all that break it."""
 
+import ast
 import functools
 from collections.abc import Callable
 from pathlib import Path
 
 from lib import ROOT
 
-__all__ = ["SOURCES", "every_source"]
+__all__ = ["SOURCES", "every_source", "nodes_of", "parse"]
 
 SOURCES = sorted((ROOT / "gluonx").rglob("*.py"))
+
+
+@functools.cache
+def parse(path: Path) -> ast.Module:
+    """Return the tree of a file, read once for all rules."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+@functools.cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a file, gone through once for all rules."""
+    return tuple(ast.walk(parse(path)))
 
 
 def every_source(rule: Callable[[Path], None]) -> Callable[[], None]:

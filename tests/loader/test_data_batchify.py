@@ -45,6 +45,7 @@ def test_stack(samples, expected):
 shapes = hnp.array_shapes(min_dims=0, max_dims=3, max_side=4)
 
 
+@pytest.mark.dear
 @given(st.data(), shapes, st.sampled_from(["float32", "int64", "uint8", "bool"]), st.integers(1, 5))
 def test_stack_is_numpys(data, shape, dtype, count):
     arrays = [data.draw(hnp.arrays(dtype, shape)) for _ in range(count)]
@@ -54,6 +55,7 @@ def test_stack_is_numpys(data, shape, dtype, count):
     assert not any(np.shares_memory(batch, a) for a in arrays)
 
 
+@pytest.mark.dear
 @given(st.data(), st.integers(1, 3), st.integers(1, 5), st.integers(1, 5), st.sampled_from([-1, 0, 7]))
 def test_pad_keeps_the_samples_and_fills_the_rest(data, rank, count, round_to, val):
     arrays = [

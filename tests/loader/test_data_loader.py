@@ -260,6 +260,7 @@ def test_bad_arguments(kwargs, message):
         DataLoader(y, **kwargs)
 
 
+@pytest.mark.dear
 def test_negative_numbers_of_workers_mean_none():
     loader = DataLoader(y, 7, num_workers=-1, prefetch=-1)
     assert len(list(loader)) == 2
@@ -270,6 +271,7 @@ def test_arguments_that_only_mxnet_needs():
     assert len(list(loader)) == 2
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("workers", [0, 1])
 def test_an_epoch_that_began_with_samples_rolled_over_is_resumed(workers):
     def loader():

@@ -100,6 +100,7 @@ def test_exceptions_of_the_batchify_function(kind):
     assert "raised by Stack() for the samples at indices [0, 1]" in caught.value.__notes__[0]
 
 
+@pytest.mark.dear
 @every_kind
 def test_an_index_out_of_range(kind):
     with DataLoader(np.arange(4), 2, sampler=[0, 9], **kind) as loader, pytest.raises(IndexError) as caught:
@@ -170,6 +171,7 @@ def test_a_worker_killed_from_outside_raises():
                 pass
 
 
+@pytest.mark.dear
 def test_a_hanging_process_raises_after_the_timeout_and_is_ended():
     before = running()
     with DataLoader(data_samples.At(data_samples.hang, 3), 1, num_workers=2, timeout=0.5) as loader:
@@ -181,6 +183,7 @@ def test_a_hanging_process_raises_after_the_timeout_and_is_ended():
         assert settles_to(before)
 
 
+@pytest.mark.dear
 def test_a_hanging_thread_raises_after_the_timeout():
     before, gate = workers(), threading.Event()
     dataset = SimpleDataset(range(3)).transform(lambda i: gate.wait(60) and i)
@@ -254,6 +257,7 @@ def test_pools_leave_no_descriptors():
     assert process.num_fds() == before
 
 
+@pytest.mark.dear
 def test_an_interrupt_leaves_the_loader_usable():
     with DataLoader(data_samples.Slow(), 8, num_workers=1, prefetch=1) as loader:
         batches = iter(loader)
@@ -285,6 +289,7 @@ def test_what_cannot_be_sent_is_read_by_one_thread():
     assert seen == {"gluonx-data-0"}
 
 
+@pytest.mark.dear
 def test_a_dataset_that_cannot_be_received():
     loader = DataLoader(SimpleDataset([Unreceivable()]), 1, num_workers=1)
     with loader, pytest.raises(OSError, match="far") as caught:
@@ -304,6 +309,7 @@ def refuse(pid):
         raise OSError("far from home")
 
 
+@pytest.mark.dear
 def test_one_copy_of_a_big_dataset_for_all_workers():
     """The array lies once in shared memory; a worker that writes to it writes to its own pages."""
     rows = np.zeros((4, 1 << 16), np.float32)
@@ -336,12 +342,14 @@ GUARDED = """
 """
 
 
+@pytest.mark.dear
 def test_a_dataset_of_a_guarded_script_goes_to_processes(tmp_path):
     out, err = run(tmp_path, GUARDED).communicate(timeout=60)
     assert out.splitlines() == ["imported as __main__", "imported as __mp_main__", "[0, 10]", "[20, 30]"], err
     assert not err
 
 
+@pytest.mark.dear
 def test_an_unguarded_script_is_not_run_again(tmp_path):
     script = GUARDED.replace('if __name__ == "__main__":', "if True:")
     out, err = run(tmp_path, script).communicate(timeout=60)
@@ -365,6 +373,7 @@ ENDLESS = """
 """
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
 def test_no_process_outlives_the_program(tmp_path, sign):
     program = run(tmp_path, ENDLESS, start_new_session=True)
@@ -379,6 +388,7 @@ def test_no_process_outlives_the_program(tmp_path, sign):
     assert err.count("Traceback") == (sign == signal.SIGINT), err
 
 
+@pytest.mark.dear
 def test_the_end_of_a_program_in_the_middle_of_an_epoch(tmp_path):
     script = ENDLESS.replace("print(", "held = [loader, iter(loader)]; break  # ")
     program = run(tmp_path, script)
@@ -386,6 +396,7 @@ def test_the_end_of_a_program_in_the_middle_of_an_epoch(tmp_path):
     assert (program.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.dear
 def test_the_last_pool_takes_the_nursery_with_it(tmp_path):
     out, err = run(
         tmp_path,
@@ -433,12 +444,14 @@ def test_a_forked_process_has_a_nursery_of_its_own(tmp_path):
     assert "ResourceWarning" not in err, err
 
 
+@pytest.mark.dear
 def test_jax_is_not_started_in_workers_and_parents_may_have_threads():
     """No fork of this process happens (JAX would warn, and a warning is an error here), and workers stay NumPy only."""
     with DataLoader(data_samples.Backends(), 1, num_workers=1) as loader:
         assert int(next(iter(loader)).asnumpy()[0]) == 0
 
 
+@pytest.mark.dear
 def test_processes_of_a_forked_child_are_left_alone(monkeypatch):
     """A copy of the loader in a forked process must not close the original's workers."""
     with DataLoader(data_samples.Squares(), 2, num_workers=1) as loader:
@@ -451,12 +464,14 @@ def test_processes_of_a_forked_child_are_left_alone(monkeypatch):
         assert len(list(batches)) == 9
 
 
+@pytest.mark.dear
 def test_batchify_settings_reach_the_workers():
     pad = batchify.Pad(val=9, round_to=4)
     with DataLoader(SimpleDataset([[1], [1, 2]]), 2, num_workers=1, batchify_fn=pad) as loader:
         assert next(iter(loader)).asnumpy().tolist() == [[1, 9, 9, 9], [1, 2, 9, 9]]
 
 
+@pytest.mark.dear
 def test_a_batch_is_sent_where_it_lies(monkeypatch):
     monkeypatch.setattr(_wire.Worker, "sends", True)
     batch, other = _wire.empty((3, 1 << 18), np.dtype(np.float32)), np.arange(30000.0)

@@ -133,6 +133,7 @@ def test_a_list_of_another_folder_is_an_error(root, tmp_path, capsys):
     assert capsys.readouterr().out.rstrip().endswith("some.rec: 0 records, 2 left out")
 
 
+@pytest.mark.dear
 def test_as_a_program(root, tmp_path):
     command = [sys.executable, "-m", "gluonx.data.im2rec", "--list", "--recursive", str(tmp_path / "some"), str(root)]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.rstrip().endswith("some.lst")

@@ -358,6 +358,7 @@ def as_number(record):
     return np.float32(int(record))
 
 
+@pytest.mark.dear
 def test_record_file_dataset(tmp_path):
     path = indexed(tmp_path, [b"%d" % i for i in range(10)])
     dataset = RecordFileDataset(path)

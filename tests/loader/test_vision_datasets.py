@@ -258,6 +258,7 @@ def test_a_damaged_image_in_the_middle_of_an_epoch(folder, workers):
     assert any("dataset[2]" in note for note in caught.value.__notes__)
 
 
+@pytest.mark.dear
 def test_lists(folder):
     entries = [[3, "cat/0.PNG"], [[1.5, 2], "dog/1.PNG"], [4, 5, "cat/2.PNG"]]
     data = vision.ImageListDataset(folder, entries)
@@ -305,6 +306,7 @@ def records(tmp_path):
     return tmp_path / "a.rec"
 
 
+@pytest.mark.dear
 def test_records(records):
     data = vision.ImageRecordDataset(records)
     assert len(data) == 5 and data[1][1] == 1.0 and data[2][1].tolist() == [1, 2]

@@ -229,6 +229,7 @@ def test_other_arguments_pass():
     assert label == 3 and image.shape == (3, 8, 8)
 
 
+@pytest.mark.dear
 def test_gradients_flow_through_rotation():
     x = np.array(TENSOR)
     x.attach_grad()
@@ -287,6 +288,7 @@ def test_batchify_functions_of_users_are_given_ndarrays(tmp_path):
     assert kinds == [type(np.ones(1)), int] and batch[0].shape == (1, 3, 37, 53)
 
 
+@pytest.mark.dear
 def test_a_seed_gives_one_epoch_whatever_the_workers():
     images = in_a_set(T.Compose([T.RandomResizedCrop(8), T.RandomFlipLeftRight(), T.RandomLighting(0.5)]))
     found = []
@@ -297,6 +299,7 @@ def test_a_seed_gives_one_epoch_whatever_the_workers():
     assert found[0] == found[1] == found[2] and len(set(found[0])) == 6
 
 
+@pytest.mark.dear
 def test_workers_start_no_xla():
     images = in_a_set(T.Compose([T.RandomResizedCrop(8), T.RandomColorJitter(0.1, 0.1, 0.1, 0.1), T.ToTensor()]))
     ((started, _),) = DataLoader(images.transform_first(XLAStarted()), 2, num_workers=1)

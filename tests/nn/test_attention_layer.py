@@ -47,6 +47,7 @@ INSIDE = (onp.arange(5) < VALID[:, None])[:, None, None]
 TRIANGLE = onp.tril(onp.ones((4, 5), bool), 1)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("given", "attrs", "mask"),
     [
@@ -181,6 +182,7 @@ def test_a_file_holds_the_three_apart(tmp_path):
     onp.testing.assert_allclose(other(np.array(X)).asnumpy(), net(np.array(X)).asnumpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_training_with_a_frozen_key_is_the_same_fused_and_apart():
     nets = [made(True), made(False)]
     nets[0](np.array(X))
@@ -277,6 +279,7 @@ def test_padding_does_not_reach_the_rest(pre_norm):
     onp.testing.assert_allclose(masked[1, :3], a[1, :3], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_incremental_decoding_is_the_decoder_token_by_token():
     net = nn.TransformerDecoder(2, 8, 12, 2, 0.0, 0.0, pre_norm=True)
     net.initialize()
@@ -306,6 +309,7 @@ def test_the_report_of_a_whole_net():
     assert all(onp.array_equal(before[n], after[n]) for n in before)
 
 
+@pytest.mark.dear
 def test_a_layer_trains_and_exports(tmp_path):
     gluonx.random.seed(7)  # whether eight steps with dropout make the loss smaller is a matter of chance otherwise
     net = nn.TransformerEncoderLayer(8, 12, 2, 0.1, 0.1)
@@ -326,6 +330,7 @@ def test_a_layer_trains_and_exports(tmp_path):
     onp.testing.assert_allclose(load_artifact(path)(real(4, 5, 8)), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.dear
 def test_explain_tells_what_computes_attention(monkeypatch):
     """And why it is not cuDNN; of what was traced last."""
     monkeypatch.setattr("gluonx.ops.cudnn._choices", {})

@@ -78,6 +78,7 @@ def test_declared_layers_are_pickled():
     assert (again(x) == layer(x)).all()
 
 
+@pytest.mark.dear
 def test_layers_declared_after_mxnet_1_came_take_its_keywords():
     code = (
         "import gluonx.compat.prefixes as p; p.activate(); from gluonx import nn, rnn;"

@@ -29,6 +29,7 @@ def by_hand(net, prompt, count):
     return tokens[len(prompt) :]
 
 
+@pytest.mark.dear
 def test_greedy_tokens_are_those_of_the_whole_forward():
     net = decoder()
     wanted = [by_hand(net, prompt, 6) for prompt in PROMPTS]
@@ -40,6 +41,7 @@ def test_greedy_tokens_are_those_of_the_whole_forward():
     assert [list(row) for row in zip(*columns)] == wanted
 
 
+@pytest.mark.dear
 def test_a_step_is_one_program_whatever_the_length():
     net = decoder(1)
     generation.generate(net, [[1, 2, 3], [4, 5, 6]], 4)
@@ -61,6 +63,7 @@ WAYS = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_texts_are_those_of_transformers(name):
     golden = onp.load(TRANSFORMERS / "outputs.npz")
@@ -71,6 +74,7 @@ def test_texts_are_those_of_transformers(name):
     assert generation._programs(net).traces == 4  # prompts and tokens, greedy and by beams
 
 
+@pytest.mark.dear
 def test_a_step_of_a_beam_search_is_one_program_whatever_the_length():
     net = decoder(1)
     generation.generate(net, [[1, 2, 3], [4, 5, 6]], 4, beams=3)
@@ -81,6 +85,7 @@ def test_a_step_of_a_beam_search_is_one_program_whatever_the_length():
     assert programs.traces == 2
 
 
+@pytest.mark.dear
 def test_a_beam_of_all_texts_finds_the_likeliest():
     net, prompt, count = decoder(), [1, 2], 3
     texts = [[a, b, c] for a in range(11) for b in range(11) for c in range(11)]
@@ -90,6 +95,7 @@ def test_a_beam_of_all_texts_finds_the_likeliest():
     assert gluonx.generate(net, prompt, count, beams=200) == [texts[int(onp.argmax(total))]]
 
 
+@pytest.mark.dear
 def test_it_sees_weights_and_layers_that_have_changed():
     net = decoder(1)
     generation.generate(net, [1, 2], 4)
@@ -110,6 +116,7 @@ def test_stop_tokens_end_a_text():
     assert [[t for t in row if t is not None] for row in zip(*columns)] == wanted
 
 
+@pytest.mark.dear
 def test_sampling_follows_its_settings_and_the_seed():
     net = decoder(1)
     greedy = gluonx.generate(net, PROMPTS, 8)
@@ -124,6 +131,7 @@ def test_sampling_follows_its_settings_and_the_seed():
     assert {row[0] for row in drawn} == likely
 
 
+@pytest.mark.dear
 def test_the_net_is_not_held():
     net = decoder(1)
     gluonx.generate(net, [1], 2)
@@ -188,6 +196,7 @@ def test_tokens_beyond_the_vocabulary_are_refused(wrong, beams):
         gluonx.generate(decoder(1), [[1], [2, wrong]], 3, beams=beams)
 
 
+@pytest.mark.dear
 def test_a_stop_may_be_a_numpy_integer_and_top_k_any_large_number():
     net = decoder(1)
     first = gluonx.generate(net, [1, 2], 1)[0][0]

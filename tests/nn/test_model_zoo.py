@@ -82,6 +82,7 @@ def test_channels_last_gives_the_same(key):
     close(net(x).asnumpy(), key)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("key", [key for key in cases.CASES if f"{key}/grad" in GOLDEN])
 def test_training_agrees_with_mxnet(key):
     net, x = filled(key)
@@ -94,6 +95,7 @@ def test_training_agrees_with_mxnet(key):
     onp.testing.assert_allclose(x.grad.asnumpy()[:, :, ::5, ::5], wanted, rtol=1e-3, atol=1e-4 * abs(wanted).max())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("key", [*cases.CASES, *cases.MODELS])
 def test_parameters_are_those_of_mxnet(key):
     net, size = cases.make(vision, key)
@@ -120,6 +122,7 @@ def test_every_name_of_mxnet_is_there():
     assert vision.mobilenet_v2_0_5(classes=3).output[0].weight.shape[0] == 3
 
 
+@pytest.mark.dear
 def test_a_net_trains():
     np.random.seed(7)  # whether five steps make the loss smaller is a matter of chance otherwise
     net = vision.ResNetV2(vision.BasicBlockV2, [1], [4, 4], classes=3, thumbnail=True)
@@ -204,6 +207,7 @@ def test_pretrained_is_found_in_the_root(published, tmp_path, monkeypatch):
     assert same(net, vision.get_mobilenet(0.25, True, mx.cpu(), root))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["server", "zip", "params", "environment"])
 def test_pretrained_is_fetched(published, tmp_path, kind, monkeypatch):
     net, file, stem = published
@@ -315,6 +319,7 @@ def test_an_image_too_small_fails_where_it_breaks(name, size, path, layout):
     assert f"In block {path}." in caught.value.__notes__
 
 
+@pytest.mark.dear
 def test_an_image_of_another_size_than_the_first():
     net = vision.VGG([1], [4], classes=3)
     net.initialize()
@@ -324,6 +329,7 @@ def test_an_image_of_another_size_than_the_first():
     assert "In block VGG.features.3 (a Dense)." in caught.value.__notes__
 
 
+@pytest.mark.dear
 def test_summary_counts_operations():
     net = vision.MobileNet(0.25, classes=10)
     net.initialize()

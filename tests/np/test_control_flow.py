@@ -67,6 +67,7 @@ X, S, W = onp.linspace(-1, 1, 8).reshape(4, 2).astype("float32"), onp.array([0.5
 # -- foreach -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 def test_foreach_is_the_python_loop(mode):
     def program(loop):
         def f(x, s, w):
@@ -113,6 +114,7 @@ def test_foreach_needs_as_many_states_as_it_got(body):
 # -- while_loop --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 def test_while_loop_is_the_python_loop(mode):
     def program(loop):
         def f(x, s, w):
@@ -239,6 +241,7 @@ def test_captured_parameters_are_trained_and_nothing_compiles_anew(hybrid):
     assert not onp.allclose(net.inner.weight.data().asnumpy(), first)
 
 
+@pytest.mark.dear
 def test_gradients_of_captured_parameters_equal_those_of_the_python_loop(mode):
     ends = []
     for loop in (python_foreach, npx.foreach):
@@ -346,6 +349,7 @@ def test_a_body_that_names_a_list_compiles_once(loop, monkeypatch):
     assert engine.stats()["programs_compiled"] == 0
 
 
+@pytest.mark.dear
 def test_loops_in_loops(mode):
     def f(x):
         def outer(row, s):
@@ -370,6 +374,7 @@ def test_loops_in_loops(mode):
     close(found[0], wanted[0]), close(found[1][0], wanted[1][0])
 
 
+@pytest.mark.dear
 def test_second_derivatives_through_foreach():
     x = np.array([0.5, -1.0, 2.0])
     x.attach_grad()

@@ -99,6 +99,7 @@ def has_the_shape(op):
             assert part.shape == (shapes[0] if op.shape == SAME else onp.broadcast_shapes(*shapes))
 
 
+@pytest.mark.dear
 def test_the_dtypes_are_those_of_the_page():
     every(gives_the_dtype, [op for op in ROWS.values() if op.gives])
 

@@ -62,6 +62,7 @@ def with_x64():
 MXNET = json.loads(PROMOTION.read_text())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", sorted(MXNET))
 def test_promotion(name, with_x64):
     found = with_x64[name]
@@ -74,6 +75,7 @@ def test_promotion(name, with_x64):
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32"}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["+", "/", "**", "exp", "mean", "sum"])
 def test_what_has_no_64_bit_type_gets_none(name, with_x64):
     """The same results as with JAX's own switch on, where sums of integers would be int64."""
@@ -104,6 +106,7 @@ def test_bfloat16_mixes():
     assert str((brain + np.ones((2,), dtype="int32")).dtype) == "bfloat16"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", sorted(MXNET))
 def test_promotion_needs_no_switch(name, with_x64):
     """64-bit types come out as they do with JAX's switch on, and as in MXNet."""
@@ -120,6 +123,7 @@ def test_promotion_needs_no_switch(name, with_x64):
     assert not wrong and not is_x64()
 
 
+@pytest.mark.dear
 def test_the_switch_of_the_process():
     assert not is_x64() and str(np.ones((2,), dtype="float64").dtype) == "float64"
     set_x64(False)
@@ -206,6 +210,7 @@ def in_float32(case):
     return losses(case, "float32", True)[1]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("dtype", "hybrid"), [("float16", False), ("bfloat16", True), ("float16", True)])
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_half_types_train(case, dtype, hybrid):

@@ -357,6 +357,7 @@ def test_check_names_layer_value_and_line(hybrid):
     assert engine.stats()["unhybridized"] == counted
 
 
+@pytest.mark.dear
 def test_check_by_the_environment():
     code = (
         "from gluonx import np, npx\n"

@@ -109,6 +109,7 @@ class Both(HybridBlock):
         return [self.fn(left[a], right[b]) for a, b in self.pairs]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("way", ["at once", "recorded", "bulk", "hybridized", "compiled"])
 @pytest.mark.parametrize("name", sorted(EXACT))
 def test_pairs(name, way):
@@ -155,6 +156,7 @@ def test_uint32_beside_signed_integers(signed):
     assert x.astype("int64").tolist() == onp.array([4_000_000_001, 2]).astype(signed).astype("int64").tolist()
 
 
+@pytest.mark.dear
 def test_comparisons_with_uint64_are_exact():
     large, signed = np.array([2**53 + 1, 2**63 + 5], dtype="uint64"), np.array([2**53, -1], dtype="int64")
     for on in (True, False):

@@ -41,6 +41,7 @@ assert np.ones(2).dtype == onp.float32 and np.full((2,), 1.0).dtype == onp.float
 """
 
 
+@pytest.mark.dear
 def test_numpys_default_dtypes():
     done = subprocess.run([sys.executable, "-c", _WIDE], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

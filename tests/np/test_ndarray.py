@@ -486,6 +486,7 @@ def test_writing_whole_arrays_does_not_alias():
     assert x.tolist() == [3.0, 3.0]
 
 
+@pytest.mark.dear
 def test_a_misspelled_name_is_told():
     """By Python itself, which nothing here keeps from it."""
     code = "from gluonx import np\n"

@@ -184,6 +184,7 @@ def test_gradients(name):
         onp.testing.assert_allclose(given[i].grad.asnumpy(), wanted, rtol=2e-3, atol=2e-4)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", [pytest.param(n, marks=SLOW * (n != "gamma")) for n in COSTLY])
 def test_implicit_gradients(name):
     """Draws that are no formula of the parameters: the mean gradient is the gradient of the mean."""
@@ -204,6 +205,7 @@ class Noise(nn.HybridBlock):
         return x + np.random.normal(size=x.shape) + np.random.exponential(2.0, size=x.shape)
 
 
+@pytest.mark.dear
 def test_a_hybridized_block_draws_anew():
     """At each call, the bits that the plain and the naive block draw."""
     x = np.zeros((8,))

@@ -55,6 +55,7 @@ def test_reductions_over_leading_axes(name, shape, axes, keepdims):
     assert found.shape == wanted.shape
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", REDUCED)
 def test_their_gradients_are_xlas(name):
     x, fn = numbers(WIDE), bound(name, axis=0)
@@ -110,6 +111,7 @@ def test_infinities_stay_where_they_are():
     assert (bound("logsumexp", axis=0)(lowest) == -jnp.inf).all()
 
 
+@pytest.mark.dear
 def test_derivatives_of_all_kinds():
     x = numbers((2, 17000))
     rows = jax.vmap(bound("sum", axis=0))(jnp.stack([x, 2 * x]))
@@ -148,6 +150,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("smallest", [False, True])
 @pytest.mark.parametrize(("shape", "axis"), PLACES, ids=str)
 def test_the_place_of_the_largest(shape, axis, smallest):
@@ -191,6 +194,7 @@ def test_running_products(shape, axis):
     np.testing.assert_allclose(jax.vjp(fn, x)[1](g)[0], wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.dear
 def test_a_running_sum_keeps_what_comes_before_an_infinity():
     x = jnp.zeros((9, 64)).at[4].set(jnp.inf)
     assert np.isfinite(bound("cumsum", axis=0)(x)[:4]).all()
@@ -198,6 +202,7 @@ def test_a_running_sum_keeps_what_comes_before_an_infinity():
     assert half.dtype == np.float16 and half[-1, 0] == 4000
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("shape", "axis"), [((100,), 0), ((4, 33), 1), ((33, 4), 0), ((2, 20, 3), 1)])
 def test_sorting(shape, axis):
     rng = np.random.default_rng(5)
@@ -210,6 +215,7 @@ def test_sorting(shape, axis):
     assert "bitcast_convert" in program(bound("sort", axis=axis), clean)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("shape", [(2, 3, 8), (4, 1500)])
 def test_softmax(shape):
     x, g = numbers(shape), numbers(shape, seed=1)

@@ -206,6 +206,7 @@ def test_second_derivatives(case):
     close(norm(chosen(case))(*args), norm(native(case))(*args), 1e-3)
 
 
+@pytest.mark.dear
 @few_cases
 def test_forward_mode_and_vmap(case):
     x, w = arrays(case)
@@ -287,6 +288,7 @@ def test_gradients_by_differences(name):
         check_grads(chosen(case), arrays(case, np.float64), order=2, modes=["fwd", "rev"], rtol=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["tiny image", "depthwise", "groups"])
 def test_only_the_inputs_are_kept_for_the_gradient(name):
     case = CASES[name]
@@ -372,6 +374,7 @@ def test_a_loop_over_channels_finds_the_weights_side_by_side(name):
     assert "concatenate" not in jax.jit(native(case)).lower(x, w).compile().as_text()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["depthwise", "depthwise, strided", "depthwise, twice", "depthwise last"])
 def test_the_gradient_of_shifted_images_is_a_sum_of_slices(name):
     """One padded image for all places of the kernel, where a transposed slice would be a pad for each."""
@@ -383,6 +386,7 @@ def test_the_gradient_of_shifted_images_is_a_sum_of_slices(name):
     assert pads <= 2 < places <= slices
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("pad", [0, 1, 2, 4])
 @pytest.mark.parametrize("dilate", [1, 2])
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -402,6 +406,7 @@ def test_gradients_of_shifts_in_half_precision(dtype):
     close(*[jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)], 5e-2)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("layer", ["Conv2D", "Conv2DTranspose"])
 def test_layers_and_create_graph(layer):
     """Through the engine: plain, hybridized and naive agree, also in a gradient's gradient."""
@@ -583,6 +588,7 @@ def test_products_in_forward_mode_second_derivatives_and_vmap(by_products, name)
         close(*[jax.jit(second)(x, w) for second in seconds], 1e-3)
 
 
+@pytest.mark.dear
 def test_products_by_differences(by_products):
     case = product_case("bands", by_products)
     with jax.enable_x64():
@@ -698,6 +704,7 @@ def test_gradients_by_cells(by_cells, name):
     assert texts[0].count("stablehlo.while") == (at == [0]), "windows that lie apart need no loop"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["a stem", "images together", "patches, padded", "patches, last"])
 def test_cells_in_forward_mode_second_derivatives_and_vmap(by_cells, name):
     case, _ = by_cells(name)

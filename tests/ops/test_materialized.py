@@ -18,6 +18,7 @@ def text_of(fn, *structs):
     return jax.jit(fn).lower(*structs).compile().as_text()
 
 
+@pytest.mark.dear
 @on_cpu
 def test_a_chain_of_residual_blocks_grows_with_its_length():
     norm = ops.get("layer_norm").bind().fn
@@ -50,6 +51,7 @@ def test_which_arrays(shape, dtype, kept):
         assert text_of(lambda x: fn(x), struct).count(" conditional(") == 0
 
 
+@pytest.mark.dear
 def test_values_and_gradients_of_any_order():
     x = jnp.asarray(X).at[0, 0].set(jnp.nan).at[1, 1].set(-jnp.inf).at[2, 2].set(-0.0)
     for run in (materialized, jax.jit(materialized), jax.vmap(materialized)):

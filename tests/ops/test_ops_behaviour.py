@@ -29,6 +29,7 @@ def test_a_depthwise_deconvolution_of_half_precision(dtype):
     np.testing.assert_allclose(out.astype("float32"), run("deconvolution", *arrays, **attrs), rtol=0.02, atol=0.05)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["convolution", "deconvolution"])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("space", [(6,), (6, 5), (4, 3, 5)])
@@ -61,6 +62,7 @@ def test_pooling_is_reduce_window(kernel, stride, rng):
         np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.dear
 def test_same_pooling_divides_by_the_stride(rng):
     x = normal(rng, 1, 1, 7, 5)
     found = run("pooling", x, kernel=(3, 3), stride=(2, 2), pooling_convention="same")
@@ -73,6 +75,7 @@ def test_pooling_of_integers():
     assert found.dtype == jnp.int32 and found[0, 0].tolist() == [[0, 2, 3], [8, 10, 11], [12, 14, 15]]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_keeps_its_type_and_its_digits(dtype, rng):
     x = normal(rng, 8, 4, 6).astype(dtype) + jnp.asarray(100, dtype)
@@ -263,6 +266,7 @@ def test_parameters_broadcast(name):
         run(name, KEY, a, b, size=(2, 2))
 
 
+@pytest.mark.dear
 def test_integers_and_classes():
     assert run("random_randint", KEY, 5, size=3).dtype == np.int64
     assert run("random_randint", KEY, 0, 250, size=9, dtype="uint8").dtype == jnp.uint8

@@ -68,6 +68,7 @@ def test_numbers_and_gradients(row):
     assert bound.nout == len(outs) and f"{row['name']}/out{len(outs)}" not in GOLDEN
 
 
+@pytest.mark.dear
 def test_broadcasting_is_explicit(strict_ranks):
     for row in ROWS:
         jax.eval_shape(lambda *arrays, row=row: tuple(_run(row, arrays)), *_arrays(row))

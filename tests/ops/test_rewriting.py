@@ -54,6 +54,7 @@ def test_what_has_no_long_chain_stays_as_it_is():
     assert flat(lambda: 1.0)[1] is None
 
 
+@pytest.mark.dear
 @on_cpu
 def test_equal_draws_are_made_by_one_loop_and_are_the_same_bits():
     def masks(count):
@@ -158,6 +159,7 @@ def drawn_program(seed):
     return program
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("gradient", [False, True])
 def test_random_programs_compute_the_same(seed, gradient, monkeypatch):

@@ -310,6 +310,7 @@ def test_cudnn_is_given_what_it_wants(layers, both, lengths, dtype, monkeypatch)
             onp.testing.assert_allclose(a.astype("float32"), b.astype("float32"), **tolerance)
 
 
+@pytest.mark.dear
 @pytest.mark.usefixtures("cudnn_stand_in")
 def test_cudnn_is_chosen_when_a_program_is_lowered():
     op = get("rnn").bind(mode="lstm", state_size=SIZE, num_layers=1, state_outputs=True)

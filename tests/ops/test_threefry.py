@@ -85,6 +85,7 @@ def test_rounds_are_no_loop_of_arrays(shape, loops):
     assert text.count(" xor(") >= 20  # the rounds are unrolled
 
 
+@pytest.mark.dear
 @on_cpu
 def test_a_chain_of_masks_draws_each_a_few_times():
     def rounds(steps):

@@ -63,6 +63,7 @@ def compiled(op, **attrs):
     return jax.jit(ops.get(op).bind(**attrs))
 
 
+@pytest.mark.dear
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**31), threshold=st.sampled_from([0.1, 0.4]), topk=st.sampled_from([-1, 3]))
 def test_box_nms_is_the_plain_algorithm(seed, threshold, topk):
@@ -122,6 +123,7 @@ def gradients(op, arrays, attrs, which):
     check_grads(run, [arrays[i] for i in which], 1, modes=["rev"], rtol=2e-2, atol=2e-2)
 
 
+@pytest.mark.dear
 def test_gradients_of_roi_align():
     rois = onp.array([[0, 0.3, 0.4, 4.1, 3.2]], "float32")
     attrs = {"pooled_size": (2, 2), "spatial_scale": 1.0}
@@ -130,6 +132,7 @@ def test_gradients_of_roi_align():
     gradients("roi_align", [onp.random.RandomState(0).rand(1, 4, 5, 5).astype("float32"), rois], attrs, [0])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("fields, groups", [(1, 1), (2, 2)])
 def test_gradients_of_modulated_deformable_convolution(fields, groups):
     """Of which MXNet has none on a CPU. Offsets stay away from whole numbers, where the gradient jumps."""

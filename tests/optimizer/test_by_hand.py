@@ -70,6 +70,7 @@ def agree(make: Any, dtype: str, shapes: Any, uneven: bool) -> None:
         onp.testing.assert_allclose(a.astype("d"), b.astype("d"), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", NAMES)
 def test_numpy_and_xla_do_the_same_updates(name: str) -> None:
     settings = {"clip_gradient": 0.4, **({"wd": 0.1} if name != "groupadagrad" else {})}
@@ -198,6 +199,7 @@ def test_a_rule_that_has_no_numpy_form_is_asked_for_it_once(monkeypatch: pytest.
     assert len(traced) == 1
 
 
+@pytest.mark.dear
 def test_lars_keeps_a_rule_for_each_of_many_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are more than the table that optimizers share has room for, and leave what is in it alone."""
     monkeypatch.setattr(optimizers, "_MOST", 8)

@@ -29,6 +29,7 @@ def values(net):
     return [p.data().asnumpy() for p in net.collect_params().values()]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("outer", [False, True], ids=["its own rate", "a rate from outside"])
 def test_averages_are_those_by_hand(outer):
     tx = optax.scale_by_adam() if outer else optax.adam(0.1)

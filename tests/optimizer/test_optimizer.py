@@ -82,6 +82,7 @@ def twins(opt, tx, steps=4):
     return mine, weights
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("opt", "tx"),
     [
@@ -101,6 +102,7 @@ def test_equals_optax_where_the_formulas_agree(opt, tx):
         np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("tx", [optax.adam(1e-2), optax.chain(optax.clip_by_global_norm(0.5), optax.adamw(1e-2))])
 def test_from_optax(tx):
     opt = optimizer.create(tx)
@@ -147,6 +149,7 @@ def test_optax_state_never_shares_a_buffer_with_a_weight():
         assert not any(w.is_deleted() for w in weights)
 
 
+@pytest.mark.dear
 def test_our_rule_inside_an_optax_chain():
     tx = optax.chain(optax.clip_by_global_norm(1.0), optimizer.SGD(momentum=0.9).rule())
     params = {"a": jnp.ones(3), "b": jnp.ones((2, 2))}
@@ -187,6 +190,7 @@ def test_the_numbers_may_come_in_three_forms(form):
     assert state == ()
 
 
+@pytest.mark.dear
 def test_flat_call_and_operator():
     weights = (jnp.ones(2), jnp.ones(3))
     rule = optimizer.Adam().flat_rule(weights)
@@ -300,6 +304,7 @@ def test_bias_correction_is_exact():
     assert float(bias_correction(0.0, 1)) == 1.0
 
 
+@pytest.mark.dear
 def test_sgld_is_half_a_step_and_noise():
     weights = (jnp.zeros((200, 200)), jnp.zeros((200, 200)))
     opt = optimizer.SGLD(0.04)
@@ -376,6 +381,7 @@ def test_lars_leaves_biases_alone():
     np.testing.assert_allclose(new[1], np.full(2, 1.9), rtol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["lamb", "lans", "lars"])
 def test_zero_norms_give_no_nan(name):
     weights = (jnp.zeros(3), jnp.ones(3))
@@ -576,6 +582,7 @@ def test_errors(make, error, words):
         make()
 
 
+@pytest.mark.dear
 def test_importing_imports_no_optax():
     import subprocess
 

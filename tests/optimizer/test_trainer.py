@@ -160,6 +160,7 @@ RULES = {
 }
 
 
+@pytest.mark.dear
 @MODES
 @pytest.mark.parametrize("name", RULES)
 def test_equals_the_step_by_hand(name, mode):
@@ -180,6 +181,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.dear
 @MODES
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_equals_optax(name, mode):
@@ -219,6 +221,7 @@ def signed(w, g, s, t, lr):
     return w - lr * onp.sign(s["m"])
 
 
+@pytest.mark.dear
 @MODES
 def test_an_imperative_optimizer(mode, tmp_path):
     with in_mode(mode):
@@ -274,6 +277,7 @@ def test_an_imperative_optimizer_before_there_are_values():
 # == rates, multipliers, schedulers ====================================================================================
 
 
+@pytest.mark.dear
 @MODES
 def test_a_scheduler_decides_the_rate(mode):
     rates = [0.4, 0.2, 0.2, 0.1, 0.1]
@@ -289,6 +293,7 @@ def test_a_scheduler_decides_the_rate(mode):
         close(values(net), by_hand(sgd, rates=rates), rtol=1e-4)
 
 
+@pytest.mark.dear
 @MODES
 def test_multipliers_that_change_in_the_middle(mode):
     with in_mode(mode):
@@ -327,6 +332,7 @@ def test_multipliers_compile_once_when_they_come_and_never_again():
 # == which parameters take part ========================================================================================
 
 
+@pytest.mark.dear
 @MODES
 def test_accumulated_gradients(mode):
     with in_mode(mode):
@@ -347,6 +353,7 @@ def test_accumulated_gradients(mode):
         close(values(net), values(twin), rtol=1e-4)
 
 
+@pytest.mark.dear
 @MODES
 @pytest.mark.parametrize("name", ["momentum", "adam"])
 def test_freezing_and_unfreezing(name, mode):
@@ -375,6 +382,7 @@ def test_freezing_and_unfreezing(name, mode):
         close(values(net), w, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "tx", [lambda: optax.adam(0.1), lambda: optimizer.Adam(learning_rate=0.1, multi_precision=True)],
     ids=["optax", "masters"],
@@ -395,6 +403,7 @@ def test_a_state_follows_its_parameter_when_another_is_frozen(tx):
     run(net, trainer, [2], rates=None)
 
 
+@pytest.mark.dear
 @MODES
 def test_frozen_from_the_start_and_trained_later(mode):
     with in_mode(mode):
@@ -413,6 +422,7 @@ def test_frozen_from_the_start_and_trained_later(mode):
         onp.testing.assert_allclose(net.a.data().asnumpy(), twin.a.data().asnumpy(), rtol=1e-5)
 
 
+@pytest.mark.dear
 @MODES
 def test_stale_gradients_left_out(mode):
     with in_mode(mode):
@@ -451,6 +461,7 @@ def test_stale_gradients_left_out(mode):
         )
 
 
+@pytest.mark.dear
 @MODES
 def test_shared_parameters_are_updated_once(mode):
     class Tied(HybridBlock):
@@ -504,6 +515,7 @@ def test_two_trainers_on_one_net(mode):
 # == how a Trainer is made =============================================================================================
 
 
+@pytest.mark.dear
 def test_parameters_as_dict_list_or_tuple():
     results = []
     for given in (lambda p: p, lambda p: list(p.values()), lambda p: tuple(p.values()), lambda p: [*p.values()] * 2):
@@ -561,6 +573,7 @@ def test_bad_optimizers():
             Trainer(empty, "sgd").step(1)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_a_trainer_made_before_the_shapes_are_known(hybrid):
     net = nn.HybridSequential()
@@ -600,6 +613,7 @@ def test_a_deepcopy_trains_alone(hybrid):
 # == files =============================================================================================================
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["momentum", "adam", "optax", "scheduled"])
 @pytest.mark.parametrize("grouped", [True, False], ids=["same groups", "other groups"])
 def test_states_saved_and_loaded_continue_bit_for_bit(kind, grouped, tmp_path, monkeypatch):
@@ -728,6 +742,7 @@ def train_mixed(mode, optimizer="adam", **settings):
         return net, trainer, grads
 
 
+@pytest.mark.dear
 def test_big_next_to_small_parameters():
     assert max(program.PACK_ELEMENTS, units.LIMIT) < 9000 * 2
     naive, _, reference = train_mixed("naive")
@@ -742,6 +757,7 @@ def test_big_next_to_small_parameters():
         assert sorted(kinds) == [1, 1, 1, 1, 3, 3]  # two big weights alone, three small together; mean and var
 
 
+@pytest.mark.dear
 def test_gradients_held_across_steps():
     net, twin = made(), made()
     trainer, other = (Trainer(n.collect_params(), "sgd", {"learning_rate": 0.1}) for n in (net, twin))
@@ -824,6 +840,7 @@ def test_two_backwards_before_a_step_keep_the_place_too():
     assert address(net.weight) == place and abs(net.weight.grad().asnumpy()).max() == 0
 
 
+@pytest.mark.dear
 def test_weight_decay_may_begin_in_the_middle():
     net, trainer = big_net()
     twin, other = big_net()
@@ -851,6 +868,7 @@ def test_unread_gradients_of_an_old_step_are_those_of_the_last():
         onp.testing.assert_allclose(p.grad().asnumpy(), expected[name], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mode", ["plain", "hybrid"])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_gradients_given_up(optimizer, mode):
@@ -936,6 +954,7 @@ def test_a_closure_by_another_function_is_another_step(scope, monkeypatch):
 _calls, _batches, _losses = 0, [], []
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("optimizer", ["sgd", optax.lbfgs()])
 def test_a_closure_may_name_what_changes_at_every_step(optimizer):
     """Numbers, lists and cells beside what it computes compile nothing, although relu's derivative is by hand."""
@@ -972,6 +991,7 @@ def test_a_state_is_free_to_follow_its_weight():
     assert not any(s._read().committed for s in trainer._held.arrays)
 
 
+@pytest.mark.dear
 def test_a_net_on_another_device():
     net, twin = made(), made()
     net.reset_device(gluonx.cpu(1))

@@ -60,6 +60,7 @@ RULES = [
 NAMES = [name if isinstance(name, str) else f"optax{i}" for i, (name, _) in enumerate(RULES)]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("name", "settings"), RULES, ids=NAMES)
 def test_steps_of_several_batches_are_those_of_one_large_batch(name, settings):
     net, trainer = make(name, settings, accumulate=4, clip_norm=0.05)
@@ -77,6 +78,7 @@ def test_steps_of_several_batches_are_those_of_one_large_batch(name, settings):
     assert any(abs(a - b).max() > 1e-3 for a, b in zip(values(net), values(make(name, settings)[0])))
 
 
+@pytest.mark.dear
 def test_clipping_is_that_of_the_common_norm():
     net, trainer = make("sgd", {"learning_rate": 1.0}, clip_norm=0.01)
     before = values(net)
@@ -128,6 +130,7 @@ def test_a_step_is_one_program(name, arguments):
     assert after["dispatches"] - before["dispatches"] == 8
 
 
+@pytest.mark.dear
 def test_schedules_have_the_rates_of_their_formulas():
     rates = lr_scheduler.create("cosine", 0.1, 100, 10)
     formula = optax.warmup_cosine_decay_schedule(0.0, 0.1, 10, 100)
@@ -151,6 +154,7 @@ def test_a_schedule_counts_updates():
     onp.testing.assert_allclose(seen, [0.075, 0.075, 0.05, 0.05, 0.025, 0.025, 0, 0], atol=1e-9)
 
 
+@pytest.mark.dear
 def test_states_are_saved_in_the_middle_and_copied(tmp_path):
     net, trainer = make("adam", {"learning_rate": 0.1}, accumulate=3, clip_norm=1.0)
     for _ in range(4):
@@ -171,6 +175,7 @@ def test_states_are_saved_in_the_middle_and_copied(tmp_path):
         close(values(one), values(net), 1e-6)
 
 
+@pytest.mark.dear
 def test_a_loss_scale_needs_no_amp_and_skips_what_overflows():
     net, trainer = make("sgd", {"learning_rate": 0.1}, loss_scale=8.0)
     plain, other = make("sgd", {"learning_rate": 0.1})
@@ -199,6 +204,7 @@ def rows_of(tx, weights, gradients, steps):
     return weights
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["lion", "muon"])
 def test_lion_and_muon_are_those_of_optax(name):
     draw = onp.random.RandomState(1).standard_normal
@@ -305,6 +311,7 @@ def parts_backward(net, first):
     loss.backward()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["sgd", "adam", "lamb"])
 @pytest.mark.parametrize("arguments", [{"clip_norm": 1e9}, {"accumulate": 2}], ids=str)
 def test_states_stay_with_layers_that_are_frozen_for_a_while(name, arguments):
@@ -320,6 +327,7 @@ def test_states_stay_with_layers_that_are_frozen_for_a_while(name, arguments):
     close(values(nets[0][0]), values(nets[1][0]))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["sgd", "adam", "lamb"])
 def test_what_has_no_gradient_is_left_alone_where_gradients_are_clipped(name):
     settings = {"learning_rate": 0.05} | ({"momentum": 0.9} if name == "sgd" else {})

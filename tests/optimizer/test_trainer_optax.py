@@ -64,6 +64,7 @@ def loss_of(weights, k):
     return sum(((w - 0.3) ** 2).mean() * (i + 1 + k) for i, w in enumerate(weights))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", RULES)
 def test_a_trainer_does_what_optax_does(name, tmp_path):
     rule = RULES[name]()

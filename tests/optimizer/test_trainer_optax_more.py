@@ -147,6 +147,7 @@ def test_by_a_closure(name):
     compare(net, weights)
 
 
+@pytest.mark.dear
 def test_a_number_is_a_value_too_and_others_do_not_look():
     found = []
     for value in (None, 2.0):
@@ -165,6 +166,7 @@ def test_a_number_is_a_value_too_and_others_do_not_look():
     onp.testing.assert_allclose(*found, rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_what_is_missing_is_said():
     for name, wanted in {"polyak_sgd": "value", "lbfgs": "value", "opaque sam": "grad_fn", "sophia": "obj_fn"}.items():
         net = make()
@@ -192,6 +194,7 @@ def test_what_is_missing_is_said():
         gluonx.Trainer(net.collect_params(), ByHand()).step(8, value=1.0)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["schedule_free", "inject"])
 def test_the_state_is_that_of_optax(name):
     net = make()

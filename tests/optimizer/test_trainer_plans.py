@@ -49,6 +49,7 @@ def test_a_steady_step_walks_over_no_parameter(walks):
     assert walks == []
 
 
+@pytest.mark.dear
 def test_what_finds_the_plan_takes_as_many_calls_for_any_number_of_parameters():
     """The calls of Python functions: per parameter there is none."""
     counts = []
@@ -133,6 +134,7 @@ class Pair(HybridBlock):
         return np.dot(x, self.a.data().T).sum() + np.dot(x, self.b.data().T).sum()
 
 
+@pytest.mark.dear
 def test_fusing_is_seen():
     net, alone = Pair(), Pair()
     trainers = []
@@ -181,6 +183,7 @@ def test_a_parameter_that_waits_may_be_frozen():
     train(net, trainer)
 
 
+@pytest.mark.dear
 def test_a_stale_gradient_is_seen_in_a_plan_that_stays():
     net = made()
     trainer = Trainer(net.collect_params(), "sgd")
@@ -245,6 +248,7 @@ def test_a_rule_of_the_users_own_is_asked_at_each_step():
         assert len(asked) > before
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["sgd", "adam", "lars", "muon"])
 def test_equal_trainers_have_one_operator(name):
     """And one of other settings has its own; states and counts are each Trainer's."""

@@ -24,6 +24,7 @@ def close(ours, theirs, what):
     onp.testing.assert_allclose(ours, theirs, rtol=RTOL, atol=RTOL * float(abs(theirs).max()), err_msg=what)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", training.CASES)
 def test_a_training_equals_mxnet(name, mode, golden):

@@ -82,6 +82,7 @@ def trained(devices, hybrid=True, optimizer="adam", even=True, size=12, **kwargs
     return losses, same(net), stats
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("devices", "hybrid"),
     [([cpu(0), cpu(1)], True), ([cpu(0), cpu(8)], False)]
@@ -96,6 +97,7 @@ def test_a_loop_over_devices_has_the_numbers_of_one_and_is_one_program(devices, 
     assert (stats["dispatches"], stats["programs_compiled"], stats["copies"]) == (1, 0, 0)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("size", [12, 13])
 @pytest.mark.parametrize("optimizer", ["adam", pytest.param("lamb", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("devices", [[cpu(0), cpu(1), cpu(8)], [cpu(9), cpu(1), cpu(0)]], ids=str)
@@ -157,6 +159,7 @@ def scaled(devices, hybrid=True, overflow=None, clip=False, optimizer="adam", st
         amp.reset()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", [[cpu(0), cpu(1)], pytest.param(MORE[2], marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize(
     "how",
@@ -177,6 +180,7 @@ def test_a_loss_scale_on_several_devices(devices, how):
     assert "clip" in how or (stats["dispatches"], stats["programs_compiled"]) == (1, 0)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", LISTS, ids=str)
 def test_uneven_slices(devices):
     alone, weights, _ = trained([cpu(0)], size=13)
@@ -241,6 +245,7 @@ def test_gradients_are_each_devices_own_until_they_are_summed(devices):
     assert not any(g.asnumpy().any() for g in weight.list_grad())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", LISTS[:3], ids=str)
 def test_gradients_add_up(devices):
     net, one = twins(devices)
@@ -259,6 +264,7 @@ def test_gradients_add_up(devices):
     close(same(net), same(one))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", LISTS, ids=str)
 def test_a_loss_that_is_read_before_its_backward(devices):
     alone, weights, _ = trained([cpu(0)])
@@ -275,6 +281,7 @@ def test_a_loss_that_is_read_before_its_backward(devices):
     close(same(net), weights)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", LISTS[:3], ids=str)
 def test_statistics_are_each_devices_own(devices, tmp_path):
     net = mlp(devices, True, nn.BatchNorm())
@@ -313,6 +320,7 @@ def pictures(steps, size=12):
     return [(draw.randn(size, 2, 5, 5).astype("float32") + shift, draw.randint(0, 3, size)) for _ in range(steps)]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "devices",
     [
@@ -345,6 +353,7 @@ def test_synchronized_statistics_are_those_of_the_whole_batch(devices, hybrid):
     onp.testing.assert_allclose(*outs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.dear
 def test_a_net_that_leaves_its_devices_is_hybridized_again():
     net = images([cpu(0), cpu(1)], True)
     trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
@@ -387,6 +396,7 @@ def test_synchronized_statistics_that_cannot_be_had_are_refused_with_the_way(how
             assert onp.array_equal(was, now.asnumpy()), name
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", LISTS[:3], ids=str)
 @pytest.mark.parametrize("hybrid", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_dropout_draws_on_each_device(devices, hybrid):
@@ -405,6 +415,7 @@ def test_dropout_draws_on_each_device(devices, hybrid):
     same(net)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", LISTS[:1] + [MORE[1]], ids=str)
 @pytest.mark.parametrize(
     "make",
@@ -505,6 +516,7 @@ def test_replicas_that_were_made_to_differ_are_told():
     train(net, trainer, devices, batches(1))
 
 
+@pytest.mark.dear
 def test_a_device_without_a_slice_is_told_and_can_be_left_out():
     devices = [cpu(0), cpu(1)]
     net, one = twins(devices)
@@ -554,6 +566,7 @@ def test_a_hand_written_sum_over_devices():
         onp.testing.assert_allclose(replica, alone, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_what_does_not_go_on_several_devices_says_so():
     devices = [cpu(0), cpu(1)]
     net = mlp(devices)

@@ -117,6 +117,7 @@ def test_gradients_of_gradients_pass_a_copy(mode):
     onp.testing.assert_allclose(x.grad.asnumpy(), [30, 480], rtol=1e-5)
 
 
+@pytest.mark.dear
 def test_a_gradient_goes_twice_and_over_many_devices():
     x = leaf([1, 2], cpu(0), "add")
     with autograd.record():
@@ -187,6 +188,7 @@ def values(net):
     return {name: param.data().asnumpy() for name, param in net.collect_params().items()}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("how", ["deferred", "naive", "hybrid", "parts", "read"])
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
@@ -353,6 +355,7 @@ def drawn(seed, devices, mode):
     return found
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")  # what then runs operator by operator is looked at too
 @pytest.mark.parametrize("mode", ["deferred", "naive"])
 @pytest.mark.parametrize("first", [0, *[pytest.param(k, marks=pytest.mark.slow) for k in range(5, 100, 5)]])

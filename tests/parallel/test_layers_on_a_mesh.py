@@ -23,6 +23,7 @@ RATES = dict.fromkeys(STEEP, 0.001)
 every_layer = pytest.mark.parametrize("row", LAYERS, ids=lambda row: row.key)
 
 
+@pytest.mark.dear
 @every_layer
 def test_two_by_two(row):
     """A few steps on a mesh of two by two, its weights split both ways."""

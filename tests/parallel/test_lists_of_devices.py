@@ -123,6 +123,7 @@ HOW = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("how", "devices"), HOW, ids=str)
 def test_gradients_by_rows_are_summed_over_devices(how, devices):
     one, _, _ = by_rows([cpu(0)], **how)
@@ -131,6 +132,7 @@ def test_gradients_by_rows_are_summed_over_devices(how, devices):
     assert (stats["dispatches"], stats["programs_compiled"], stats["traces"]) == (1, 0, 0)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", [TWO, pytest.param(MIXED, marks=pytest.mark.slow)], ids=str)
 def test_gradients_by_rows_of_uneven_slices(devices):
     """The devices look up as many rows as their slices ask for; no number of rows stands for what one has less."""
@@ -142,6 +144,7 @@ def test_gradients_by_rows_of_uneven_slices(devices):
     assert len(set(sizes)) > 1 or devices is MIXED
 
 
+@pytest.mark.dear
 def test_a_lazy_update_leaves_rows_that_no_device_looked_up():
     """Weight decay moves the rows of all devices' look-ups, on each device, and no other."""
     net = Words()
@@ -154,6 +157,7 @@ def test_a_lazy_update_leaves_rows_that_no_device_looked_up():
     assert onp.flatnonzero(moved).tolist() == [1, 2, 3, 7, 8]
 
 
+@pytest.mark.dear
 def test_a_device_that_looked_nothing_up_has_no_rows():
     one, several = Words(), Words()
     for net, devices in ((one, [cpu(0)]), (several, TWO)):
@@ -178,6 +182,7 @@ def test_rows_of_a_table_on_several_devices():
 # -- devices that come, go, or pause -----------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 def test_more_devices_in_the_middle_of_a_training(tmp_path):
     """A list of devices may hold some of those that there were."""
     one, net = mlp([cpu(0)]), mlp(TWO)
@@ -199,6 +204,7 @@ def test_more_devices_in_the_middle_of_a_training(tmp_path):
     close(values(again), values(one))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", [TWO, [cpu(1), cpu(2)], [cpu(0), cpu(8)]], ids=str)
 @pytest.mark.parametrize("first", ["list", "one"])
 def test_a_net_on_one_device_trains_beside_a_net_on_several(first, devices):
@@ -232,6 +238,7 @@ class ByHand(gluonx.optimizer.Optimizer):
             weight[:] = weight - self._get_lrs([i])[0] * self.rescale_grad * grad
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("how", ["step", "sums", "by hand", "add"])
 def test_a_device_that_pauses_counts_as_nothing(how):
     """Its old gradient is not summed again, and its replica moves as the others do."""
@@ -257,6 +264,7 @@ def test_a_device_that_pauses_counts_as_nothing(how):
     close(found[3], found[1])
 
 
+@pytest.mark.dear
 def test_a_step_by_hand_that_fails_on_one_device_is_counted_on_none():
     class Failing(ByHand):
         fails = False
@@ -319,6 +327,7 @@ def synchronized(devices, hybrid=True):
     return net, Trainer(net.collect_params(), "sgd", {"learning_rate": 0.3})
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_synchronized_statistics_by_hand_are_those_of_all_devices(hybrid):
     found = []
@@ -351,6 +360,7 @@ def test_synchronized_statistics_by_hand_that_cannot_be_had_are_refused(how):
     assert values(net)["mean"].tolist() == [0.0] * 5
 
 
+@pytest.mark.dear
 def test_synchronized_statistics_on_a_mesh_need_no_number_of_devices():
     found = []
     for mesh in (None, gluonx.parallel.mesh(data=2, devices=jax.devices()[:2])):
@@ -388,6 +398,7 @@ def closed(devices, optimizer, steps=3, hybrid=True):
     return [loss.item() for loss in found], values(net), stats, net, trainer
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "devices", [TWO, *[pytest.param(d, marks=pytest.mark.slow) for d in (MIXED, [cpu(2), cpu(0)])]], ids=str
 )

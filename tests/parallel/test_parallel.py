@@ -29,6 +29,7 @@ CASES = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("net", "strategy", "count"), CASES)
 def test_losses_are_those_of_one_device_by_one_program_a_step(net, strategy, count):
     axes, rules = STRATEGIES[strategy]
@@ -80,6 +81,7 @@ def test_options_follow_the_devices_of_a_program_and_not_the_default_backend(mon
         assert sharding.multi_device_options(cpus) == options and sharding.multi_device_options(others) is None
 
 
+@pytest.mark.dear
 def test_a_net_that_is_not_hybridized_trains_alike():
     found = train("mlp", on(8, data=8), [parallel.fsdp(min_size=64)], 3, hybridize=False)
     onp.testing.assert_allclose(found, alone("mlp")[:3], rtol=0, atol=1e-5)
@@ -88,6 +90,7 @@ def test_a_net_that_is_not_hybridized_trains_alike():
 # ------------------------------------------------------------------------------------- initial values and masks
 
 
+@pytest.mark.dear
 def test_initial_values_and_masks_are_the_same_bits():
     def values(mesh, *rules):
         gluonx.random.seed(4)
@@ -120,6 +123,7 @@ def test_each_device_holds_its_shard_alone():
 # --------------------------------------------------------------------------------------- states and donation
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "lamb", "ftrl"])
 def test_states_lie_as_their_weights_do(optimizer):
     def look(net, trainer, step, counts):
@@ -133,6 +137,7 @@ def test_states_lie_as_their_weights_do(optimizer):
     onp.testing.assert_allclose(losses, train("mlp", steps=4, optimizer=optimizer, settings={}), atol=1e-3)
 
 
+@pytest.mark.dear
 def test_weights_are_donated():
     def look(net, trainer, step, counts):
         engine.waitall()
@@ -146,6 +151,7 @@ def test_weights_are_donated():
     train("mlp", on(4, data=4), [parallel.fsdp(min_size=64)], 3, look=look)
 
 
+@pytest.mark.dear
 def test_states_are_saved_and_loaded(tmp_path):
     def look(net, trainer, step, counts):
         net.save_parameters(str(tmp_path / "net.params"))
@@ -169,6 +175,7 @@ def text_of(net, mesh, rules, steps=2):
     return texts[-1]
 
 
+@pytest.mark.dear
 def test_data_parallel_sums_the_gradients_once():
     sizes = []
     look = lambda net, *_: sizes.extend(p.data().size for p in net.collect_params().values())  # noqa: E731
@@ -180,6 +187,7 @@ def test_data_parallel_sums_the_gradients_once():
     assert sum(found["all-reduce"]) == sum(sizes) + 1, "every gradient, and the loss"
 
 
+@pytest.mark.dear
 def test_fsdp_gathers_each_weight_and_scatters_its_gradient():
     split, sizes = [], []
 
@@ -197,6 +205,7 @@ def test_fsdp_gathers_each_weight_and_scatters_its_gradient():
     assert sum(found.get("all-reduce", ())) <= sum(sizes) + 1
 
 
+@pytest.mark.dear
 def test_tensor_parallel_sums_twice_a_block():
     def forward(net):
         net.hybridize()
@@ -249,6 +258,7 @@ def test_a_loader_gives_global_batches_and_an_uneven_last_one():
         assert len(x._read().devices()) == 1, "without a mesh, one device"
 
 
+@pytest.mark.dear
 def test_uneven_last_batches_give_the_numbers_of_one_device():
     data = gluon.data.ArrayDataset(
         onp.random.default_rng(0).standard_normal((22, 12)).astype("f"), onp.arange(22, dtype="i") % 8
@@ -354,6 +364,7 @@ def moving(way, optimizer, width):
     return losses
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("width", [16, pytest.param(520, marks=pytest.mark.slow)])  # small states travel together
 @pytest.mark.parametrize("optimizer", ["adam", pytest.param("nag", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("way", WAYS)
@@ -387,6 +398,7 @@ def test_constrain_is_nothing_without_a_mesh_and_passes_gradients_on_one():
         assert len(net(x)._read().devices()) == 1, "the trace for a mesh does not serve without one"
 
 
+@pytest.mark.dear
 def test_moving_averages_and_in_place_writes_keep_their_place():
     def look(net, *_):
         for name in ("running_mean", "running_var"):
@@ -445,6 +457,7 @@ def deep():
 DATA = onp.random.default_rng(0).standard_normal((8, 16)).astype("f")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("how", [{"scan": True}, {"remat": "layer"}, {"scan": True, "remat": "dots_saveable"}], ids=str)
 @pytest.mark.parametrize("rules", [[parallel.fsdp(min_size=16)], [parallel.tensor()]], ids=["fsdp", "tensor"])
 def test_scan_and_remat(how, rules):
@@ -465,6 +478,7 @@ def seen_step(texts):
     return step
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("scan", [True, False])
 def test_weights_that_are_split_are_gathered_a_layer_at_a_time(scan):
     """With ``scan`` the program has one layer's gathers and sums, in its loops, however deep the net is."""
@@ -481,6 +495,7 @@ def test_weights_that_are_split_are_gathered_a_layer_at_a_time(scan):
     assert sum(sum(sent.get(kind, [])) for kind in ("all-reduce", "reduce-scatter")) <= layers * (weight + bias) + 1
 
 
+@pytest.mark.dear
 def test_a_loop_follows_when_weights_are_laid_out_anew():
     texts = []
     with parallel.use(on(4, data=2, model=2)):
@@ -509,6 +524,7 @@ def test_an_update_on_a_mesh_joins_nothing_although_the_same_net_was_trained_on_
     assert "all-gather" not in "".join(line for line in texts[-1].splitlines() if "/jit(update)/" in line)
 
 
+@pytest.mark.dear
 def test_lengths_are_split_and_attention_gathers_keys_and_values():
     def losses(mesh):
         gluonx.random.seed(2)
@@ -541,6 +557,7 @@ def amp_step(net, trainer, x):
     return value
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("overflows", [False, True])
 def test_a_loss_scale_on_a_mesh(overflows):
     """One program a step as without; where a gradient overflows, no shard of a weight moves."""
@@ -609,6 +626,7 @@ def scales_on_the_way(way):
 WAYS_OF_A_SCALE = [("one", "mesh", "one"), ("mesh", "other"), ("list", "one", "mesh"), ("other", "list", "other")]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("way", WAYS_OF_A_SCALE, ids="-".join)
 def test_a_loss_scale_goes_along_from_place_to_place(way):
     amp.init("bfloat16")
@@ -659,6 +677,7 @@ def naive_step(net, trainer, x):
         return plain_step(net, trainer, x)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("step", "dispatches"),
     [(closure_step, 1), (read_step, 3), (clipped_step, 1), (added_step, 2), (naive_step, None)],
@@ -672,6 +691,7 @@ def test_other_steps(step, dispatches):
     assert dispatches is None or {count for count, _ in counts} == {dispatches}
 
 
+@pytest.mark.dear
 def test_gradients_that_are_given_up():
     settings = ("adam", {}, "device", None, None)
     trainer = functools.partial(Trainer, keep_grads=False)
@@ -706,6 +726,7 @@ def test_functions_of_jax_and_the_functional_view():
         onp.testing.assert_allclose(out, net(x).asnumpy(), atol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", [nn.BatchNorm, nn.SyncBatchNorm])
 def test_statistics_of_each_part_by_choice(kind):
     def losses(mesh, statistics):

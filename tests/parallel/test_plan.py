@@ -126,6 +126,7 @@ def test_a_plan_runs_nothing_operator_by_operator(hybridize, monkeypatch):
         assert planning._recorded(*given, "two CPUs", None, (), False).step.is_step
 
 
+@pytest.mark.dear
 def test_the_command_says_which_axis_it_cannot_read():
     given = [sys.executable, "-m", "gluonx.parallel.plan", "os:getcwd", "--mesh", "h100:8", "--axes", "data=two"]
     found = subprocess.run(given, capture_output=True, text=True, check=False)
@@ -282,6 +283,7 @@ def test_what_goes_from_host_to_host_is_known():
         assert planning._rate(GPUS["h100"], sent) == (GPUS["h100"].links if hosts == 1 else each)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("count", [1, 4])
 def test_a_plan_for_cpus(monkeypatch, count):
     """All of a plan but the machine: recorded on arrays that are not there, with CPUs that are."""

@@ -21,6 +21,7 @@ def alone():
     return launched(1, "seed=3", STEPS, options=["--devices-per-process", "2"])
 
 
+@pytest.mark.dear
 def test_two_processes_train_as_one(alone):
     two = launched(2, "seed=3", STEPS)
     assert (alone.status, two.status) == (0, 0), two.err

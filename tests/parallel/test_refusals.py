@@ -210,6 +210,7 @@ def test_an_array_that_was_put_on_one_device_by_name():
                 backward(net, x)
 
 
+@pytest.mark.dear
 def test_pieces_that_are_split_stay_apart():
     with parallel.use(on(2, data=2)):
         net = nn.MultiHeadAttention(8, 2, in_units=8)

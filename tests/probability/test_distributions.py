@@ -103,6 +103,7 @@ def test_icdf_far_out(name, parameters, reference):
     close(made.icdf(np.array(level, dtype="float64")), reference(*parameters).ppf(level), rtol=2e-8, atol=1e-300)
 
 
+@pytest.mark.dear
 def test_icdf_of_what_is_no_probability():
     level = np.array([-0.1, 1.1, onp.nan])
     gamma, beta, student = probability.Gamma(2.0), probability.Beta(2.0, 3.0), probability.StudentT(3.0)
@@ -148,6 +149,7 @@ def test_statistics(row):
     close(row.make("float32").entropy(), wanted, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.dear
 def test_entropies_of_counts():
     """Ends, great counts, arrays of trials; the expansion about the normal distribution where SciPy's sums give up."""
     wide = probability.Poisson(np.array([1e5, 999_999.0, 1_000_001.0, 1e12], dtype="float64"))
@@ -252,6 +254,7 @@ class Held(nn.HybridBlock):
         return made.log_prob(value), made.cdf(value), *statistics, made.sample_n(2)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     # Samplers take seconds to compile.
     "row",

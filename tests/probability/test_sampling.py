@@ -73,6 +73,7 @@ def test_gradients_of_draws(row):
             onp.testing.assert_allclose(array.grad, slope, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("make", "arguments", "slopes"),
     [
@@ -105,6 +106,7 @@ WEIGHTS = onp.array([[0.2, 0.3, 0.5], [0.7, 0.1, 0.2]])
 SPREAD = onp.sqrt(WEIGHTS * (1 - WEIGHTS))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["prob", "logit"])
 def test_classes(kind):
     given = {kind: np.array(WEIGHTS if kind == "prob" else onp.log(WEIGHTS) + 3)}
@@ -132,6 +134,7 @@ def test_dirichlet(alpha):
             assert is_drawn_from(drawn[:, column, index], ss.beta(a, sum(alpha) - a))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("alpha", [0.01, 0.1])
 def test_small_concentrations(alpha):
     small = np.full((100, 3), alpha)

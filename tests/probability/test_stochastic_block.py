@@ -54,6 +54,7 @@ def run(net, x):
     return [loss.item(), *[param.grad().asnumpy() for param in net.collect_params().values()]]
 
 
+@pytest.mark.dear
 def test_hybridized_or_not():
     x = np.array(onp.random.default_rng(0).normal(size=(5, 3)))
     plain, hybridized = run(made(), x), run(made(True), x)
@@ -74,6 +75,7 @@ def test_losses(hybridize):
         assert first.item() == 4 * scale and second.item() == scale and third.tolist() == [[2 * scale] * 2] * 2
 
 
+@pytest.mark.dear
 def test_functional():
     net = made()
     view = gluonx.functional(net)
@@ -81,6 +83,7 @@ def test_functional():
     assert out.shape == (2, 2)
 
 
+@pytest.mark.dear
 def test_a_steady_loop_compiles_once():
     net = made(True)
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})

@@ -87,6 +87,7 @@ def test_a_hybridized_cell_is_one_scan(make):
     assert short == long
 
 
+@pytest.mark.dear
 def test_programs_of_changing_lengths():
     """A hybridized cell, unrolled in a training loop: one program for each length, however often they change."""
     cell = made(rnn.LSTMCell(3, input_size=4))
@@ -110,6 +111,7 @@ def test_programs_of_changing_lengths():
     assert len(cell._unroller._traced.entries) == len(lengths)
 
 
+@pytest.mark.dear
 def test_a_layer_joins_no_parameters():
     """The forward of a fused layer holds no concatenation; unfused it has the one that joins the pieces."""
     layer = rnn.LSTM(3)
@@ -132,6 +134,7 @@ def test_a_layer_joins_no_parameters():
     onp.testing.assert_allclose(layer(batch(4, 2, 5)).asnumpy(), y, rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_a_training_step_of_a_layer_is_one_program():
     layer = made(rnn.GRU(3, 2, dropout=0.2, bidirectional=True))
     layer.hybridize()
@@ -155,6 +158,7 @@ def test_a_training_step_of_a_layer_is_one_program():
     assert onp.isfinite([float(loss) for loss in losses]).all()
 
 
+@pytest.mark.dear
 def test_small_steps_of_a_layer_make_the_loss_smaller():
     """Without dropout nothing is left to chance: a small step against the gradient makes a smooth loss smaller."""
     layer = made(rnn.GRU(3, 2, bidirectional=True))
@@ -179,6 +183,7 @@ def give(cell, layer, name):
             getattr(cell, kind).set_data(getattr(layer, f"{name}_{kind}").data())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("layer", "cell"),
     [
@@ -484,6 +489,7 @@ def test_mistakes_when_called():
         stack.unroll(2, x, begin_state=[np.zeros((4, 3))])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "hybrid", [lambda: rnn.LSTM(4, 2, layout="NTC", bidirectional=True), lambda: Unrolled(rnn.GRUCell(4))]
 )
@@ -563,6 +569,7 @@ def test_infer_shape_comes_before_initialize(shape):
     assert conv.i2h_weight.shape == (3, 5, 3)
 
 
+@pytest.mark.dear
 def test_shapes_of_any_net_are_found_before_initialize():
     net = gluonx.nn.HybridSequential()
     net.add(nn.Dense(4, flatten=False), nn.BatchNorm(axis=-1), nn.MultiHeadAttention(4, 2), rnn.GRU(3))

@@ -95,6 +95,7 @@ def test_signatures():
     assert gluonx.gluon.rnn is rnn
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("row", [r for r in ROWS if r.key in ("lstm-deep", "both", "conv1d-gru")], ids=lambda r: r.key)
 def test_copies_and_files(row, tmp_path):
     block = build(row)

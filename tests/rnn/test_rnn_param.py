@@ -27,6 +27,7 @@ def train(net, trainer):
     trainer.step(1)
 
 
+@pytest.mark.dear
 def test_as_mxnet_2_before_and_after_the_first_call():
     golden = json.loads((TESTS / "oracle" / "rnn" / "params.json").read_text())
     found = json.loads(json.dumps(cases.run(gluon, np, autograd)))

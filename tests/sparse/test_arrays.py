@@ -23,6 +23,7 @@ def matrix(rng, rows, columns, density=0.4):
     return onp.where(rng.random((rows, columns)) < density, values, 0)
 
 
+@pytest.mark.dear
 @SHORT
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_csr_matrices_as_scipy(rows, columns, seed):
@@ -71,6 +72,7 @@ def test_arrays_of_rows_as_numpy(rows, more, seed):
     onp.testing.assert_array_equal(rebuilt.asnumpy(), a)
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:.*has compiled 16 programs")
 @settings(max_examples=12, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))

@@ -56,6 +56,7 @@ def train(sparse, hybrid=False, optimizer="sgd", settings=None, calls=1, steps=3
     return net.emb.weight.data().asnumpy(), grad, net
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 @pytest.mark.parametrize("calls", [1, 3])
 @pytest.mark.parametrize(("optimizer", "settings"), OPTIMIZERS)
@@ -68,6 +69,7 @@ def test_updates_are_those_of_dense_gradients(optimizer, settings, calls, hybrid
     assert found[2].emb.weight.grad().stype == "row_sparse" and wanted[2].emb.weight.grad().stype == "default"
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_gradients_are_added(hybrid):
     found, wanted = (train(sparse, hybrid, req="add") for sparse in (True, False))
@@ -75,6 +77,7 @@ def test_gradients_are_added(hybrid):
     onp.testing.assert_allclose(found[1], wanted[1], rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mode", ["naive", "read"])
 def test_other_ways_to_run_give_the_same(mode):
     net = Net()
@@ -99,6 +102,7 @@ def test_other_ways_to_run_give_the_same(mode):
     assert found.any()
 
 
+@pytest.mark.dear
 def test_a_table_used_in_another_way_too_loses_nothing():
     with pytest.warns(UserWarning, match="all rows are there"):
         found = train(True, steps=1, tied=True)
@@ -107,6 +111,7 @@ def test_a_table_used_in_another_way_too_loses_nothing():
     onp.testing.assert_allclose(found[1], wanted[1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_lazy_updates_leave_other_rows_as_they_are():
     for optimizer, settings in [
         ("sgd", {"momentum": 0.9, "wd": 0.1, "lazy_update": True}), ("adam", {"wd": 0.1, "lazy_update": True}),
@@ -156,6 +161,7 @@ def test_a_steady_loop_is_one_program_without_an_array_of_the_tables_size(hybrid
     grad.check_format()
 
 
+@pytest.mark.dear
 def test_reading_gradients():
     layer = nn.Embedding(6, 2, sparse_grad=True)
     layer.initialize(init="ones")
@@ -208,6 +214,7 @@ def test_copies_keep_the_storage_of_gradients():
         x.attach_grad(stype="csr")
 
 
+@pytest.mark.dear
 def test_states_are_saved_and_loaded(tmp_path):
     def go(net, trainer, data):
         for x, y in data:
@@ -249,6 +256,7 @@ def test_a_store_gives_and_takes_rows():
     assert rows.asnumpy().sum() == 2
 
 
+@pytest.mark.dear
 def test_a_loss_scale_looks_at_rows_too():
     from gluonx import amp
 

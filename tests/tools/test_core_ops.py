@@ -57,6 +57,7 @@ def test_broadcast_shapes(name):
     assert bound(*key, *arrays).shape == np.broadcast_shapes(*[a.shape for a in arrays if a is not None])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", described(REDUCED))
 def test_reduced_shapes(name):
     x = jnp.ones((2, 3, 4))

@@ -110,6 +110,7 @@ def test_weights_in_half_precision_become_float32_unless_they_are_to_stay(kind, 
     numpy.testing.assert_allclose(out.astype("float32").asnumpy(), GOLDEN["llama"], atol=0.1)
 
 
+@pytest.mark.dear
 def test_a_text_longer_than_its_positions_is_refused():
     net = weights.from_pretrained(HERE / "gpt2")
     with pytest.raises(ArgumentError, match="has 24 positions"):

@@ -301,6 +301,7 @@ def test_mxnets_files_are_not_taken_for_the_networks_of_torchvision():
         vision.resnet50_v2(torchvision=True)
 
 
+@pytest.mark.dear
 def test_files_that_torchvision_published_long_ago_are_read(tmp_path):
     """The DenseNets' have a dot where there is none today; Inception's has a part that only training uses."""
     for name, old in (("densenet121", r"norm\1.\2"), ("inception_v3", r"norm\1\2")):
@@ -317,6 +318,7 @@ def test_files_that_torchvision_published_long_ago_are_read(tmp_path):
             numpy.testing.assert_array_equal(param.data().asnumpy(), net.collect_params()[ours].data().asnumpy())
 
 
+@pytest.mark.dear
 def test_pretrained_takes_a_file_of_torchvisions(tmp_path):
     source = vision.squeezenet1_1(classes=4)
     source.initialize()

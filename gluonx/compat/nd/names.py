@@ -61,7 +61,9 @@ def _absent(name: str, part: str) -> str:
     hint = instead_of(f"mxnet.nd.{name}")
     if hint:
         return f"{told}: {hint}."
-    return told + (did_you_mean(name, public_names(part)) or ".")
+    # What asks for a private name is a tool that looks whether it is there, many times over, and reads no message.
+    meant = "" if name.startswith("_") else did_you_mean(name, public_names(part))
+    return told + (meant or ".")
 
 
 def module_of(namespace: dict[str, Any], part: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

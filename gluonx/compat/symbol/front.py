@@ -366,8 +366,6 @@ def find(name: str) -> Callable[..., Any]:
     if name in _WRITTEN:
         return _WRITTEN[name]
     for spelling in (name, f"_{name}"):
-        try:
+        if table.find(spelling) is not None:
             return _told(spelling, name.lower())
-        except KeyError:
-            continue
     raise AttributeError(f"gluonx.symbol has no operator '{name}'")

@@ -53,6 +53,7 @@ def declarations(draw):
     return fused, {n: (rng.normal(size=s) * 9).astype(dtype) for n, s in zip(names, shapes)}
 
 
+@pytest.mark.dear
 @hypothesis.settings(max_examples=50, deadline=None)
 @hypothesis.given(declarations())
 def test_fuse_and_unfuse_are_inverse_bit_for_bit(given):
@@ -73,6 +74,7 @@ def test_fuse_and_unfuse_are_inverse_bit_for_bit(given):
     )
 
 
+@pytest.mark.dear
 @hypothesis.settings(max_examples=10, deadline=None)
 @hypothesis.given(declarations())
 def test_a_layout_reads_writes_spreads_and_measures_pieces(given):
@@ -448,6 +450,7 @@ class Interleaved(HybridBlock):
         return np.dot(x, self.weights_of("turns").T) * self.other.data()
 
 
+@pytest.mark.dear
 def test_functions_of_a_block_fuse():
     nets = []
     for fused in (False, True):

@@ -53,6 +53,7 @@ def assert_same(a, b):
 # == lists taken early =================================================================================================
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_a_list_made_right_after_initialize_holds_what_trains(hybrid):
     """Clipping loops keep such lists; the first step must find its gradients in them."""
@@ -228,6 +229,7 @@ def test_a_copy_of_two_blocks_that_share_still_shares():
     assert len(set(other.collect_params().values())) == len(set(both.collect_params().values())) == 4
 
 
+@pytest.mark.dear
 def test_sharing_after_steps_and_retraining():
     a, b = attention(0), attention(1)
     a.hybridize()
@@ -254,6 +256,7 @@ def test_one_piece_shared_into_a_fused_layer_is_one_error_and_no_change():
 # == frozen pieces, and back ===========================================================================================
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["sgd", "adam", "lamb", "nadam"])
 def test_freezing_and_thawing_a_gate_in_the_middle(name):
     """The piece stands still while it is frozen, its state waits, and both nets go on alike."""
@@ -358,6 +361,7 @@ def test_what_is_not_a_number_in_a_frozen_piece_skips_no_step():
     assert onp.isfinite(whole.grad().asnumpy()).all() and whole.grad().asnumpy().any()
 
 
+@pytest.mark.dear
 def test_functional_gives_a_frozen_piece_no_gradient():
     net = attention()
     net.key.weight.grad_req = "null"
@@ -372,6 +376,7 @@ def test_functional_gives_a_frozen_piece_no_gradient():
             onp.testing.assert_allclose(grads[name], param.grad().asnumpy(), rtol=1e-4, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.dear
 def test_unfusing_between_backward_and_step():
     nets = [attention(0), attention(0)]
     for k, net in enumerate(nets):

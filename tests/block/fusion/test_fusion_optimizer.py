@@ -109,12 +109,14 @@ def trainer_of(name, **more):
     return lambda net: Trainer(net.collect_params(), name, settings)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", NAMES)
 def test_every_optimizer_follows_the_same_path(name):
     fused, apart = both(trainer_of(name))
     close(values(fused), values(apart))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", SOME)
 def test_factors_and_a_frozen_piece_hold_for_single_pieces(name):
     def prepare(net):
@@ -130,6 +132,7 @@ def test_factors_and_a_frozen_piece_hold_for_single_pieces(name):
     assert not onp.array_equal(values(fused)["a_weight"], before["a_weight"])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["lamb", pytest.param("nadam", marks=pytest.mark.slow)])
 def test_hybridized_and_naive(name):
     fused, apart = both(trainer_of(name), hybrid=True)
@@ -139,12 +142,14 @@ def test_hybridized_and_naive(name):
     close(values(naive), values(fused))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["lamb", "groupadagrad"])
 def test_half_precision_with_float32_copies(name):
     fused, apart = both(trainer_of(name, multi_precision=True), dtype="bfloat16")
     close(values(fused), values(apart), rtol=0.02, atol=0.01)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "tx",
     [lambda: optax.adam(0.01), lambda: optax.chain(optax.clip_by_global_norm(0.5), optax.lamb(0.05))],
@@ -168,6 +173,7 @@ class ByHand(optimizer.Optimizer):
             weight[:] = weight - 0.1 * state
 
 
+@pytest.mark.dear
 def test_an_imperative_optimizer_sees_the_pieces():
     fused, apart = both(lambda net: Trainer(net.collect_params(), ByHand()))
     close(values(fused), values(apart))
@@ -181,11 +187,13 @@ class OwnFormula(optimizer.SGD):
         return -at.lr * grad / (1 + abs(weight).max()), leaves
 
 
+@pytest.mark.dear
 def test_a_formula_of_a_user_sees_the_pieces():
     fused, apart = both(lambda net: Trainer(net.collect_params(), OwnFormula(learning_rate=0.1)))
     close(values(fused), values(apart))
 
 
+@pytest.mark.dear
 def test_lars_leaves_single_pieces_unscaled_by_name():
     def trainer(net):
         names = sorted(net.collect_params(fused=False))
@@ -202,6 +210,7 @@ def test_lars_leaves_single_pieces_unscaled_by_name():
 # == the Trainer =======================================================================================================
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["adam", "lamb", "nadam", "optax"])
 def test_fusing_in_the_middle_changes_nothing(name):
     """A Trainer that was made before, with the pieces, goes on with its states; and back again."""
@@ -217,6 +226,7 @@ def test_fusing_in_the_middle_changes_nothing(name):
     close(values(net), values(other))
 
 
+@pytest.mark.dear
 def test_fusing_between_backward_and_step_keeps_the_gradients():
     net, other = made(False), made(False)
     trainer, reference = trainer_of("adam")(net), trainer_of("adam")(other)
@@ -248,6 +258,7 @@ def test_states_are_saved_by_piece(tmp_path, name, to_fused):
     close(values(net), values(other))
 
 
+@pytest.mark.dear
 def test_states_of_a_frozen_piece_wait(tmp_path):
     """Frozen, saved, and thawed again: the piece goes on where it stood, fused or not."""
     nets = []
@@ -279,6 +290,7 @@ def test_states_with_a_piece_missing_are_refused(tmp_path):
     close(values(net), before, 0, 0)
 
 
+@pytest.mark.dear
 def test_a_trainer_of_some_pieces_leaves_the_others():
     nets = []
     for fused in (True, False):
@@ -291,6 +303,7 @@ def test_a_trainer_of_some_pieces_leaves_the_others():
     assert sorted(moved) == ["a_weight", "right"]
 
 
+@pytest.mark.dear
 def test_two_trainers_can_share_an_array():
     nets = []
     for fused in (True, False):
@@ -322,6 +335,7 @@ def test_patterns_that_name_pieces_give_pieces():
     assert list(net.collect_params("weight")) == ["weight"]
 
 
+@pytest.mark.dear
 def test_a_stale_gradient_names_the_fused_parameter():
     net = made(True)
     trainer = trainer_of("sgd")(net)
@@ -337,6 +351,7 @@ def test_a_stale_gradient_names_the_fused_parameter():
     assert {n for n in before if not onp.array_equal(before[n], after[n])} == {"a_weight", "b_weight"}
 
 
+@pytest.mark.dear
 def test_nothing_compiles_in_a_steady_loop():
     net = made(True, hybrid=True)
     trainer = trainer_of("lamb")(net)
@@ -358,6 +373,7 @@ def closed(net, trainer, steps, size=1):
     return [trainer.step(size, closure=lambda: ((net(x) - 0.5) ** 2).sum()).item() for _ in range(steps)]
 
 
+@pytest.mark.dear
 def test_lbfgs_with_a_closure():
     """Against optax's own loop on the functional view."""
     net = made(False)
@@ -387,6 +403,7 @@ def test_lbfgs_with_a_closure():
     assert losses[-1] < losses[0] / 10
 
 
+@pytest.mark.dear
 def test_a_closure_compiles_once_and_takes_any_optimizer():
     net, other = made(True), made(False)
     trainer = Trainer(net.collect_params(), "adam")

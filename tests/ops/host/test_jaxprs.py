@@ -704,6 +704,7 @@ def test_any_arithmetic(data, shape):
     both_ways(f, [x, y], bound=1)
 
 
+@pytest.mark.dear
 @quickly
 @hypothesis.given(st.data(), SHAPES)
 def test_any_whole_numbers(data, shape):

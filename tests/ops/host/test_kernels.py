@@ -256,6 +256,7 @@ def test_choice_and_bounds() -> None:
     check(ops.get("stack").bind(axis=1), x, y)
 
 
+@pytest.mark.dear
 def test_indices() -> None:
     x = onp.random.default_rng(0).normal(size=(4, 5, 3)).astype(onp.float32)
     places = onp.array([[0, 3], [-1, 9]], onp.int32)
@@ -276,6 +277,7 @@ def test_indices() -> None:
             )
 
 
+@pytest.mark.dear
 def test_regions() -> None:
     x = onp.arange(60, dtype=onp.float32).reshape(3, 4, 5)
     for key in (1, -1, slice(1, 3), (slice(None), 2), (Ellipsis, slice(None, None, -2)), (None, 1, slice(0, 0)),
@@ -290,6 +292,7 @@ def test_regions() -> None:
         )
 
 
+@pytest.mark.dear
 def test_advanced_indices() -> None:
     x = onp.arange(60, dtype=onp.float32).reshape(3, 4, 5)
     for key in ([0, 2], (slice(None), [1, 3]), ([0, 1], [2, 3]), ([[0], [1]], slice(1, 3), [0, 4]), (0, [1, 2]),
@@ -318,6 +321,7 @@ def test_creation() -> None:
         check(op, *args)
 
 
+@pytest.mark.dear
 def test_draws() -> None:
     words, index = onp.array([0, 7], onp.uint32), onp.int32(3)
     for name in ("random_uniform", "random_normal"):
@@ -357,6 +361,7 @@ def test_draws_by_trying(name: str) -> None:
     assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
 
 
+@pytest.mark.dear
 def test_order_and_layer_norm() -> None:
     for dtype in ("float32", "int32", "uint8", "bool", "float64"):
         for axis in (0, 1, None):
@@ -397,6 +402,7 @@ def test_convolutions(name: str, case: dict[str, Any], batch: int) -> None:
     check(op, *(v.astype("float16") for v in (x, w, b)), must=False)
 
 
+@pytest.mark.dear
 def test_convolutions_over_one_and_three_axes() -> None:
     rng = onp.random.default_rng(0)
     for space in (1, 3):
@@ -418,6 +424,7 @@ def test_windows_too_many_to_unroll_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     check(ops.get("convolution").bind(pad=(1, 1), num_group=2), x, w, units=8, atol=1e-5)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("pool_type", ["max", "avg", "sum"])
 @pytest.mark.parametrize("convention", ["valid", "full", "same"])
 def test_pooling(pool_type: str, convention: str) -> None:
@@ -438,6 +445,7 @@ def test_pooling(pool_type: str, convention: str) -> None:
     assert found is not None and found[0](x) is NotImplemented  # the operator says what is wrong
 
 
+@pytest.mark.dear
 def test_batch_norm() -> None:
     rng = onp.random.default_rng(0)
     for shape, axis in (((2, 3, 4, 5), 1), ((4, 3), -1), ((2, 5, 3), 2)):
@@ -452,6 +460,7 @@ def test_batch_norm() -> None:
         check(op, x, gamma, beta, mean, var * onp.array([1, 0, 1], "f"), units=8, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_norms() -> None:
     x = onp.random.default_rng(0).normal(size=(3, 4)).astype("f")
     norm = ops.get("linalg_norm")
@@ -496,6 +505,7 @@ def test_gelu() -> None:
         check(op, onp.ones(3), must=False)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 @pytest.mark.parametrize("both", [False, True], ids=["forwards", "both"])
 def test_recurrent_layers(mode: str, both: bool) -> None:
@@ -576,6 +586,7 @@ def test_linear_systems(dtype: str) -> None:
     check(ops.get("linalg_tensorsolve").bind(axes=(0, 1)), whole.reshape(2, 3, 2, 3), b, **near)
 
 
+@pytest.mark.dear
 def test_norms_of_all_orders() -> None:
     x = onp.random.default_rng(0).normal(size=(3, 4, 4)).astype("f")
     for ord in (None, 0, 1, -1, 2, -2, 3, "inf", onp.inf, -onp.inf, "fro", "nuc"):
@@ -617,6 +628,7 @@ def test_padding(mode: str, dtype: str) -> None:
         check(ops.get("numpy.pad").bind(pad_width=1, mode=mode), x, onp.float32(1.0))
 
 
+@pytest.mark.dear
 def test_quantiles_and_interpolation() -> None:
     x = onp.random.default_rng(0).normal(size=(5, 4)).astype("f")
     for name, q in (("percentile", 30.0), ("quantile", 0.7), ("quantile", [0.0, 0.25, 1.0])):
@@ -641,6 +653,7 @@ HERE = [
 ]  # fmt: skip
 
 
+@pytest.mark.dear
 def test_every_form_is_here() -> None:
     here = [*UNARY, *BINARY, *REDUCTIONS, *[name for name, *_ in MOVES], *HERE, *algebra.MORE]
     here += [f"linalg_{name}" for name in algebra.LINEAR]

@@ -70,6 +70,7 @@ def test_functions(name: str, dtype: str) -> None:
     check(op, array(3).astype("float16"), must=False)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "true_divide"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_two_operands(name: str, dtype: str) -> None:
@@ -89,6 +90,7 @@ def test_sums(name: str) -> None:
             check(ops.get(name).bind(axis=axis, keepdims=keepdims), array(*shape))
 
 
+@pytest.mark.dear
 def test_products() -> None:
     for a, b in (
         ((2, 3), (3, 4)),
@@ -132,6 +134,7 @@ def test_arrays_put_together() -> None:
     check(ops.get("where").bind(), array(3), array(3), array(1), diff=(1, 2))
 
 
+@pytest.mark.dear
 def test_layers_and_losses() -> None:
     for kind in ("relu", "sigmoid", "tanh", "softrelu"):
         check(ops.get("activation").bind(act_type=kind), array(2, 3))
