@@ -725,4 +725,7 @@ def handles_in(states: object) -> Iterator[Handle]:
             yield from handles_in(item)
 
 
-_HALVES = {"_allreduce_grads": Trainer._allreduce_grads, "_update": Trainer._update}  # one program if no subclass overrides them
+_HALVES = {
+    "_allreduce_grads": Trainer._allreduce_grads,
+    "_update": Trainer._update,
+}  # one program if no subclass overrides them
