@@ -151,8 +151,8 @@ def abstract_mesh(name: str, axes: Mapping[str, int] | None = None) -> tuple[Mes
     if known < 1 or count % known or (-1 not in wanted.values() and known != count):
         told = ", ".join(f"{axis}={size}" for axis, size in wanted.items())
         raise DeviceError(
-            f"the topology {name} has {count} devices, which the axes {told} do not divide into: their sizes multiply to "
-            f"{count}, where one that is -1 takes what is left"
+            f"the topology {name} has {count} devices, which the axes {told} do not divide into: their sizes multiply "
+            f"to {count}, where one that is -1 takes what is left"
         )
     return sharding.make_mesh(devices, **wanted), chip, near
 
