@@ -140,7 +140,7 @@ def row(name: str, compiled: Any) -> str:
 
 def main(names: list[str]) -> None:
     """Print the table."""
-    print("| program | kernels | products, MFLOP | operands and results, MB | temporaries, MB | calls of libraries |")
+    print("| program | kernels | products, MFLOP | read and written, MB | temporaries, MB | calls of libraries |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name in names or (*CASES, *SCALED):
         if name in SCALED:

@@ -264,6 +264,7 @@ ENTRY %main (t: bf16[1000,8], i: s32[4,1], s: f32[10,8], r: f32[1,8], n: s32[]) 
         ("%a = f32[1,8]{1,0} dynamic-slice(%s, %n, %n), dynamic_slice_sizes={1,8}", 2 * 32 + 8),
         ("%a = f32[10,8]{1,0} dynamic-update-slice(%s, %r, %n, %n)", 2 * 32 + 8),
         ("%a = f32[10,8]{1,0} negate(%s)", 2 * 320),
+        ('%a = (f32[10,8]{1,0}, s8[4194304]{0}) custom-call(%s), custom_call_target="__cublas$lt$matmul"', 2 * 320),
     ],
 )
 def test_of_an_operand_of_which_a_part_is_taken_the_part_counts(line, moved):
