@@ -138,7 +138,7 @@ def DistributedOptimizer(optimizer: Optimizer) -> Optimizer:
 
     Distributed.__name__ = cls.__name__
     made = object.__new__(Distributed)
-    made.__dict__.update(optimizer.__dict__)
+    vars(made).update(vars(optimizer))
     return made
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gluonx.common.thresholds import threshold
-from gluonx.deferred.contracts import Operator
+from gluonx.deferred.contracts import Operator, Shaped
 from gluonx.deferred.derived import has_any_length
 from gluonx.ops.host.kernels import cost_of, kernel_of, results_of
 from gluonx.ops.host.pullbacks import pullback_kernel
@@ -133,7 +133,7 @@ def _tried(op: Operator, inputs: Sequence[Any]) -> Any:
     return tuple(map(_thin, out)) if type(out) in (tuple, list) else _thin(out)
 
 
-def _told(op: Operator, inputs: Sequence[Any]) -> Any:
+def _told(op: Operator, inputs: Sequence[Shaped | None]) -> Any:
     """Return what is told of an operator's results without computing; None if nothing is."""
     tells = results_of(op)
     if tells is None:
@@ -145,28 +145,28 @@ def _told(op: Operator, inputs: Sequence[Any]) -> Any:
     return None if out is NotImplemented else out
 
 
-def _thin(like: Any) -> np.ndarray:
+def _thin(like: Shaped) -> np.ndarray:
     """Return zeros of the same shape and type that take no memory."""
     return np.broadcast_to(np.zeros((), like.dtype), like.shape)
 
 
-def _zeros(inputs: Sequence[Any]) -> list[Any]:
+def _zeros(inputs: Sequence[Shaped | None]) -> list[Any]:
     return [None if a is None else _thin(a) for a in inputs]
 
 
-def _size(inputs: Sequence[Any]) -> float:
+def _size(inputs: Sequence[Shaped | None]) -> float:
     return sum([math.prod(a.shape) if _is_known(a.shape) else math.inf for a in inputs if a is not None])
 
 
-def _is_known(shape: Sequence[Any]) -> bool:
+def _is_known(shape: Sequence[object]) -> bool:
     return all(isinstance(n, int) for n in shape)
 
 
-def _key(inputs: Sequence[Any]) -> tuple[Any, ...]:
+def _key(inputs: Sequence[Shaped | None]) -> tuple[Any, ...]:
     return tuple([None if a is None else (a.shape, a.dtype) for a in inputs])
 
 
-def _is_like(found: Sequence[Any], outs: Sequence[Any]) -> bool:
+def _is_like(found: Sequence[Shaped], outs: Sequence[Shaped]) -> bool:
     return len(found) == len(outs) and all(
         a.shape == b.shape and a.dtype == b.dtype for a, b in zip(found, outs, strict=True)
     )

@@ -34,11 +34,11 @@ def _factorization(compute: Callable[..., Any]) -> Kernel:
     return run
 
 
-def _inv(a: Array) -> Any:
+def _inv(a: Array) -> np.ndarray:
     return np.linalg.inv(a)
 
 
-def _solve(a: Array, b: Array) -> Any:
+def _solve(a: Array, b: Array) -> np.ndarray:
     if b.ndim == a.ndim - 1:  # a stack of vectors; NumPy 2 would treat it as a matrix
         return np.linalg.solve(a, b[..., None])[..., 0]
     return np.linalg.solve(a, b) if b.ndim == a.ndim else NotImplemented

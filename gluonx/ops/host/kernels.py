@@ -160,7 +160,7 @@ def _asked(fn: Callable[..., Any]) -> Kernel:
     return run
 
 
-def _erf(x: np.ndarray) -> Any:
+def _erf(x: np.ndarray) -> np.ndarray:
     if x.dtype == _DOUBLE:
         return _scipy("erf")(x)
     return NotImplemented if x.dtype not in _WIDER else elementwise.error_function(x.astype(_DOUBLE)).astype(x.dtype)
@@ -397,7 +397,9 @@ def _where(condition: np.ndarray, x: np.generic | np.ndarray, y: np.generic | np
 
 
 @numpy_kernel("leaky_relu")
-def _leaky_relu(x: np.ndarray, gamma: np.ndarray | None = None, *, act_type: str, slope: float, **rest: Any) -> Any:
+def _leaky_relu(
+    x: np.ndarray, gamma: np.ndarray | None = None, *, act_type: str, slope: float, **rest: Any
+) -> np.ndarray:
     if act_type in ("gelu", "gelu_erf") and x.dtype == _SINGLE:
         return _gelu(x)
     if act_type != "leaky" or x.dtype not in _FLOATS:
@@ -589,7 +591,9 @@ def _log_softmax(
 
 
 @numpy_kernel("layer_norm", lambda x, *_, **__: 4 * x.size)
-def _layer_norm(x: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_mean_var: bool) -> Any:
+def _layer_norm(
+    x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, *, axis: int, eps: float, output_mean_var: bool
+) -> Any:
     axis = axis_of(axis, x.ndim, "layer_norm")
     sizes = (x.shape[axis],)
     if (

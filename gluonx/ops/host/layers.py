@@ -25,7 +25,7 @@ from gluonx.ops.host import products
 from gluonx.ops.host.elementwise import where_or_zero
 from gluonx.ops.host.kernels import kernel_results, numpy_kernel
 from gluonx.ops.host.moves import strided
-from gluonx.ops.host.pullbacks import pullback_rule
+from gluonx.ops.host.pullbacks import Ways, pullback_rule
 from gluonx.ops.host.rules import RULES, Call, Spec
 from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
 from gluonx.ops.rnn import GATES, packing
@@ -182,7 +182,7 @@ def _convolution(
 @kernel_results("convolution")
 def _results_of_convolution(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, no_bias: bool, num_group: int, **attrs: Any
-) -> Any:
+) -> _Told:
     plan = _convolution_plan(x, weight, num_group=num_group, **attrs)
     if plan is None or plan.layout[1] != "C" or num_group != 1 or x.dtype != _SINGLE:
         return NotImplemented
@@ -318,7 +318,9 @@ def _deconvolution_plan(
 
 
 @numpy_kernel("deconvolution", _deconvolution_work)
-def _deconvolution(x: Any, weight: Any, bias: Any = None, *, no_bias: bool, num_group: int, **attrs: Any) -> Any:
+def _deconvolution(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, no_bias: bool, num_group: int, **attrs: Any
+) -> Any:
     plan = _deconvolution_plan(x, weight, num_group=num_group, **attrs)
     if plan is None:
         return NotImplemented
@@ -342,8 +344,8 @@ def _deconvolution(x: Any, weight: Any, bias: Any = None, *, no_bias: bool, num_
 
 @kernel_results("deconvolution")
 def _results_of_deconvolution(
-    x: Any, weight: Any, bias: Any = None, *, no_bias: bool, num_group: int, **attrs: Any
-) -> Any:
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, no_bias: bool, num_group: int, **attrs: Any
+) -> _Told:
     plan = _deconvolution_plan(x, weight, num_group=num_group, **attrs)
     if plan is None or plan.layout[1] != "C" or num_group != 1 or x.dtype != _SINGLE:
         return NotImplemented
@@ -355,7 +357,14 @@ def _results_of_deconvolution(
 
 @pullback_rule("deconvolution")
 def _of_deconvolution(
-    g: Any, x: Any, weight: Any, bias: Any = None, *, no_bias: bool, num_group: int, **attrs: Any
+    g: np.ndarray,
+    x: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None = None,
+    *,
+    no_bias: bool,
+    num_group: int,
+    **attrs: Any,
 ) -> Any:
     plan = _deconvolution_plan(x, weight, num_group=num_group, **attrs)
     if plan is None or plan.layout[1] != "C" or num_group != 1:
@@ -421,7 +430,7 @@ def _pooling_plan(
 
 
 @numpy_kernel("pooling", lambda x, **_: x.size // 2)
-def _pooling(x: Any, *, pool_type: str, count_include_pad: bool | None, **attrs: Any) -> Any:
+def _pooling(x: np.ndarray, *, pool_type: str, count_include_pad: bool | None, **attrs: Any) -> np.ndarray:
     found = _pooling_plan(x, pool_type=pool_type, count_include_pad=count_include_pad, **attrs)
     if found is None:
         return NotImplemented
@@ -460,7 +469,7 @@ def _over_all(x: np.ndarray, axes: Shape, pool_type: str) -> np.ndarray:
 
 
 @kernel_results("pooling")
-def _results_of_pooling(x: Any, **attrs: Any) -> Any:
+def _results_of_pooling(x: np.ndarray, **attrs: Any) -> _Told:
     found = _pooling_plan(x, **attrs)
     if found is None or x.dtype != _SINGLE:
         return NotImplemented
@@ -474,7 +483,7 @@ def _results_of_pooling(x: Any, **attrs: Any) -> Any:
 
 
 @pullback_rule("pooling")
-def _of_pooling(g: np.ndarray, x: np.ndarray, **attrs: Any) -> Any:
+def _of_pooling(g: np.ndarray, x: np.ndarray, **attrs: Any) -> Ways:
     found = _pooling_plan(x, **attrs)
     if found is None:
         return NotImplemented
@@ -603,7 +612,7 @@ def _summed(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 @kernel_results("batch_norm")
-def _results_of_batch_norm(x: Any, *vectors: Any, axis: int, training: bool, **attrs: Any) -> Any:
+def _results_of_batch_norm(x: np.ndarray, *vectors: Any, axis: int, training: bool, **attrs: Any) -> Any:
     axis = axis_of(axis, x.ndim, "batch_norm")
     if not _is_usual_norm(x, vectors, axis, attrs):
         return NotImplemented

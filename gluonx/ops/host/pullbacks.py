@@ -135,7 +135,7 @@ def _relu(g: Array, x: Array) -> Ways:
 
 
 @kernel_results("activation")
-def _results_of_activation(x: Array, *, act_type: str) -> Any:
+def _results_of_activation(x: Array, *, act_type: str) -> np.ndarray:
     return x if act_type == "relu" and x.dtype in _FLOATS else NotImplemented
 
 
@@ -271,7 +271,7 @@ def _concatenate(g: Array, *arrays: Array, axis: Any, **attrs: Any) -> Ways:
 
 
 @kernel_results("concatenate")
-def _results_of_concatenate(*arrays: Array, axis: Any, **attrs: Any) -> Any:
+def _results_of_concatenate(*arrays: Array, axis: Any, **attrs: Any) -> np.ndarray:
     if not isinstance(axis, int) or any(attrs.values()) or any(a.dtype != arrays[0].dtype for a in arrays):
         return NotImplemented
     first, at = arrays[0], axis % arrays[0].ndim
