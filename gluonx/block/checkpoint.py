@@ -328,7 +328,7 @@ def _read_description(path: str) -> dict[str, Any]:
 
 
 def _of_mxnet(name: str, of: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a block as MXNet 1's file does, under a name that is a class and a number; it tells no parameters."""
+    """Describe a block of MXNet 1's file, which names it by its class and a number and lists no parameters."""
     blocks = {key: value for key, value in of.items() if isinstance(value, dict) and "orig_name" in value}
     names = map(str, (of.get("children") or {}).values())
     return {
@@ -355,7 +355,7 @@ def _compare(block: Block, described: object, prefix: str, theirs: str, found: _
     here = prefix[:-1] or "the block itself"
     described = described if isinstance(described, dict) else {}
     params, children = described.get("parameters", ()), described.get("children")
-    if params is None:  # MXNet 1 tells none
+    if params is None:  # MXNet 1 lists none
         params = {name: theirs + name for name in block._reg_params}
     if not isinstance(params, dict) or not isinstance(children, dict):
         found.problems.append(f"{here} is not described")

@@ -17,7 +17,8 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakSet
 
 import jax
 import jax.numpy as jnp
@@ -72,6 +73,7 @@ class Integers:
     """The switch for gradients of integers, see :mod:`gluonx.deferred.integers`."""
 
     move = False
+    plain: ClassVar[WeakSet[Operator]] = WeakSet()  # those that were marked as ordinary, which the switch undoes
 
 
 # Functions that tell whether NumPy runs recorded work first; `gluonx.deferred.host` adds one.
@@ -133,7 +135,9 @@ class DerivedOp:
         self.attrs: dict[str, Any] = {}
         self.random = False
         self.extra = extra
-        self.cache: str | None = None if Integers.move else PLAIN
+        self.cache: str | None = None
+        if not Integers.move:
+            mark_as_plain(self)
         self.steady, self.any_length = False, any_length
         self.eager: Any = None
         self.traced: Any = None
@@ -209,8 +213,17 @@ def prepare(op: Operator) -> str:
     """Mark an operator as ordinary, or as special: its mode, key or casts must be filled in, or its values checked."""
     adapted = ADAPTED and op.name.partition("(")[0].removeprefix("np.") in ADAPTED
     looked_at = op.index is not None or op.matrix is not None
-    op.cache = SPECIAL if op.needs_mode or op.random or adapted or looked_at or Integers.move else PLAIN
-    return op.cache
+    if op.needs_mode or op.random or adapted or looked_at or Integers.move:
+        op.cache = SPECIAL
+        return SPECIAL
+    return mark_as_plain(op)
+
+
+def mark_as_plain(op: Operator) -> str:
+    """Mark an operator as ordinary, until :attr:`Integers.move` is set."""
+    Integers.plain.add(op)
+    op.cache = PLAIN
+    return PLAIN
 
 
 def _check_size(value: ArrayLike) -> None:

@@ -7,13 +7,12 @@ operator in float64, truncated to integers; for an elementwise function the slop
 multiplied. A cast, also to integers, passes the gradient on. If a floating array takes part in a floating result,
 integers get no gradient from it, as in MXNet.
 
-A process that never asks pays nothing: the first such array marks all operators as special, and only special ones come
-here.
+The first such array marks all operators as special, and only special ones come here, so steps of a process that never
+asks take no longer.
 """
 
 from __future__ import annotations
 
-import gc
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +20,12 @@ import jax
 import jax.numpy as jnp
 
 from gluonx.deferred.core import Handle, Pending, aval_of, state_with
-from gluonx.deferred.derived import PLAIN, DerivedOp, Integers, cuts_tape, out_avals, strong
+from gluonx.deferred.derived import DerivedOp, Integers, cuts_tape, out_avals, strong
 from gluonx.deferred.graph import settle, source_of
 from gluonx.deferred.growth import BAD_CALLS, typed
 from gluonx.deferred.segments import OpSegment, attached
 from gluonx.dtype import as_array
 from gluonx.errors import GluonxError
-from gluonx.ops.registry import OPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,14 +41,9 @@ def arm() -> None:
     if Integers.move:
         return
     Integers.move = True
-    for op in set(OPS.values()):
-        for bound in op.bound():
-            bound.cache = None
-    for made in (
-        gc.get_objects()
-    ):  # runs once, in a process that asks for it; keeping a list of operators would cost every process
-        if type(made) is DerivedOp and made.cache is PLAIN:
-            made.cache = None
+    for op in list(Integers.plain):
+        op.cache = None
+    Integers.plain.clear()
 
 
 def disarm() -> None:

@@ -35,9 +35,9 @@ class BatchProcessor:
         if not isinstance(batch, (list, tuple)) or len(batch) < 2:
             keys = f" with the keys {', '.join(map(repr, batch))}" if isinstance(batch, Mapping) else ""
             raise ArgumentError(
-                f"A batch must begin with data and labels, as (x, y); got a {type(batch).__name__}{keys}. Of another "
-                "batch a BatchProcessor of yours takes them: define _get_data_and_label(self, batch, device, axis), "
-                "which returns two lists, as [batch['x']], [batch['y']]."
+                f"A batch must begin with data and labels, as (x, y); got a {type(batch).__name__}{keys}. To take them "
+                "from another kind of batch, pass a subclass of BatchProcessor that defines _get_data_and_label(self, "
+                "batch, device, axis); it returns two lists, as [batch['x']], [batch['y']]."
             )
         return split_and_load(batch[0], ctx, batch_axis), split_and_load(batch[1], ctx, batch_axis)
 

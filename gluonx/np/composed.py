@@ -104,6 +104,9 @@ def where(condition: Any, x: ArrayLike | None = None, y: ArrayLike | None = None
     return invoke(get("where").bind(), (condition, *given))
 
 
+_OTHER = {"b": "The array to compare with."}
+
+
 @register(
     "select_first",
     gives="input",
@@ -392,7 +395,7 @@ def histogram_bin_edges(
     "all_close",
     shape="()",
     gives="bool",
-    meaning={"b": "The array to compare with."},
+    meaning=_OTHER,
     doc="Return whether all elements agree within a tolerance.",
     example=("np.allclose(np.array([1.0, 2.0]), np.array([1.0, 2.0]))", "True"),
     stands_for="`numpy.allclose`",
@@ -405,7 +408,7 @@ def _all_close(a: Array, b: Array, rtol: Array, atol: Array, *, equal_nan: bool 
     "all_equal",
     shape="()",
     gives="bool",
-    meaning={"b": "The array to compare with."},
+    meaning=_OTHER,
     doc="Return whether two arrays have one shape and equal elements.",
     example=("np.array_equal(np.array([1.0, 2.0]), np.array([1.0, 3.0]))", "False"),
     stands_for="`numpy.array_equal`",
@@ -418,7 +421,7 @@ def _all_equal(a: Array, b: Array, *, equal_nan: bool = False) -> Array:
     "all_equivalent",
     shape="()",
     gives="bool",
-    meaning={"b": "The array to compare with."},
+    meaning=_OTHER,
     doc="Return whether two arrays are equal after broadcasting.",
     example=("np.array_equiv(np.array([1.0, 1.0]), np.array([1.0]))", "True"),
     stands_for="`numpy.array_equiv`",

@@ -742,11 +742,14 @@ def geomspace(
 # -- matrices, indices, windows ---------------------------------------------------------------------------------------
 
 
+_SIZES = {"N": "The number of rows.", "M": "The number of columns; that of rows by default."}
+
+
 @register(
     "eye",
     shape="``(N, M)``",
     gives="asked",
-    meaning={"N": "The number of rows.", "M": "The number of columns; that of rows by default."},
+    meaning=_SIZES,
     doc="Return a matrix with ones on a diagonal.",
     example=("np.eye(2).tolist()", "[[1.0, 0.0], [0.0, 1.0]]"),
 )
@@ -763,7 +766,7 @@ def _eye_on_host(*, N: int, M: int, k: int, dtype: DTypeLike) -> onp.ndarray:
     "tri",
     shape="``(N, M)``",
     gives="asked",
-    meaning={"N": "The number of rows.", "M": "The number of columns; that of rows by default."},
+    meaning=_SIZES,
     doc="Return a matrix of ones below a diagonal and on it.",
     example=("np.tri(2).tolist()", "[[1.0, 0.0], [1.0, 1.0]]"),
 )

@@ -1078,7 +1078,7 @@ def lend(array: ndarray) -> object:
 
 
 class _Tensor(ctypes.Structure):
-    """The beginning of a DLPack capsule, as far as it is read here."""
+    """The tensor of a DLPack capsule, which begins it."""
 
     _fields_: ClassVar = [
         ("data", ctypes.c_void_p),
@@ -1086,7 +1086,19 @@ class _Tensor(ctypes.Structure):
         ("ndim", ctypes.c_int32),
         ("dtype", ctypes.c_uint8 * 4),
         ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
     ]
+
+    def is_of(self, array: np.ndarray) -> bool:
+        """Return whether these are the elements of `array`, in its order."""
+        n, size = self.ndim, array.itemsize
+        return (
+            not self.byte_offset
+            and tuple(self.shape[:n]) == array.shape
+            and (not self.strides or tuple([size * step for step in self.strides[:n]]) == array.strides)
+            and tuple(self.dtype[:2]) == (_CODES.get(array.dtype.kind), 8 * size)
+        )
 
 
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds
@@ -1107,9 +1119,7 @@ def borrow(capsule: object, kind: type[ndarray] | None = None) -> ndarray | None
     except ValueError:  # somebody has taken it, or it is of a later form
         return None
     memory = _Memory.at.get(tensor.data) if tensor.data else None
-    if memory is None or tuple(tensor.shape[: tensor.ndim]) != memory.array.shape:
-        return None
-    if tuple(tensor.dtype[:2]) != (_CODES.get(memory.array.dtype.kind), 8 * memory.array.itemsize):
+    if memory is None or not tensor.is_of(memory.array):
         return None
     array = new_handle(memory.now())
     array.__class__ = (kind or type(array)).lent_class

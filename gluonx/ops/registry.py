@@ -393,9 +393,9 @@ class Op:
         return f"{message} (its attributes: {valid}; its arrays: {arrays})"
 
     def bound(self) -> list[BoundOp]:
-        """Every existing `BoundOp` of this operator."""
+        """Every existing `BoundOp` of this operator, those with numbers as operands too."""
         with self._lock:
-            return list(self._bound.values())
+            return [*self._bound.values(), *self._families.values()]
 
     def traits(self, attrs: Mapping[str, Any]) -> tuple[bool, bool]:
         """Return whether the operator draws random numbers with these attributes, and whether it needs the mode."""

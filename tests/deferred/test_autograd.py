@@ -13,7 +13,8 @@ import numpy as onp
 import pytest
 
 from gluonx import Parameter, autograd, engine, gluon, nd, nn, np, npx
-from gluonx.deferred import flushing
+from gluonx.deferred import flushing, integers
+from gluonx.deferred.derived import PLAIN, DerivedOp
 from gluonx.errors import GraphError, ShapeError, TracedValueError
 
 
@@ -1343,3 +1344,16 @@ def test_max_pooling_of_what_xla_computes_twice():
     for each in found:
         for one, other in zip(each, wanted, strict=True):
             onp.testing.assert_allclose(one, other, 1e-4, 1e-5 * onp.abs(other).max())
+
+
+def test_gradients_of_integers_begin_for_operators_that_the_collector_does_not_list():
+    """``gc.freeze()`` hides objects from ``gc.get_objects()``."""
+    made = DerivedOp("twice", lambda a: a * 2)
+    assert made.cache == PLAIN
+    gc.freeze()
+    try:
+        integers.arm()
+        assert made.cache is None
+    finally:
+        integers.disarm()
+        gc.unfreeze()

@@ -11,6 +11,7 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, nd, np, npx
+from gluonx.np import handle
 from gluonx.npx import functions
 from gluonx.ops import OPS
 from lib import TESTS
@@ -373,6 +374,16 @@ def test_an_array_of_a_capsule_for_writing_shares_its_memory(module, dtype):
     assert z.asnumpy().tolist() == [[0, 0], [0, 0]]
     other = npx.from_dlpack(npx.to_dlpack_for_read(module.array([1, 2], dtype=dtype)))
     assert other.asnumpy().tolist() == [1, 2]
+
+
+def test_a_capsule_of_a_part_of_lent_memory_is_read_as_it_is():
+    """Another library may turn or cut what it was lent."""
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    capsule = x.to_dlpack_for_write()
+    (memory,) = [lent.array for lent in handle._Memory.at.values() if lent.array.tolist() == x.tolist()]
+    assert npx.from_dlpack(memory.T.__dlpack__()).tolist() == [[1, 3], [2, 4]]
+    assert npx.from_dlpack(memory[:1].__dlpack__()).tolist() == [[1, 2]]
+    assert npx.from_dlpack(capsule).tolist() == x.tolist()
 
 
 def test_a_function_of_another_library_by_capsules():

@@ -114,10 +114,14 @@ def _fits(
     return named and taken == x.shape[1] and taken % groups == made % groups == 0 and filters in (None, made)
 
 
+def _takes_bias(bias: np.ndarray | None, no_bias: bool, dtype: np.dtype, channels: int) -> bool:
+    return bias is None or no_bias or (bias.dtype == dtype and bias.shape == (channels,))
+
+
 def _with_bias(out: np.ndarray, bias: np.ndarray | None, no_bias: bool, layout: str) -> np.ndarray:
+    if not _takes_bias(bias, no_bias, out.dtype, out.shape[1]):
+        return NotImplemented
     if bias is not None and not no_bias:
-        if bias.dtype != out.dtype or bias.shape != out.shape[1:2]:
-            return NotImplemented
         out += bias.reshape(-1, *[1] * (out.ndim - 2))
     return _last(out, layout)
 
@@ -186,7 +190,7 @@ def _results_of_convolution(
     plan = _convolution_plan(x, weight, num_group=num_group, **attrs)
     if plan is None or plan.layout[1] != "C" or num_group != 1 or x.dtype != _SINGLE:
         return NotImplemented
-    if bias is not None and not no_bias and (bias.dtype != x.dtype or bias.shape != weight.shape[:1]):
+    if not _takes_bias(bias, no_bias, x.dtype, weight.shape[0]):
         return NotImplemented
     return _Told((x.shape[0], weight.shape[0], *plan.positions), x.dtype)
 
@@ -349,7 +353,7 @@ def _results_of_deconvolution(
     plan = _deconvolution_plan(x, weight, num_group=num_group, **attrs)
     if plan is None or plan.layout[1] != "C" or num_group != 1 or x.dtype != _SINGLE:
         return NotImplemented
-    if bias is not None and not no_bias and (bias.dtype != x.dtype or bias.shape != weight.shape[1:2]):
+    if not _takes_bias(bias, no_bias, x.dtype, weight.shape[1]):
         return NotImplemented
     space = [n - 2 * p for n, p in zip(plan.whole, plan.pad, strict=True)]
     return _Told((x.shape[0], weight.shape[1], *space), x.dtype)
