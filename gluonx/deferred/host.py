@@ -161,11 +161,17 @@ def _known_of(op: Operator) -> _Known:
 def is_known(op: Operator, kind: object, diff: tuple[int, ...], count: int) -> bool:
     """Return whether NumPy can run `op`, of `count` inputs, and its pull-back to the inputs `diff` without a trace.
 
-    It has NumPy kernels for both, or :func:`note_known` was called for `op` in a node of this kind.
+    It has NumPy kernels for both, or :func:`note_known` was called for `op` in a node of this kind. The pull-back of an
+    operator on images, whose kernel tells its results and its work, is not for small arrays: alone it may be worth a
+    compilation, which the program of the whole trace is not.
     """
     known = _known_of(op)
-    if known.numpy_kernel is not None and (not diff or pullback_kernel(op, diff, count, (True,)) is not None):
-        return True
+    if known.numpy_kernel is not None:
+        if not diff:
+            return True
+        on_images = known.work is not None and kernels.results_of(op) is not None
+        if not on_images and pullback_kernel(op, diff, count, (True,)) is not None:
+            return True
     return ("node", kind) in known.seen
 
 
