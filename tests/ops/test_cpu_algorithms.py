@@ -13,7 +13,7 @@ import gluonx as mx
 from gluonx import autograd
 from gluonx.ops import get
 from gluonx.ops.cpu import reductions as cpu
-from gluonx.ops.cpu.convolution import for_cpu, native_operations
+from gluonx.ops.cpu.convolution import native_operations
 
 WIDE = (3, 20000)  # so wide that XLA sums its rows badly
 SLOW = [((3, 20000), (0,)), ((2, 3, 130, 130), (1,)), ((2, 3, 1, 17000), (0, 1)), ((2, 2, 2, 9000), (1,))]
@@ -234,55 +234,6 @@ def test_the_result_of_a_short_softmax_is_kept_for_its_gradient():
     short, long = jnp.ones((2, 128)), jnp.ones((2, 4000))
     assert "optimization_barrier" in program(pulled, short, short)
     assert "optimization_barrier" not in program(pulled, long, long)
-
-
-@pytest.mark.parametrize("shape", [(2, 5, 3), (2, 2, 5, 3), (4, 3), (3,), (0, 5, 3)], ids=str)
-def test_a_dense_layer_over_sequences_is_a_product_of_rows(shape):
-    x, w, b = numbers(shape), numbers((7, 3), seed=1), numbers((7,), seed=2)
-    fn = bound("fully_connected", num_hidden=7, flatten=False)
-    y, pull = jax.vjp(fn, x, w, b)
-    with native_operations():
-        wanted, native = jax.vjp(fn, x, w, b)
-    np.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-6)
-    for a, c in zip(pull(wanted), native(wanted), strict=True):
-        np.testing.assert_allclose(a, c, rtol=1e-5, atol=1e-5)
-    if len(shape) > 2:
-        with for_cpu():
-            assert "dims = [1] x [1]" in program(lambda *arrays: fn(*arrays), x, w, b)
-
-
-HIDDEN = np.random.default_rng(3).uniform(size=(2, 1, 5, 5)) < 0.4
-HIDDEN[0, :, 1] = False  # a query that sees nothing
-
-
-@pytest.mark.parametrize("heads", [(4, 4), (4, 2), (4, 1)], ids=str)
-@pytest.mark.parametrize("kind", ["plain", "causal", "masked", "causal and masked", "valid"])
-def test_attention_and_its_gradient_are_those_of_the_kernel(kind, heads):
-    q, (k, v) = numbers((2, 5, heads[0], 3)), (numbers((2, 5, heads[1], 3), seed=i) for i in (1, 2))
-    mask = jnp.asarray(HIDDEN) if "masked" in kind else None
-    valid = jnp.asarray([3, 0]) if kind == "valid" else None
-    op = bound("dot_product_attention", causal="causal" in kind)
-
-    def fn(*arrays):
-        return op(*arrays, mask, valid)
-
-    y, pull = jax.vjp(fn, q, k, v)
-    with native_operations():
-        wanted, native = jax.vjp(fn, q, k, v)
-    np.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-6)
-    for a, c in zip(pull(q), native(q), strict=True):
-        np.testing.assert_allclose(a, c, rtol=1e-4, atol=1e-5)
-
-
-def test_attention_keeps_its_weights_alone_for_the_gradient():
-    q = numbers((2, 5, 4, 3))
-
-    def pulled(q):
-        return jax.vjp(lambda q: bound("dot_product_attention")(q, q, q), q)[1](q)
-
-    assert "optimization_barrier" in program(lambda q: pulled(q), q)  # as a short softmax does
-    with native_operations():
-        assert "optimization_barrier" not in program(lambda q: pulled(q), q)
 
 
 def test_the_loss_of_classes_gathers_forward_and_compares_backward():
