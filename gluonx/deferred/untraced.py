@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gluonx.common.process import one_blas_thread
 from gluonx.common.thresholds import threshold
 from gluonx.deferred.contracts import Operator, Shaped
 from gluonx.deferred.derived import has_any_length
@@ -104,7 +105,7 @@ def _kernels(
 
 
 def _takes(back: Kernel, values: list[Any], inputs: list[Any]) -> bool:
-    with np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         try:
             found = back(*values)
         except Exception:  # the trace says what is wrong
@@ -123,7 +124,7 @@ def _tried(op: Operator, inputs: Sequence[Any]) -> Any:
     if kernel is None:
         return None
     if out is None and _size(inputs) <= _MOST:
-        with np.errstate(all="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):
             try:
                 out = kernel[0](*_zeros(inputs))
             except Exception:  # the trace says what is wrong

@@ -2,6 +2,7 @@
 
 import numpy as onp
 import pytest
+from threadpoolctl import threadpool_info
 
 import gluonx
 from gluonx import autograd, engine, gluon, np, npx
@@ -72,6 +73,25 @@ def test_a_net_of_usual_layers_is_not_traced(monkeypatch):
         loss.backward()
         trainer.step(1)
         assert onp.isfinite(loss.item())
+
+
+def test_kernels_are_tried_with_one_thread_of_blas(monkeypatch):
+    """A second thread would wait for products for 30 ms at each new length, where a whole step takes 10."""
+    threads = []
+
+    def watched(found):
+        def run(*args):
+            threads.extend(lib["num_threads"] for lib in threadpool_info() if "numpy" in lib["filepath"])
+            return found[0](*args)
+
+        return found and (run, found[1])
+
+    kernel_of, pullback_kernel = untraced.kernel_of, untraced.pullback_kernel
+    monkeypatch.setattr(untraced, "kernel_of", lambda op: watched(kernel_of(op)))
+    monkeypatch.setattr(untraced, "pullback_kernel", lambda *args: watched(pullback_kernel(*args)))
+    gradients(lambda x, y: x.T @ y, numbers(4, 6), numbers(4, 6))
+    assert len(threads) > 2
+    assert set(threads) == {1}
 
 
 def test_values_that_a_kernel_refuses_are_traced(monkeypatch):
