@@ -98,7 +98,8 @@ class DerivedOp:
     closes over; then it is traced once for each kind of input (see `strong`). ``any_length`` tells the same, and that
     it asks for no length of its arguments (:mod:`gluonx.deferred.lengths`). ``wide`` tells that it needs 64-bit types
     also where no input is of such a type. ``numpy_kernel`` is the same function on NumPy arrays, and ``work`` the
-    number of elements that it touches (see :mod:`gluonx.ops.host.kernels`). An operator that is not ``interpreted``,
+    number of elements that it touches (see :mod:`gluonx.ops.host.kernels`); ``pullback`` is its rule as in
+    :mod:`gluonx.ops.host.pullbacks`. An operator that is not ``interpreted``,
     such as one that several devices compute together, is always compiled by XLA. An operator that is ``composed`` of
     many others is rewritten for a CPU before it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`). ``within`` holds
     the trace of a block; see :mod:`gluonx.deferred.linking`.
@@ -106,7 +107,7 @@ class DerivedOp:
 
     __slots__ = (
         "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "numpy_kernel",
-        "gathers", "host", "interpreted", "n_live", "name", "nbytes", "random", "shapes", "steady", "told",
+        "gathers", "host", "interpreted", "n_live", "name", "nbytes", "pullback", "random", "shapes", "steady", "told",
         "traced", "usage", "vjp", "wide", "within", "work",
     )  # fmt: skip
     needs_mode = exact = False
@@ -125,12 +126,14 @@ class DerivedOp:
         work: Callable[..., int] | None = None,
         interpreted: bool = True,
         any_length: bool = False,
+        pullback: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.wide = wide
         self.n_live = n_live  # gradients flow through this many outputs, the first ones; None: all
         self.fn = fn
         self.numpy_kernel, self.work, self.interpreted = numpy_kernel, work, interpreted
+        self.pullback = pullback
         self.composed = False
         self.attrs: dict[str, Any] = {}
         self.random = False

@@ -22,6 +22,7 @@ from gluonx.deferred.core import Handle
 from gluonx.deferred.derived import DerivedOp
 from gluonx.deferred.engine import invoke
 from gluonx.ops.host import kernels
+from gluonx.ops.host.pullbacks import power_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,6 +127,7 @@ def _power(self: ndarray, exponent: object) -> ndarray:
                     extra=("power", exponent),
                     numpy_kernel=kernels.raised(exponent),
                     any_length=True,
+                    pullback=power_rule(exponent),
                 )
                 op = _POWERS[exponent] = adaptable(made)
             return invoke(op, (self,))

@@ -21,6 +21,7 @@ from gluonx.deferred.core import Handle, Index
 from gluonx.deferred.derived import DerivedOp
 from gluonx.errors import BadIndexError, BadKeyError
 from gluonx.ops.host import kernels
+from gluonx.ops.host.pullbacks import Rule, Ways, placed
 
 if TYPE_CHECKING:
     from types import NotImplementedType
@@ -175,13 +176,13 @@ def _interned(
     fn: Callable[..., Any],
     numpy_kernel: Callable[..., object] | None,
     work: Callable[..., int] | None = None,
+    pullback: Rule | None = None,
 ) -> DerivedOp:
     found = _ops.get(key)
     if found is None:
         # Exporters read the index from `extra`.
-        found = _ops.setdefault(
-            key, DerivedOp(name, fn, extra=key, numpy_kernel=numpy_kernel, work=work, any_length=True)
-        )
+        made = DerivedOp(name, fn, extra=key, numpy_kernel=numpy_kernel, work=work, any_length=True, pullback=pullback)
+        found = _ops.setdefault(key, made)
     return found
 
 
@@ -198,7 +199,11 @@ def region_read(region: Region) -> DerivedOp:
     def read_on_host(x: np.ndarray, *starts: int) -> np.ndarray:
         return x[_items(dims, starts)].reshape(shape)
 
-    return _interned(("read", dims, shape), "slice", read, read_on_host, lambda *_: 1)
+    def pulled(g: np.ndarray, x: np.ndarray, *starts: int) -> Ways:
+        items = _items(dims, starts)
+        return [lambda: placed(g.reshape(x[items].shape), x, items)]
+
+    return _interned(("read", dims, shape), "slice", read, read_on_host, lambda *_: 1, pulled)
 
 
 def region_write(region: Region) -> DerivedOp:
@@ -436,7 +441,15 @@ def gather_op(pattern: tuple[Any, ...]) -> DerivedOp:
     def read_on_host(x: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
         return np.expand_dims(x, _with_flags(pattern, x.ndim))[_rebuild(pattern, arrays)]
 
-    return _interned(("gather", pattern), "index", read, read_on_host, _gathered)
+    def pulled(g: np.ndarray, x: np.ndarray, *arrays: np.ndarray) -> Ways:
+        def of_x() -> np.ndarray:
+            found = np.zeros(x.shape)
+            np.add.at(np.expand_dims(found, _with_flags(pattern, x.ndim)), _rebuild(pattern, arrays), g)
+            return found
+
+        return [of_x]
+
+    return _interned(("gather", pattern), "index", read, read_on_host, _gathered, pulled)
 
 
 def scatter_op(pattern: tuple[Any, ...]) -> DerivedOp:

@@ -347,7 +347,7 @@ def _extreme_moved(
     np=_EXTREME,
     npx=_ALL_FROM,
     shape=REDUCED,
-    gradient="through `x`, ties share it",
+    gradient="through `x`, the whole of it to each of equal ones",
     light=True,
     gives="input",
 )
@@ -376,7 +376,7 @@ def max_(
     np=_EXTREME,
     npx=_ALL_FROM,
     shape=REDUCED,
-    gradient="through `x`, ties share it",
+    gradient="through `x`, the whole of it to each of equal ones",
     light=True,
     gives="input",
 )

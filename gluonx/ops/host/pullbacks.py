@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gluonx.dtype import DTypeLike
 
 
-__all__ = ["PULLBACKS", "pullback_kernel", "pullback_rule"]
+__all__ = ["PULLBACKS", "Rule", "Ways", "placed", "power_rule", "pullback_kernel", "pullback_rule"]
 
 Array: TypeAlias = np.ndarray
 Way: TypeAlias = Callable[[], Array]
@@ -44,7 +44,8 @@ def pullback_kernel(
 
     ``given`` says which outputs have a cotangent; a pull-back here is that of the first output alone.
     """
-    rule = None if not isinstance(op, BoundOp) or isinstance(op, Lifted) else PULLBACKS.get(op.name)
+    bound = isinstance(op, BoundOp) and not isinstance(op, Lifted)
+    rule = PULLBACKS.get(op.name) if bound else getattr(op, "pullback", None)
     if rule is None or given[0] is False or any(given[1:]) or op.random or op.needs_mode:
         return None
     attrs = op.attrs
@@ -114,7 +115,15 @@ _SLOPES: dict[str, Callable[[Any], Any]] = {
     "exp": np.exp, "expm1": np.exp, "log": lambda x: 1 / x, "log1p": lambda x: 1 / (1 + x),
     "sqrt": lambda x: 0.5 / np.sqrt(x), "square": lambda x: 2 * x, "negative": lambda x: np.float64(-1),
     "sin": np.cos, "cos": lambda x: -np.sin(x), "tanh": _of_tanh, "sigmoid": _of_sigmoid, "softrelu": _sigmoid,
-    "arctan": lambda x: 1 / (1 + x * x), "sinh": np.cosh, "cosh": np.sinh,
+    "arctan": lambda x: 1 / (1 + x * x), "sinh": np.cosh, "cosh": np.sinh, "tan": lambda x: 1 / np.cos(x) ** 2,
+    "arcsin": lambda x: 1 / np.sqrt(1 - x * x), "arccos": lambda x: -1 / np.sqrt(1 - x * x),
+    "arcsinh": lambda x: 1 / np.sqrt(1 + x * x), "arccosh": lambda x: 1 / np.sqrt(x * x - 1),
+    "arctanh": lambda x: 1 / (1 - x * x), "reciprocal": lambda x: -1 / (x * x),
+    "rsqrt": lambda x: -0.5 / np.sqrt(x) / x, "log2": lambda x: 1 / (x * math.log(2)), "log10": lambda x: 1 / (x * math.log(10)),
+    "exp2": lambda x: np.exp2(x) * math.log(2),
+    "erf": lambda x: np.exp(-x * x) * (2 / math.sqrt(math.pi)), "absolute": np.sign,
+    "silu": lambda x: _sigmoid(x) * (1 + x * (1 - _sigmoid(x))),
+    "log_sigmoid": lambda x: _sigmoid(-x),
 }  # fmt: skip
 
 
@@ -178,6 +187,53 @@ def _divide(g: Array, x: Array, y: Array) -> Ways:
     return [lambda: g / y, lambda: -(g.astype(_DOUBLE) * x) / np.square(y, dtype=_DOUBLE)]
 
 
+def _first_of(keeps: Callable[[Array, Array], Array]) -> Rule:
+    """Return the pull-back of the larger or smaller of two: all of it to the first operand where that is kept."""
+
+    def rule(g: Array, x: Array, y: Array) -> Ways:
+        kept = keeps(x, y) | (x != x)
+        return [lambda: where_or_zero(kept, g), lambda: where_or_zero(~kept, g)]
+
+    return rule
+
+
+pullback_rule("maximum")(_first_of(np.greater_equal))
+pullback_rule("minimum")(_first_of(np.less_equal))
+
+
+@pullback_rule("clip")
+def _clip(g: Array, x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ways:
+    kept = np.ones(x.shape, bool)
+    for bound, keeps in ((a_min, np.greater_equal), (a_max, np.less_equal)):
+        if bound is not None:
+            if bound.ndim:
+                return NotImplemented
+            kept &= keeps(x, bound.astype(x.dtype)) | (x != x)
+    return [lambda: where_or_zero(kept, g)]
+
+
+@pullback_rule("power")
+def _power(g: Array, x: Array, y: Array) -> Ways:
+    if x.dtype != y.dtype or x.dtype not in _FLOATS:
+        return NotImplemented
+    a, b = x.astype(_DOUBLE), y.astype(_DOUBLE)
+    return [
+        lambda: g * (b * np.power(a, b - 1)),
+        lambda: g * (np.log(np.where(a == 0, 1, a)) * np.power(a, b)),
+    ]
+
+
+def power_rule(exponent: int) -> Rule:
+    """Return the pull-back of ``x ** exponent`` for a fixed integer."""
+
+    def rule(g: Array, x: Array) -> Ways:
+        if exponent == 0:
+            return [lambda: np.zeros_like(x)]
+        return [lambda: g * (exponent * np.power(x.astype(_DOUBLE), exponent - 1))]
+
+    return rule
+
+
 @pullback_rule("where")
 def _where(g: Array, condition: Array, x: Array, y: Array) -> Ways:
     chosen, zero = condition != 0, g.dtype.type(0)
@@ -208,6 +264,69 @@ def _mean(g: Array, x: Array, *more: Any, axis: Any, dtype: Any, keepdims: bool)
     return [lambda: _spread(g / g.dtype.type(x.size // g.size), x, axis, keepdims)]
 
 
+def _extreme(fn: np.ufunc) -> Rule:
+    """Return the pull-back of the largest or smallest elements: each of several equal ones gets the cotangent."""
+
+    def rule(g: Array, x: Array, *more: Any, axis: Any, keepdims: bool) -> Ways:
+        if more or not x.size:
+            return NotImplemented
+        best = fn.reduce(x, axis=axis, keepdims=True)
+        return [lambda: where_or_zero(x == best, _spread(g, x, axis, keepdims))]
+
+    return rule
+
+
+pullback_rule("max")(_extreme(np.maximum))
+pullback_rule("min")(_extreme(np.minimum))
+
+
+def _centred(x: Array, axis: Any) -> tuple[Array, int]:
+    """Return the differences from the mean, in double precision, and the number of elements in each mean."""
+    wide = x.astype(_DOUBLE)
+    total = np.add.reduce(wide, axis=axis, keepdims=True)
+    count = x.size // total.size
+    return wide - total / count, count
+
+
+@pullback_rule("var")
+def _var(g: Array, x: Array, *where: Any, axis: Any, dtype: Any, ddof: int, keepdims: bool) -> Ways:
+    if where or dtype is not None or not x.size:
+        return NotImplemented
+    apart, count = _centred(x, axis)
+    return [lambda: _spread(g, x, axis, keepdims) * apart * (2 / (count - ddof))] if count > ddof else NotImplemented
+
+
+@pullback_rule("std")
+def _std(g: Array, x: Array, *where: Any, axis: Any, dtype: Any, ddof: int, keepdims: bool) -> Ways:
+    if where or dtype is not None or not x.size:
+        return NotImplemented
+    apart, count = _centred(x, axis)
+    if count <= ddof:
+        return NotImplemented
+    deviation = np.sqrt(np.add.reduce(apart * apart, axis=axis, keepdims=True) / (count - ddof))
+    some = deviation != 0  # with none the gradient is 0
+    slope = np.where(some, apart / (np.where(some, deviation, 1) * (count - ddof)), 0)
+    return [lambda: _spread(g, x, axis, keepdims) * slope]
+
+
+@pullback_rule("linalg_norm")
+def _norm(g: Array, x: Array, *, ord: Any, axis: Any, keepdims: bool) -> Ways:
+    euclidean = ord is None or (ord == 2 and (isinstance(axis, int) or (axis is None and x.ndim == 1)))
+    if not euclidean or not x.size:
+        return NotImplemented
+    wide = x.astype(_DOUBLE)
+    length = np.sqrt(np.add.reduce(wide * wide, axis=axis, keepdims=True))
+    return [lambda: wide * _spread(g, x, axis, keepdims) / length] if length.all() else NotImplemented
+
+
+@pullback_rule("cumsum")
+def _cumsum(g: Array, x: Array, *, axis: Any, dtype: Any) -> Ways:
+    if dtype is not None or not x.ndim:
+        return NotImplemented
+    along = 0 if axis is None else axis
+    return [lambda: np.flip(np.flip(g, along).cumsum(along, _DOUBLE), along).reshape(x.shape)]
+
+
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +340,17 @@ def _matmul(g: Array, x: Array, y: Array, *, precision: Any, preferred_element_t
 @pullback_rule("dot")
 def _dot(g: Array, x: Array, y: Array, **attrs: Any) -> Ways:
     return _matmul(g, x, y, **attrs) if x.ndim == y.ndim == 2 else NotImplemented
+
+
+@pullback_rule("batch_dot")
+def _batch_dot(g: Array, x: Array, y: Array, *, transpose_a: bool, transpose_b: bool) -> Ways:
+    def turned(a: Array, turn: bool) -> Array:
+        return np.swapaxes(a, -1, -2) if turn else a
+
+    return [
+        lambda: turned(np.matmul(g, turned(y, not transpose_b)), transpose_a),
+        lambda: turned(np.matmul(turned(x, not transpose_a), g), transpose_b),
+    ]
 
 
 @pullback_rule("fully_connected")
@@ -282,6 +412,73 @@ def _results_of_concatenate(*arrays: Array, axis: Any, **attrs: Any) -> np.ndarr
 @pullback_rule("stack")
 def _stack(g: Array, *arrays: Array, axis: int, dtype: Any) -> Ways:
     return NotImplemented if dtype is not None else [lambda i=i: np.take(g, i, axis) for i in range(len(arrays))]
+
+
+@pullback_rule("copy", "cast")
+def _same(g: Array, x: Array, **_: object) -> Ways:
+    return [lambda: g]
+
+
+@pullback_rule("flip")
+def _flip(g: Array, x: Array, *, axis: Any) -> Ways:
+    return [lambda: np.flip(g, axis)]
+
+
+@pullback_rule("moveaxis")
+def _moveaxis(g: Array, x: Array, *, source: Any, destination: Any) -> Ways:
+    return [lambda: np.moveaxis(g, destination, source)]
+
+
+@pullback_rule("slice_axis")
+def _slice_axis(g: Array, x: Array, *, axis: int, begin: int, end: Any) -> Ways:
+    axis = axis_of(axis, x.ndim, "slice_axis")
+    start = begin + x.shape[axis] if begin < 0 else begin
+    return [lambda: placed(g, x, (*(slice(None),) * axis, slice(start, start + g.shape[axis])))]
+
+
+def placed(g: Array, x: Array, items: Any) -> Array:
+    """Return zeros like `x` with `g` at `items`, no place of which is there twice."""
+    found = np.zeros(x.shape, g.dtype)
+    found[items] = g
+    return found
+
+
+@pullback_rule("take")
+def _take(g: Array, x: Array, indices: Array, *, axis: Any, mode: str) -> Ways:
+    length = x.size if axis is None else x.shape[axis]
+    if indices.dtype.kind not in "iu" or not length or mode not in ("clip", "wrap"):
+        return NotImplemented
+    places = np.clip(indices, 0, length - 1) if mode == "clip" else np.mod(indices, length)
+
+    def of_x() -> Array:
+        found = np.zeros(x.shape, _DOUBLE)
+        if axis is None:
+            np.add.at(found.reshape(-1), places, g)
+            return found
+        at = axis_of(axis, x.ndim, "take")
+        rows = np.moveaxis(g, range(at, at + places.ndim), range(places.ndim))
+        np.add.at(np.moveaxis(found, at, 0), places, rows)
+        return found
+
+    return [of_x, None]
+
+
+@pullback_rule("pick")
+def _pick(g: Array, x: Array, index: Array, *, axis: Any, mode: str, keepdims: bool) -> Ways:
+    if axis is None or index.dtype.kind not in "iu" or mode not in ("clip", "wrap"):
+        return NotImplemented
+    axis = axis_of(axis, x.ndim, "pick")
+    kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    if math.prod(index.shape) != math.prod(kept) or not x.size:
+        return NotImplemented
+    places = np.mod(index, x.shape[axis]) if mode == "wrap" else np.clip(index, 0, x.shape[axis] - 1)
+
+    def of_x() -> Array:
+        found = np.zeros(x.shape, g.dtype)
+        np.put_along_axis(found, places.reshape(kept), g.reshape(kept), axis)
+        return found
+
+    return [of_x, None]
 
 
 # -- layers and losses -------------------------------------------------------------------------------------------------
@@ -390,3 +587,73 @@ def _of_cross_entropy(g: Array, pred: Array, label: Array, sample_weight: Array 
         return found * (g / g.dtype.type(each)).reshape(-1, *[1] * (pred.ndim - 1))
 
     return [of_pred, None]
+
+
+def _of_samples(
+    name: str, penalty: Callable[[Array, Array], Array], slope: Callable[[Array, Array], tuple[Array, Array]]
+) -> None:
+    """Register a loss for each sample: the mean of a penalty of the prediction and the label, and its pull-back.
+
+    Both are functions of the two in double precision; `slope` gives the derivatives by the one and by the other.
+    """
+
+    def is_usual(pred: Array, label: Array, more: Sequence[Array | None], attrs: dict[str, Any]) -> bool:
+        usual = {"batch_axis": 0, "from_sigmoid": False, "ignore_label": None}
+        return (
+            all(a is None for a in more)
+            and all(attrs.get(key, value) == value for key, value in usual.items())
+            and pred.ndim > 0 and pred.size == label.size > 0 and pred.dtype == label.dtype in _FLOATS
+        )  # fmt: skip
+
+    def kernel(pred: Array, label: Array, *more: Array | None, weight: float | None, **attrs: Any) -> Any:
+        if not is_usual(pred, label, more, attrs):
+            return NotImplemented
+        found = penalty(pred.astype(_DOUBLE), label.reshape(pred.shape).astype(_DOUBLE)).reshape(len(pred), -1).mean(1)
+        return (found if weight is None else found * weight).astype(pred.dtype)
+
+    def pulled(g: Array, pred: Array, label: Array, *more: Array | None, weight: float | None, **attrs: Any) -> Ways:
+        if not is_usual(pred, label, more, attrs):
+            return NotImplemented
+        each = (g * ((1 if weight is None else weight) * len(pred) / pred.size)).reshape(-1, *[1] * (pred.ndim - 1))
+        by_pred, by_label = slope(pred.astype(_DOUBLE), label.reshape(pred.shape).astype(_DOUBLE))
+        return [lambda: each * by_pred, lambda: (each * by_label).reshape(label.shape)]
+
+    numpy_kernel(name, lambda pred, *_, **__: 2 * pred.size)(kernel)
+    pullback_rule(name)(pulled)
+
+
+_of_samples("l2_loss", lambda x, y: (x - y) ** 2 / 2, lambda x, y: (x - y, y - x))
+_of_samples("l1_loss", lambda x, y: np.abs(x - y), lambda x, y: (np.sign(x - y), np.sign(y - x)))
+_of_samples(
+    "sigmoid_bce_loss",
+    lambda x, y: np.maximum(x, 0) - x * y + np.log1p(np.exp(-np.abs(x))),
+    lambda x, y: (_sigmoid(x) - y, -x),
+)
+
+
+def _seen(x: Array, mask: Array, temperature: Array | None, axis: int) -> Array | None:
+    """Return the probabilities of the elements that a mask lets be seen; None for what is not a usual call."""
+    if temperature is not None or x.dtype not in _FLOATS or not x.size or mask.ndim > x.ndim:
+        return None
+    mask = np.broadcast_to(mask.astype(bool), x.shape)
+    scores = np.where(mask, x.astype(_DOUBLE), -np.inf)
+    largest = np.maximum.reduce(scores, axis=axis, keepdims=True)
+    powers = np.where(mask, np.exp(scores - np.where(np.isfinite(largest), largest, 0)), 0)
+    total = np.add.reduce(powers, axis=axis, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
+@numpy_kernel("masked_softmax", lambda x, *_, **__: 2 * x.size)
+def _masked_softmax(x: Array, mask: Array, temperature: Array | None = None, *, axis: int, normalize: bool) -> Any:
+    found = _seen(x, mask, temperature, axis)
+    return NotImplemented if found is None else found.astype(x.dtype)
+
+
+@pullback_rule("masked_softmax")
+def _of_masked_softmax(
+    g: Array, x: Array, mask: Array, temperature: Array | None = None, *, axis: int, normalize: bool
+) -> Ways:
+    y = _seen(x, mask, temperature, axis)
+    if y is None:
+        return NotImplemented
+    return [lambda: y * (g - np.add.reduce(g * y, axis=axis, keepdims=True)), None]
