@@ -119,11 +119,10 @@ _SLOPES: dict[str, Callable[[Any], Any]] = {
     "arcsin": lambda x: 1 / np.sqrt(1 - x * x), "arccos": lambda x: -1 / np.sqrt(1 - x * x),
     "arcsinh": lambda x: 1 / np.sqrt(1 + x * x), "arccosh": lambda x: 1 / np.sqrt(x * x - 1),
     "arctanh": lambda x: 1 / (1 - x * x), "reciprocal": lambda x: -1 / (x * x),
-    "rsqrt": lambda x: -0.5 / np.sqrt(x) / x, "log2": lambda x: 1 / (x * math.log(2)), "log10": lambda x: 1 / (x * math.log(10)),
-    "exp2": lambda x: np.exp2(x) * math.log(2),
-    "erf": lambda x: np.exp(-x * x) * (2 / math.sqrt(math.pi)), "absolute": np.sign,
+    "rsqrt": lambda x: -0.5 / np.sqrt(x) / x, "absolute": np.sign, "exp2": lambda x: np.exp2(x) * math.log(2),
+    "log2": lambda x: 1 / (x * math.log(2)), "log10": lambda x: 1 / (x * math.log(10)),
+    "erf": lambda x: np.exp(-x * x) * (2 / math.sqrt(math.pi)), "log_sigmoid": lambda x: _sigmoid(-x),
     "silu": lambda x: _sigmoid(x) * (1 + x * (1 - _sigmoid(x))),
-    "log_sigmoid": lambda x: _sigmoid(-x),
 }  # fmt: skip
 
 
