@@ -316,7 +316,7 @@ class Several(nn.HybridBlock):
 
     def __init__(self):
         super().__init__()
-        # Without a bias, whose gradient is 0 before a batch normalization: six steps of rounding errors would be compared.
+        # Without a bias: its gradient is 0 before a batch normalization, and rounding errors would be compared.
         self.up = nn.Dense(3, flatten=False, in_units=3, use_bias=False)
         self.norm, self.own = nn.BatchNorm(axis=-1), nn.Dense(2)
         self.drop = nn.Dropout(0.5)
