@@ -220,6 +220,7 @@ def counts(monkeypatch):
     return found
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_linked_is_what_jax_traces_as_a_whole(name, by_numpy, counts, monkeypatch):
     """Results and gradients, for lengths that the traces have symbols for and such that they have not."""
@@ -407,6 +408,7 @@ def same(one, two, error=2e-5):
         onp.testing.assert_allclose(a, b, error, error)
 
 
+@pytest.mark.dear
 def test_a_forward_may_ask_for_a_length(by_numpy, counts, monkeypatch):
     net, steps = Asks(), [5, 6, 7, 8, 9, 10, 8, 11]
     ours = trained(net, steps, True)
