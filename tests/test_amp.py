@@ -386,6 +386,7 @@ def test_an_optimizer_written_by_hand():
     assert trainer._scaler.skipped == 1 and trainer.amp_loss_scale == 4.0
 
 
+@pytest.mark.dear
 def test_files_hold_true_counts(tmp_path):
     net, trainer, _ = train("float16", False, steps=3)
     x, y = batch()

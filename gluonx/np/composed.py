@@ -777,7 +777,7 @@ def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: objec
 @register(
     "concatenated_ranges",
     shape="that of the slices and arrays joined",
-    meaning={"items": "The slices, with the numbers of arrays among them.", "name": "'r_' or 'c_'."},
+    meaning={"items": "The slices, with the numbers of arrays among them.", "name": "``r_`` or ``c_``."},
     doc="Return slices and numbers one behind the other, as ``np.r_`` and ``np.c_`` take them.",
     example=("np.r_[0:3, np.array([7.0])].tolist()", "[0.0, 1.0, 2.0, 7.0]"),
 )

@@ -20,7 +20,7 @@ from gluonx.ops.registry import BROADCAST, HINTS, OPS, REDUCED, SAME, Front, Op,
 DROPPED = frozenset([
     "out", "device", "out_sharding", "overwrite_input", "promote_integers", "copy", "kind", "order_of_sort",
     "unique_indices", "numpy_resid", "indices_are_sorted", "symmetrize_input", "subset_by_index",
-    "total_repeat_length", "assume_unique_indices", "_dot_general",
+    "total_repeat_length", "assume_unique_indices", "_dot_general", "batch_size",
 ])  # fmt: skip
 """Parameters of ``jax.numpy`` that have no effect here; ``out`` and ``device`` are handled by the front."""
 

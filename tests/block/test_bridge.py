@@ -82,6 +82,7 @@ def test_gradients_equal_those_of_the_tape():
     same({n: p.grad().asnumpy() for n, p in net.collect_params().items() if p.grad_req != "null"}, grads)
 
 
+@pytest.mark.dear
 def test_a_loop_of_optax_is_the_trainers():
     net = make()
     pure = gluonx.functional(net)

@@ -583,6 +583,7 @@ def bent_steps(function, hybrid, look=False):
     return values(net), counts
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("function", [Bent, BentByNumPy, BentWithNumber])
 @pytest.mark.parametrize("hybrid", [False, True])
 @pytest.mark.parametrize("look", [False, True])

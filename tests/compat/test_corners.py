@@ -28,6 +28,7 @@ def mx():
         compat.uninstall()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("version", "name"), ROWS)
 def test_as_mxnet(version, name):
     compat.install_as_mxnet(version)

@@ -37,6 +37,7 @@ def test_every_program_is_recorded():
     assert sorted(EXPECTED) == sorted(written)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(EXPECTED)]
 )

@@ -81,6 +81,7 @@ def test_integers_do_not_wrap():
             t.assert_almost_equal(one, other)
 
 
+@pytest.mark.dear
 def test_check_consistency():
     x = sym.Variable("x")
     settings = [

@@ -73,6 +73,7 @@ def module():
     return made
 
 
+@pytest.mark.dear
 def test_monitor_of_a_module():
     made, monitor = module(), mx.mon.Monitor(2, lambda x: x.sum(), sort=True)
     made.install_monitor(monitor)

@@ -417,6 +417,7 @@ def test_training_in_float64(optimizer):
         onp.testing.assert_allclose(steps(False, optimizer)[2], found, rtol=1e-10)
 
 
+@pytest.mark.dear
 def test_states_keep_float64(tmp_path):
     _, trainer, _ = steps(False)
     before = [s.asnumpy() for s in trainer._held.arrays]

@@ -1210,6 +1210,7 @@ def test_a_forked_child_computes_by_numpy():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.dear
 def test_a_backward_through_many_segments_compiles_a_kind_once():
     """A value is read after each of 100 forwards: their pull-backs are equal, and no program holds them all."""
     w = variable(0.5, 0.25)

@@ -111,6 +111,7 @@ def test_what_a_user_took_of_a_parameter_survives_steps(hybrid, width):
     assert engine.stats()["programs_compiled"] == 0
 
 
+@pytest.mark.dear
 def test_a_held_buffer_is_copied_once_and_counted():
     setup = Setup(width=WIDE)
     setup.steps(2)

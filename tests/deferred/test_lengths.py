@@ -220,6 +220,7 @@ def counts(monkeypatch):
     return found
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_linked_is_what_jax_traces_as_a_whole(name, by_numpy, counts, monkeypatch):
     """Results and gradients, for lengths that the traces have symbols for and such that they have not."""
@@ -329,9 +330,9 @@ class Several(nn.HybridBlock):
 def read_before(net, lengths, hybridize, way):
     """Train with losses that are read before the gradient, and give all that can be seen."""
     gluonx.random.seed(3)
-    net.initialize(force_reinit=True)
+    net.initialize(gluonx.init.Uniform(0.3), force_reinit=True)  # by small weights the norm would enlarge all rounding
     net.hybridize(hybridize)
-    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.02, "momentum": 0.9})
     seen = []
     for i, n in enumerate(lengths):
         x = np.array(onp.random.RandomState(i).uniform(-1, 1, (2, n, 3)).astype("f"))
@@ -409,6 +410,7 @@ def same(one, two, error=2e-5):
         onp.testing.assert_allclose(a, b, error, error)
 
 
+@pytest.mark.dear
 def test_a_forward_may_ask_for_a_length(by_numpy, counts, monkeypatch):
     net, steps = Asks(), [5, 6, 7, 8, 9, 10, 8, 11]
     ours = trained(net, steps, True)

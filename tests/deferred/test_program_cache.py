@@ -128,6 +128,7 @@ def test_what_is_used_stays() -> None:
     assert compiled >= 1
 
 
+@pytest.mark.dear
 def test_clear_leaves_nothing_behind() -> None:
     step(3)
     net = nn.Dense(2, in_units=3)

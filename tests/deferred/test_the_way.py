@@ -168,6 +168,7 @@ def test_a_hybridized_step_calls_at_most_one_function_for_each_parameter(counts)
     assert many - few <= 7 * 2
 
 
+@pytest.mark.dear
 def test_a_layer_that_is_not_hybridized_adds_few_calls(counts):
     few, many = counts["2 False"], counts["4 False"]
     assert many - few <= 2 * 18  # Dense and its activation: two blocks, two operators, two parameters

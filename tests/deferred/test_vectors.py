@@ -101,6 +101,7 @@ def test_a_step_keeps_them_together():
     assert str(net[0].weight.data().device) == "cpu(0)" and net[0].weight.data().nbytes == 48
 
 
+@pytest.mark.dear
 def test_a_steady_step_does_nothing_for_each_weight(monkeypatch):
     """The handles keep their pieces and the vector gets its next value; who remembers a piece is shown a new one."""
     net = made()

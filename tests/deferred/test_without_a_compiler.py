@@ -81,6 +81,7 @@ def test_small_draws_on_new_shapes_compile_nothing(events: Counter[str]) -> None
     assert events[COMPILED] == 0
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [

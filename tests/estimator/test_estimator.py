@@ -21,6 +21,7 @@ NS = types.SimpleNamespace(
 )
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", [name for name in cases.CASES if name != "stopping"])
 def test_as_mxnet(name):
     found, expected = cases.CASES[name](NS), GOLDEN[name]

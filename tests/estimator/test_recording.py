@@ -70,6 +70,7 @@ class Writer:
         self.calls.append("flush")
 
 
+@pytest.mark.dear
 def test_a_writer_of_tensorboard_is_given_scalars(loader):  # noqa: F811
     writer = Writer()
     fitter().fit(loader, loader, epochs=2, event_handlers=estimator.TensorBoardHandler(writer))
@@ -155,6 +156,7 @@ def test_a_run_of_wandb_is_given_numbers(loader, monkeypatch):  # noqa: F811
     assert begun[0][0] == {"project": "digits"} and begun[0][1].finished and len(begun[0][1].logged) == 1
 
 
+@pytest.mark.dear
 def test_a_recorder_of_ones_own(loader):  # noqa: F811
     class Mine(estimator.RecordingHandler):
         seen: list

@@ -143,6 +143,7 @@ def test_graphs_with_other_values(name, edits):
 VALUES = ["-1", "0", "1", "7", "(0,)", "(1000000000000, 3)", "(-1, -1)", "None", "nan", "inf", "99999999999", "()", "x"]
 
 
+@pytest.mark.dear
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(GRAPHS), st.lists(st.tuples(st.integers(0, 300), st.sampled_from(VALUES)), min_size=1, max_size=3)

@@ -279,6 +279,7 @@ def test_modes_by_other_names_collections_and_copies():
         from_nnx(linen.Dense(3))
 
 
+@pytest.mark.dear
 def test_a_block_of_linen_is_exported(tmp_path):
     module = Net()
     net = from_linen(module, module.init(jax.random.key(0), X, train=False))

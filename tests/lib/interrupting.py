@@ -54,6 +54,7 @@ class Interrupter:
         self.count, self.errors = 0, list[str]()
 
     def __enter__(self) -> Interrupter:
+        sys._getframe().f_trace_opcodes = True  # Python 3.12 looks only here for whether bytecodes are told of
         sys.settrace(self._trace)
         return self
 

@@ -25,7 +25,7 @@ def chosen(nodeid, share):
 
 # A test marked `dear` takes half a second of processor time or more: `make test` runs one in so many of them, and a
 # third of those that take turns in any case.
-DEAR = 6
+DEAR = 12
 
 # Sweeps of which `make test` runs one row in so many, others with every commit; `make test-all` runs them all. Rows
 # that take long are in the list for what they cost, and those that look alike for what they show.

@@ -423,6 +423,7 @@ def test_the_last_pool_takes_the_nursery_with_it(tmp_path):
     assert not err
 
 
+@pytest.mark.dear
 def test_a_forked_process_has_a_nursery_of_its_own(tmp_path):
     out, err = run(
         tmp_path,

@@ -106,6 +106,7 @@ def test_it_sees_weights_and_layers_that_have_changed():
     assert generation.generate(net, [1, 2], 4) == [by_hand(net, [1, 2], 4)]
 
 
+@pytest.mark.dear
 def test_stop_tokens_end_a_text():
     net = decoder()
     whole = gluonx.generate(net, PROMPTS, 6)

@@ -199,6 +199,7 @@ def test_a_cast_and_back_keeps_handles_and_trains():
 # == copies ============================================================================================================
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))], ids=["deep", "pickle"])
 def test_copies_keep_what_optimizers_heed(copied):
     layer = attention()
@@ -280,6 +281,7 @@ def whole_and_pieces(net):
     return [float(onp.sqrt(sum((g**2).sum() for g in grads))) for grads in (whole, apart)]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["lstm", "attention", "functions"])
 @pytest.mark.parametrize("hybrid", [False, True])
 @pytest.mark.parametrize("req", ["write", "add"])

@@ -158,6 +158,7 @@ def test_rounding(dtype):
         both_ways(lambda x: [lax.integer_pow(x, y) for y in (-3, -1, 0, 1, 2, 3, 7)], [x], bound=6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_numbers(dtype):
     names = (
@@ -753,6 +754,7 @@ def test_any_index(data, shape):
     both_ways(f, [x, indices])
 
 
+@pytest.mark.dear
 @quickly
 @hypothesis.given(st.data(), hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, min_side=0, max_side=3))
 def test_any_broadcast(data, shapes):
