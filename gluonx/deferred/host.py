@@ -42,7 +42,7 @@ import numpy as np
 from gluonx.common import forked
 from gluonx.common.process import one_blas_thread
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import beside, growth, linalg_checks, linking, policy, vectors
+from gluonx.deferred import beside, growth, interrupts, linalg_checks, linking, policy, vectors
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
     Aval,
@@ -437,7 +437,9 @@ def _by_kernel(known: _Known, numpy_kernel: Callable[..., Any], values: list[Any
         elif work > limits["small"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
         out = _quiet.copy().run(numpy_kernel, *values)
-    except Exception:  # the usual way raises the proper error
+    except Exception as error:  # the usual way raises the proper error
+        if interrupts.is_cause(error):
+            raise
         return REFUSED
     return REFUSED if out is NotImplemented else out
 
@@ -488,7 +490,9 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     try:
         with one_blas_thread() if known.composed else _as_it_is:
             outs = program(*[v for v in values if v is not None])
-    except Exception:  # the usual way raises the proper error
+    except Exception as error:  # the usual way raises the proper error
+        if interrupts.is_cause(error):
+            raise
         return REFUSED
     return outs[0] if single else tuple(outs)
 
@@ -507,7 +511,9 @@ class _Forward(beside.Candidate):
                 return True
             if (compilation := self.compilation) is not None:
                 compilation.finish()
-        except Exception:  # the usual way compiles again, and raises the proper error
+        except Exception as error:  # the usual way compiles again, and raises the proper error
+            if interrupts.is_cause(error):
+                raise
             return False
         return False
 
