@@ -44,8 +44,7 @@ _HALVES = frozenset([_HALF, bfloat16])
 _WIDER = {_HALF: _SINGLE, bfloat16: _SINGLE, _SINGLE: _DOUBLE, _DOUBLE: _DOUBLE}
 """The type in which functions of each float type are computed."""
 
-_KERNELS: dict[str, tuple[Kernel, Work | None]] = {}
-_PRODUCTS: dict[str, int] = {}
+_KERNELS: dict[str, tuple[Kernel, Work | None, int]] = {}
 _SHARED = 1 << 18  # multiplications of a matrix product above which OpenBLAS gives parts of it to other threads
 
 
@@ -61,7 +60,7 @@ def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
     found = _KERNELS.get(op.name)
     if found is None or (op.random and callable(op.op.random)):  # it draws depending on the mode, as dropout does
         return None
-    kernel, work = found
+    kernel, work, _ = found
     if isinstance(op, Lifted):
         return _lowered(op, kernel), None if work is None else functools.partial(work, **op.constant.attrs)
     return functools.partial(kernel, **op.attrs), None if work is None else functools.partial(work, **op.attrs)
@@ -69,7 +68,10 @@ def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
 
 def shared_from(op: Any) -> float:
     """Return the work of an operator's kernel above which BLAS may share its matrix products among several threads."""
-    products = _PRODUCTS.get(op.name) if isinstance(op, BoundOp) else _DEEP  # pull-backs may have some
+    products = _DEEP  # pull-backs may have some
+    if isinstance(op, BoundOp):
+        found = _KERNELS.get(op.name)
+        products = 0 if found is None else found[2]
     return _SHARED / products if products else math.inf
 
 
@@ -102,9 +104,7 @@ def numpy_kernel(name: str, work: Work | None = None, products: int = 0) -> Call
     """
 
     def decorate(fn: Kernel) -> Kernel:
-        _KERNELS[OPS[name].name] = fn, work
-        if products:
-            _PRODUCTS[OPS[name].name] = products
+        _KERNELS[OPS[name].name] = fn, work, products
         return fn
 
     return decorate
