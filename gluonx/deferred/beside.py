@@ -67,13 +67,14 @@ class Compilation:
         None while somebody is about to lower it.
     """
 
-    __slots__ = ("_error", "_is_done", "_thread", "_wide", "lowered")
+    __slots__ = ("_error", "_is_done", "_lock", "_thread", "_wide", "lowered")
 
     def __init__(self, wide: bool) -> None:
         self.lowered: Any = None
         self._wide, self._is_done = wide, False
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
+        self._lock = threading.RLock()  # held by the thread that compiles; re-entrant for handlers of signals
 
     def begin(self) -> None:
         """Begin the compilation in a thread; if none can be started, :meth:`finish` compiles."""
@@ -94,21 +95,25 @@ class Compilation:
             self._thread.join()
         if self._error is not None:
             raise self._error
-        if not self._is_done:
+        with self._lock:
             self._compile()
 
     def _compile(self) -> None:
-        with keeping_64_bits(self._wide):
-            self.lowered.compile()
-        self._is_done = True
+        if not self._is_done:
+            with keeping_64_bits(self._wide):
+                self.lowered.compile()
+            self._is_done = True
 
     def _run_beside(self) -> None:
         with _turn:
-            if threading.main_thread().is_alive():  # else the process is ending
+            # Nobody needs it if the process is ending, or if somebody who could not wait for this thread compiles it.
+            if threading.main_thread().is_alive() and self._lock.acquire(blocking=False):
                 try:
                     self._compile()
                 except BaseException as error:
                     self._error = error
+                finally:
+                    self._lock.release()
 
 
 class Candidate:

@@ -29,7 +29,7 @@ from jax.typing import ArrayLike
 from gluonx.common.frames import telling
 from gluonx.common.process import uncollected
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import lengths, program_cache
+from gluonx.deferred import interrupts, lengths, program_cache
 from gluonx.deferred.contracts import HasDType, Operator, Recorded
 from gluonx.deferred.core import Aval, Tracer, intern_aval, tracing
 from gluonx.deferred.program_cache import Cache
@@ -376,6 +376,10 @@ def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> 
             with without_64_bits():
                 return compiled(*inputs)
         return compiled(*inputs)
+    except BaseException as error:
+        if interrupts.is_cause(error):
+            _renew(op)
+        raise
     finally:
         tracing.depth -= 1
 
@@ -386,8 +390,22 @@ def lowered_alone(op: Operator, inputs: Sequence[Any], wide: bool) -> Any:
     Once that is compiled, `run_alone` finds it.
     """
     narrow = not wide and kept_by_us()
+    structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in inputs]
     with tracing, without_64_bits() if narrow else keeping_64_bits(wide):
-        return program_of(op).lower(*[None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in inputs])
+        try:
+            return program_of(op).lower(*structs)
+        except BaseException:
+            _renew(op)
+            raise
+
+
+def _renew(op: Operator) -> None:
+    """Forget the jitted function of `op`, in which JAX was interrupted.
+
+    JAX keeps no result for what it was lowering at that moment, and would compile it again at each call.
+    """
+    if op.usage is not None and op.usage.programs:
+        op.eager = None
 
 
 def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, ...]]:

@@ -42,7 +42,7 @@ import numpy as np
 from gluonx.common import forked
 from gluonx.common.process import one_blas_thread
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import beside, growth, linalg_checks, linking, policy, vectors
+from gluonx.deferred import beside, growth, interrupts, linalg_checks, linking, policy, vectors
 from gluonx.deferred.contracts import Args, Number, Operator
 from gluonx.deferred.core import (
     Aval,
@@ -132,7 +132,7 @@ def _without_limits() -> None:
 class _Known:
     """The knowledge about an operator: its NumPy kernel, and how it has run for each kind of inputs."""
 
-    __slots__ = ("composed", "cost", "draws", "numpy_kernel", "seen", "work")
+    __slots__ = ("composed", "cost", "draws", "numpy_kernel", "seen", "shared_from", "work")
 
     def __init__(self, op: Operator) -> None:
         found = kernels.kernel_of(op)
@@ -140,6 +140,7 @@ class _Known:
         self.cost = kernels.cost_of(op)
         self.seen: dict[Any, Any] = {}
         self.draws = bool(op.random)
+        self.shared_from = kernels.shared_from(op)
         self.composed = getattr(op, "composed", False)
 
     def reads(self, aval: Aval) -> bool:
@@ -436,8 +437,11 @@ def _by_kernel(known: _Known, numpy_kernel: Callable[..., Any], values: list[Any
                 return REFUSED
         elif work > limits["small"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
-        out = _quiet.copy().run(numpy_kernel, *values)
-    except Exception:  # the usual way raises the proper error
+        with one_blas_thread() if work > known.shared_from else _as_it_is:
+            out = _quiet.copy().run(numpy_kernel, *values)
+    except Exception as error:  # the usual way raises the proper error
+        if interrupts.is_cause(error):
+            raise
         return REFUSED
     return REFUSED if out is NotImplemented else out
 
@@ -486,9 +490,11 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
         _remember(known, key, _TAKEN_OVER)  # the program is not needed any more
         return REFUSED
     try:
-        with one_blas_thread() if known.composed else _as_it_is:
+        with _as_it_is if cheap and not known.composed else one_blas_thread():
             outs = program(*[v for v in values if v is not None])
-    except Exception:  # the usual way raises the proper error
+    except Exception as error:  # the usual way raises the proper error
+        if interrupts.is_cause(error):
+            raise
         return REFUSED
     return outs[0] if single else tuple(outs)
 
@@ -507,7 +513,9 @@ class _Forward(beside.Candidate):
                 return True
             if (compilation := self.compilation) is not None:
                 compilation.finish()
-        except Exception:  # the usual way compiles again, and raises the proper error
+        except Exception as error:  # the usual way compiles again, and raises the proper error
+            if interrupts.is_cause(error):
+                raise
             return False
         return False
 

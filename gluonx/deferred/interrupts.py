@@ -10,21 +10,20 @@ from __future__ import annotations
 import inspect
 import signal
 import sys
+import traceback
 from functools import partial
 from types import CodeType
 
 from gluonx.deferred.contracts import Interpreter
 
-__all__ = ["count", "on_top"]
+__all__ = ["count", "is_cause", "on_top"]
 
 _SIGNALS = tuple(signal.valid_signals())
 
 
 def count() -> int:
     """Return how many handlers, finalizers and debuggers are running on this thread, one inside the other."""
-    handlers = [*map(signal.getsignal, _SIGNALS), sys.gettrace(), sys.getprofile()]
-    codes = {_code_of(handler) for handler in handlers if callable(handler)} - {None}
-    frame, found = inspect.currentframe(), 0
+    codes, frame, found = _codes(), inspect.currentframe(), 0
     while frame is not None:
         code = frame.f_code
         if code in codes or code.co_name == "__del__":
@@ -37,6 +36,20 @@ def on_top(trace: Interpreter) -> bool:
     """Return whether the caller runs in a handler, finalizer or debugger that has interrupted `trace`."""
     begun: int | None = getattr(trace, "interrupts", None)
     return begun is not None and count() > begun
+
+
+def is_cause(error: BaseException) -> bool:
+    """Return whether a handler or debugger raised an error (Ctrl-C, a time limit), and not the code that it stopped."""
+    if not isinstance(error, Exception):
+        return True
+    codes = _codes()
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def _codes() -> set[CodeType | None]:
+    """Return the code of all handlers of signals and debuggers."""
+    handlers = [*map(signal.getsignal, _SIGNALS), sys.gettrace(), sys.getprofile()]
+    return {_code_of(handler) for handler in handlers if callable(handler)} - {None}
 
 
 def _code_of(handler: object) -> CodeType | None:

@@ -462,6 +462,7 @@ class Program(beside.Candidate):
         self.by_host: host.Whole | None = None  # the NumPy version, which runs until it is compiled
         self.traced: Any = None  # the result of JAX's trace, until it is compiled
         self.is_compiled = False
+        self._is_spoilt = False  # whether JAX was interrupted while it lowered the trace
         self.nbytes = 0  # an estimate, see gluonx.deferred.program_cache
         self.site: Any = None  # the line that it was compiled for
         self.chosen: dict[Any, list[int | None]] = {}  # by live slots: at which of them each output belongs
@@ -523,6 +524,10 @@ class Program(beside.Candidate):
         """Return the lowered program; for a single CPU it is rewritten first, because it then compiles sooner."""
         found = self.traced or self.trace(args)
         run = rewritten(found.jaxpr) if self.on_cpu else None
+        if run is None and self._is_spoilt:
+            from jax.extend.core import jaxpr_as_fun
+
+            run = jaxpr_as_fun(found.jaxpr)
         if run is not None:
 
             def gluonx_step(*args: jax.Array) -> Any:
@@ -532,7 +537,12 @@ class Program(beside.Candidate):
             self.call = self._compile(gluonx_step)
             found = self.call.trace(*args)
         self.nbytes = program_cache.program_size(found.jaxpr)
-        lowered = found.lower()
+        try:
+            lowered = found.lower()
+        except BaseException:
+            # JAX keeps no result for a trace whose lowering is interrupted, and would compile it again at each call.
+            self._is_spoilt = True
+            raise
         self.traced = None  # last: a call that is interrupted earlier can be repeated from this trace
         return lowered
 

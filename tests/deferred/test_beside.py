@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import jax
 import numpy as onp
@@ -243,6 +244,23 @@ def test_where_no_thread_can_be_had_it_is_compiled_here(gate, monkeypatch):
 
 
 @pytest.mark.dear
+def test_who_needs_it_before_the_thread_begins_compiles_it_alone():
+    gate = Gate()
+    compilation = beside.Compilation(wide=False)
+    compilation.lowered = gate.held(jax.jit(lambda x: x + 1).lower(1.0))
+    waiting = threading.Thread(target=compilation.finish, name="waiting")
+    waiting.start()
+    while not gate.names:
+        time.sleep(0.001)
+    compilation.begin()
+    for thread in compiling_threads():
+        thread.join()
+    gate.open.set()
+    waiting.join()
+    compilation.finish()
+    assert gate.names == ["waiting"]
+
+
 def test_two_threads_train_equal_nets_with_one_program(gate):
     gate.open.set()
     loops, found = [Loop(33, seed=k) for k in range(2)], [None, None]

@@ -5,13 +5,12 @@ import subprocess
 import sys
 import threading
 
-import jax
 import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, nn, np
 from gluonx.deferred import beside, host, policy
-from lib.compiling import Gate, compiling_threads, interrupted_waits
+from lib.compiling import Gate, compilations, compiling_threads, interrupted_waits
 
 pytestmark = [pytest.mark.first_runs, pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")]
 BEGINS, TAKES_OVER = 3, 6
@@ -61,19 +60,10 @@ def ways(net, x, runs):
 
 
 def test_it_takes_over_at_the_planned_run_and_is_compiled_once(gate):
-    compiled = []
-
-    def heard(event, seconds, **_):
-        if event == "/jax/core/compile/backend_compile_duration":
-            compiled.append(threading.current_thread().name)
-
     net, x = _net(33), np.ones((40, 33))
-    jax.monitoring.register_event_duration_secs_listener(heard)
-    try:
+    with compilations() as compiled:
         found = [net(x) for _ in range(TAKES_OVER + 3)]
-        assert compiled == ["gluonx-compile"]
-    finally:
-        jax.monitoring.unregister_event_duration_listener(heard)
+    assert compiled == ["gluonx-compile"]
     for y in found:
         onp.testing.assert_allclose(y.asnumpy(), found[0].asnumpy(), rtol=1e-5)
     assert gate.names == ["gluonx-compile"]
@@ -124,6 +114,20 @@ def test_an_interrupted_wait_waits_again(gate, monkeypatch):
     gate.open.set()
     assert ways(net, x, 1) == [False]
     assert len(gate.threads) == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+@pytest.mark.parametrize("by_numpy", [True, False])
+def test_an_interrupted_lowering_is_not_repeated_at_each_run(by_numpy, error):
+    """JAX keeps no result for what it was lowering when a signal came; the net is compiled once all the same."""
+    net, x, interrupted = _net(44), np.ones((400, 44)), 0
+    with engine.host(by_numpy), compilations(interrupt_with=error) as compiled:
+        for _ in range(60):
+            try:
+                net(x).asnumpy()
+            except error:
+                interrupted += 1
+    assert interrupted == len(compiled) == 1
 
 
 def test_weights_that_change_meanwhile_are_read(gate):

@@ -467,6 +467,27 @@ def test_a_step_by_numpy_has_one_thread_of_blas_and_gives_the_others_back(monkey
     assert _blas_threads() == before
 
 
+@pytest.mark.parametrize("layer", ["convolution", "dense"])
+@pytest.mark.parametrize("size", [4, 64])
+def test_an_operator_that_blas_would_share_has_one_thread_for_numpy(layer, size, monkeypatch):
+    """A thread that waits for its part of a small product spins, which took ten times as long as the product."""
+    seen, multiply = [], onp.matmul
+
+    def watched(*args, **kwargs):
+        seen.append(process._Blas.asked)
+        return multiply(*args, **kwargs)
+
+    x, w = np.ones((size, size, 8, 8)), np.ones((size, size, 3, 3))
+    a, b = np.ones((2 * size, 4 * size)), np.ones((4 * size, 4 * size))
+    monkeypatch.setattr(onp, "matmul", watched)
+    if layer == "convolution":
+        npx.convolution(x, w, kernel=(3, 3), num_filter=size, no_bias=True)
+    else:
+        npx.fully_connected(a, b, num_hidden=4 * size, no_bias=True)
+    assert seen == [int(size == 64)]
+    assert process._Blas.asked == 0
+
+
 def test_threads_of_blas_come_back_when_the_last_of_several_is_done():
     before, gate = _blas_threads(), threading.Barrier(2)
 

@@ -1,9 +1,12 @@
 """Compilations beside the work that a test holds up, lets fail, or whose waiting it interrupts."""
 
 import contextlib
+import signal
 import threading
 
-__all__ = ["Gate", "compiling_threads", "interrupted_waits"]
+import jax
+
+__all__ = ["Gate", "compilations", "compiling_threads", "interrupted_waits"]
 
 
 class Gate:
@@ -50,3 +53,26 @@ def interrupted_waits(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "join", interrupted)
         yield
+
+
+@contextlib.contextmanager
+def compilations(interrupt_with=None):
+    """The names of the threads that compile a program within; a signal comes at the end of JAX's first lowering."""
+    found, waiting = [], [interrupt_with] if interrupt_with else []
+
+    def handler(*_):
+        raise waiting.pop()
+
+    def heard(event, seconds, **_):
+        if event == "/jax/core/compile/backend_compile_duration":
+            found.append(threading.current_thread().name)
+        if event == "/jax/core/compile/jaxpr_to_mlir_module_duration" and waiting:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, handler)
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        yield found
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+        signal.signal(signal.SIGINT, before)

@@ -141,7 +141,7 @@ def _lengths(subscripts: str, arrays: tuple[Any, ...]) -> dict[str, int]:
     return found
 
 
-@numpy_kernel("einsum", lambda *arrays, subscripts, **_: math.prod(_lengths(subscripts, arrays).values()))
+@numpy_kernel("einsum", lambda *arrays, subscripts, **_: math.prod(_lengths(subscripts, arrays).values()), products=1)
 def _einsum(*arrays: Array, subscripts: str, optimize: Any, precision: Any, preferred_element_type: Any) -> np.ndarray:
     own = arrays[0].dtype
     if own not in _FLOATS or any(a.dtype != own for a in arrays[1:]) or "." in subscripts:
@@ -152,7 +152,7 @@ def _einsum(*arrays: Array, subscripts: str, optimize: Any, precision: Any, pref
     return np.array(np.einsum(subscripts, *wide, optimize=len(arrays) > 2), own)
 
 
-@numpy_kernel("tensordot", lambda x1, x2, **_: x1.size * max(1, *x2.shape[-1:]))
+@numpy_kernel("tensordot", lambda x1, x2, **_: x1.size * max(1, *x2.shape[-1:]), products=1)
 def _tensordot(x1: Array, x2: Array, *, axes: Any, precision: Any, preferred_element_type: Any) -> np.ndarray:
     if x1.dtype not in _FLOATS or x2.dtype != x1.dtype or precision is not None or preferred_element_type is not None:
         return NotImplemented

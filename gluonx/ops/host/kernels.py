@@ -44,7 +44,8 @@ _HALVES = frozenset([_HALF, bfloat16])
 _WIDER = {_HALF: _SINGLE, bfloat16: _SINGLE, _SINGLE: _DOUBLE, _DOUBLE: _DOUBLE}
 """The type in which functions of each float type are computed."""
 
-_KERNELS: dict[str, tuple[Kernel, Work | None]] = {}
+_KERNELS: dict[str, tuple[Kernel, Work | None, int]] = {}
+_SHARED = 1 << 18  # multiplications of a matrix product above which OpenBLAS gives parts of it to other threads
 
 
 def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
@@ -59,10 +60,19 @@ def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
     found = _KERNELS.get(op.name)
     if found is None or (op.random and callable(op.op.random)):  # it draws depending on the mode, as dropout does
         return None
-    kernel, work = found
+    kernel, work, _ = found
     if isinstance(op, Lifted):
         return _lowered(op, kernel), None if work is None else functools.partial(work, **op.constant.attrs)
     return functools.partial(kernel, **op.attrs), None if work is None else functools.partial(work, **op.attrs)
+
+
+def shared_from(op: Any) -> float:
+    """Return the work of an operator's kernel above which BLAS may share its matrix products among several threads."""
+    products = _DEEP  # pull-backs may have some
+    if isinstance(op, BoundOp):
+        found = _KERNELS.get(op.name)
+        products = 0 if found is None else found[2]
+    return _SHARED / products if products else math.inf
 
 
 def cost_of(op: Any) -> float:
@@ -87,11 +97,14 @@ def _lowered(op: Lifted, kernel: Kernel) -> Kernel:
     return run
 
 
-def numpy_kernel(name: str, work: Work | None = None) -> Callable[[Kernel], Kernel]:
-    """Register the decorated function as the kernel of the operator `name`; `work` returns the elements it touches."""
+def numpy_kernel(name: str, work: Work | None = None, products: int = 0) -> Callable[[Kernel], Kernel]:
+    """Register the decorated function as the kernel of the operator `name`; `work` returns the elements it touches.
+
+    If it computes by matrix products, `products` is the number of multiplications for each of these elements.
+    """
 
     def decorate(fn: Kernel) -> Kernel:
-        _KERNELS[OPS[name].name] = fn, work
+        _KERNELS[OPS[name].name] = fn, work, products
         return fn
 
     return decorate
@@ -657,20 +670,26 @@ def _product_work(x: np.ndarray, y: np.ndarray, **_: object) -> int:
     return max(x.size, y.size, x.size * y.shape[-1] // _DEEP)
 
 
-numpy_kernel("matmul", _product_work)(_product(np.matmul))
-numpy_kernel("dot", lambda x, y, **_: max(x.size, y.size, x.size * y.size // max(1, *x.shape[-1:]) // _DEEP))(
-    _product(np.dot)
-)
+numpy_kernel("matmul", _product_work, products=_DEEP)(_product(np.matmul))
+numpy_kernel(
+    "dot",
+    lambda x, y, **_: max(x.size, y.size, x.size * y.size // max(1, *x.shape[-1:]) // _DEEP),
+    products=_DEEP,
+)(_product(np.dot))
 
 
-@numpy_kernel("batch_dot", lambda x, y, **_: max(x.size, y.size, x.size * max(y.shape[-2:]) // _DEEP))
+@numpy_kernel("batch_dot", lambda x, y, **_: max(x.size, y.size, x.size * max(y.shape[-2:]) // _DEEP), products=_DEEP)
 def _batch_dot(x: np.ndarray, y: np.ndarray, *, transpose_a: bool, transpose_b: bool) -> np.ndarray:
     x = np.swapaxes(x, -1, -2) if transpose_a else x
     y = np.swapaxes(y, -1, -2) if transpose_b else y
     return _KERNELS["matmul"][0](x, y)
 
 
-@numpy_kernel("fully_connected", lambda x, w, *_, **__: max(x.size, w.size // 8, x.size * w.shape[0] // _DEEP))
+@numpy_kernel(
+    "fully_connected",
+    lambda x, w, *_, **__: max(x.size, w.size // 8, x.size * w.shape[0] // _DEEP),
+    products=_DEEP,
+)
 def _fully_connected(
     x: np.ndarray,
     weight: np.ndarray,

@@ -167,7 +167,7 @@ def _convolution_plan(
     return _Plan(layout, positions, stride, dilate, pad) if min(positions) >= 1 else None
 
 
-@numpy_kernel("convolution", _convolution_work)
+@numpy_kernel("convolution", _convolution_work, products=512)
 def _convolution(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, no_bias: bool, num_group: int, **attrs: Any
 ) -> Any:
@@ -321,7 +321,7 @@ def _deconvolution_plan(
     return _Back(layout, stride, dilate, pad, tuple(whole))
 
 
-@numpy_kernel("deconvolution", _deconvolution_work)
+@numpy_kernel("deconvolution", _deconvolution_work, products=512)
 def _deconvolution(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, no_bias: bool, num_group: int, **attrs: Any
 ) -> Any:
@@ -671,7 +671,7 @@ def _rnn_work(data: np.ndarray, flat: np.ndarray, *_: object, num_layers: int, *
 _STEP = threshold("host.call") * 2
 
 
-@numpy_kernel("rnn", _rnn_work)
+@numpy_kernel("rnn", _rnn_work, products=128)
 def _rnn(
     data: np.ndarray,
     flat: np.ndarray,
