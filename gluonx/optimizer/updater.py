@@ -187,5 +187,13 @@ def get_updater(optimizer: Optimizer) -> Updater:
     Returns
     -------
     Updater
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([1.0, -1.0])
+    >>> optimizer.get_updater(optimizer.SGD(learning_rate=0.5))(0, np.array([1.0, 1.0]), weight)
+    >>> weight.tolist()
+    [0.5, -1.5]
     """
     return Updater(optimizer)
