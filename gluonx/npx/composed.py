@@ -349,6 +349,12 @@ def from_dlpack(dlpack: Any) -> ndarray:
     Returns
     -------
     ndarray
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.from_dlpack(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
     """
     return np.from_dlpack(dlpack)
 
@@ -362,6 +368,12 @@ def to_dlpack_for_read(data: ndarray) -> object:
     -------
     capsule
         For `from_dlpack` of another library.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.from_dlpack(npx.to_dlpack_for_read(np.array([1.0, 2.0]))).tolist()
+    [1.0, 2.0]
     """
     return data._read().__dlpack__()
 
@@ -380,6 +392,12 @@ def to_dlpack_for_write(data: ndarray) -> object:
     ------
     ArgumentError
         For a slice, and for what autograd has recorded.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.from_dlpack(npx.to_dlpack_for_write(np.array([1.0, 2.0]))).tolist()
+    [1.0, 2.0]
     """
     return lend(data)
 
@@ -441,7 +459,16 @@ def load(file: str | os.PathLike[str]) -> Any:
 
 
 def waitall() -> None:
-    """Compute what is pending and wait for all devices."""
+    """Compute what is pending and wait for all devices.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> x = np.ones(2) + 1
+    >>> npx.waitall()
+    >>> x.tolist()
+    [2.0, 2.0]
+    """
     from gluonx.engine import waitall as wait
 
     wait()

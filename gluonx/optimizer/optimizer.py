@@ -330,6 +330,12 @@ class Optimizer(_Keywords, metaclass=_Kind):
             If no optimizer has that name.
         TypeError
             If settings come with an object that has its own.
+
+        Examples
+        --------
+        >>> from gluonx import optimizer
+        >>> optimizer.create("sgd", learning_rate=0.5).learning_rate
+        0.5
         """
         if isinstance(name, str):
             klass = Optimizer.opt_registry.get(name.lower())
