@@ -194,6 +194,12 @@ def cpu_pinned(device_id: int = 0) -> Device:
     Returns
     -------
     Device
+
+    Examples
+    --------
+    >>> from gluonx import cpu_pinned
+    >>> cpu_pinned()
+    cpu_pinned(0)
     """
     return Device("cpu_pinned", device_id)
 

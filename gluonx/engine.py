@@ -65,7 +65,15 @@ def bulk(size: int) -> Iterator[None]:
 
 
 def set_bulk_size(size: int) -> int:
-    """Set the bulk size for this context and return the one before; 0 switches bulking off."""
+    """Set the bulk size for this context and return the one before; 0 switches bulking off.
+
+    Examples
+    --------
+    >>> from gluonx import engine
+    >>> before = engine.set_bulk_size(8)
+    >>> engine.set_bulk_size(before)
+    8
+    """
     before = current_state().bulk
     set_state(state_with(bulk=int(size)))
     if size <= 0 < before:
@@ -75,7 +83,16 @@ def set_bulk_size(size: int) -> int:
 
 @contextmanager
 def mode(name: str) -> Iterator[None]:
-    """Run a stretch of code in mode ``'deferred'`` or ``'naive'``."""
+    """Run a stretch of code in mode ``'deferred'`` or ``'naive'``.
+
+    Examples
+    --------
+    >>> from gluonx import engine, np
+    >>> with engine.mode("naive"):
+    ...     y = np.ones(2) + 1
+    >>> y.tolist()
+    [2.0, 2.0]
+    """
     before = current_state()
     set_mode(name)
     try:
@@ -233,6 +250,13 @@ def stats() -> dict[str, Any]:
         ``traces`` (of hybridized blocks), ``copies`` (buffers copied because somebody held what a step donates),
         ``flushes`` (number by reason), ``unhybridized`` (calls of hybridized blocks that ran line by line, number by
         reason: an operator whose result's shape depends on values).
+
+    Examples
+    --------
+    >>> from gluonx import engine
+    >>> engine.reset_stats()
+    >>> engine.stats()["traces"]
+    0
     """
     pending = graph.current_graph().cursor.depth
     return {
@@ -250,7 +274,15 @@ def stats() -> dict[str, Any]:
 
 
 def reset_stats() -> None:
-    """Set all counters to zero."""
+    """Set all counters to zero.
+
+    Examples
+    --------
+    >>> from gluonx import engine
+    >>> engine.reset_stats()
+    >>> engine.stats()["copies"]
+    0
+    """
     counters.reset()
     plain_steps.clear()
 

@@ -469,7 +469,16 @@ class Bilinear(Initializer):
 
 @register
 class LSTMBias(Initializer):
-    """Zero but for the forget gate, the second quarter, which is ``forget_bias``."""
+    """Zero but for the forget gate, the second quarter, which is ``forget_bias``.
+
+    Examples
+    --------
+    >>> from gluonx import Parameter, init
+    >>> bias = Parameter("bias", shape=(8,), init=init.LSTMBias(2.0))
+    >>> bias.initialize()
+    >>> bias.data().tolist()
+    [0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0]
+    """
 
     def __init__(self, forget_bias: float = 1.0) -> None:
         super().__init__(forget_bias=forget_bias)

@@ -386,6 +386,12 @@ def shuffle(data: ndarray, **further: Any) -> ndarray:
     -------
     ndarray
         Of the shape and dtype of `data`.
+
+    Examples
+    --------
+    >>> from gluonx import np, random
+    >>> sorted(random.shuffle(np.array([3.0, 1.0, 2.0])).tolist())
+    [1.0, 2.0, 3.0]
     """
     out = further.pop("out", None)
     refuse("random.shuffle", further, ["data", "out"], IGNORED | HINTS)
@@ -407,6 +413,12 @@ def categorical(
     -------
     ndarray, or list of ndarray where `get_prob`
         Class numbers of shape ``(*data.shape[:-1], *shape)``, with a last axis at least.
+
+    Examples
+    --------
+    >>> from gluonx import np, random
+    >>> random.categorical(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist()
+    [1, 0]
     """
     refuse("random.categorical", further, ["data", "shape", "get_prob", "out", "dtype"], IGNORED | HINTS)
     result = _extended.categorical(data, shape, get_prob, dtype)
@@ -425,6 +437,12 @@ def multinomial(
     -------
     ndarray
         Of shape ``(*n.shape, *shape, classes)``: how often each class was drawn.
+
+    Examples
+    --------
+    >>> from gluonx import np, random
+    >>> random.multinomial(np.array([3]), np.array([[0.0, 1.0]])).tolist()
+    [[0.0, 3.0]]
     """
     refuse("random.multinomial", further, ["n", "p", "shape", "dtype", "ctx", "out"], IGNORED | HINTS)
     result = _extended.multinomial(np.asarray(n), np.asarray(p), shape, ctx, dtype)

@@ -141,7 +141,14 @@ def _batch_axes(mesh: Mesh, batch: str | Iterable[str] | None) -> tuple[str, ...
 
 
 def current_mesh() -> Mesh | None:
-    """Return the mesh in use here, or None."""
+    """Return the mesh in use here, or None.
+
+    Examples
+    --------
+    >>> from gluonx import parallel
+    >>> parallel.current_mesh() is None
+    True
+    """
     scope = in_use()
     return None if scope is None else scope.mesh
 

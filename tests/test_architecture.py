@@ -552,15 +552,11 @@ RULES = "rules of a format, where it has no operator that is the same"
 PYTHON = "names that Python programs call, and not operators"
 # Facts about operators that stand outside of their records: each is a place to remember when an operator is added.
 TABLES = {
-    "amp/lists.py LOSS_OUTPUTS": "MXNet's list of that name",
-    "compat/nd/ndarray.py _OPERATORS": PYTHON,
     "compat/operators/table.py METHODS": PYTHON,
     "compat/symbol/front.py _EITHER": ROWS,
-    "compat/symbol/front.py _WRITTEN": ROWS,
     "compat/symbol/methods.py _METHODS": PYTHON,
     "compat/symbol/methods.py _OF_SIZES": PYTHON,
     "compat/symbol/run.py _MADE": "operators that make an array of a batch's length",
-    "compat/visualization.py _COLOURS": "MXNet's colours",
     "export/onnx/rules_elementwise.py _COMPOSED": RULES,
     "importing/onnx/rules_recurrent.py _FUNCTIONS": RULES,
     "model_zoo/transformers.py _ACTIVATIONS": "transformers' names of activations",

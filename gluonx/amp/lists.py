@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from gluonx.dtype import DTypeLike
 
 
-LOSS_OUTPUTS = (
-    "linear_regression_output", "logistic_regression_output", "mae_regression_output", "softmax_output"
-)  # fmt: skip
 PARAMETERS_IN_FP32 = {"batch_norm": ["gamma", "beta", "running_mean", "running_var"]}
 
 _PREFIXES = ("_npi_", "_npx_", "_np_", "_contrib_", "_linalg_", "broadcast_", "_")
@@ -122,9 +119,9 @@ def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
 
 
 def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
-    """Operators that are loss and output in one."""
+    """Operators that are loss and output in one: they give the output, and have the gradient of the loss to a label."""
     target_of(target_dtype)
-    return list(LOSS_OUTPUTS)
+    return sorted(op.name for op in set(OPS.values()) if op.name.endswith("_output") and "label" in op.inputs)
 
 
 def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]]:

@@ -42,6 +42,7 @@ function                                       what it sets
 ``register`` of optimizers and metrics         what ``create`` makes of a name
 `gluonx.optimizer.optimizer.decay_by_names`    whether names of parameters say which of them decay
 `gluonx.optimizer.optimizer.update_one_by_one` how a user's ``update`` is called whose parameters do not tell
+`gluonx.optimizer.optimizer.show_bases`        the ``__base__`` of optimizers' classes
 ============================================== =======================================================================
 
 And an input of a block that is no array brings its way along, as NumPy's ``__array_function__`` does: its class defines

@@ -25,11 +25,12 @@ from gluonx.block.structure import repeat_devices
 from gluonx.compat.kinds import array_semantics, forget_calls, held_np, set_array_semantics
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
-from gluonx.compat.operators.training import use_legacy_registries
+from gluonx.compat.operators.training import direct_base, use_legacy_registries
 from gluonx.compat.prefixes import Naming, activate, name_by_structure, reset_names
 from gluonx.deferred.growth import widen_floats
 from gluonx.np.handle import cut_when_attached, move_integers
 from gluonx.npx import modes
+from gluonx.optimizer.optimizer import show_bases
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -123,6 +124,7 @@ def begin(version: int | None) -> tuple[Any, ...]:
     Mode.aliased = True
     cut_when_attached(version == 1)
     move_integers(True)
+    show_bases(direct_base)
     repeat_devices(True)
     activate()
     reset_names()
@@ -146,6 +148,7 @@ def end(before: tuple[Any, ...]) -> None:
     Version.told = Version.shown = None
     cut_when_attached(False)
     move_integers(False)
+    show_bases()
     widen_floats(False)
     use_legacy_registries(False)
     forget_calls()

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
+from gluonx.compat.symbol.table import get
+
 if TYPE_CHECKING:
     from gluonx.dtype import DTypeLike
 
@@ -18,10 +20,6 @@ __all__ = ["plot_network", "print_summary"]
 
 _PARAMETERS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var", "_running_mean")
 _PALETTE = ("#8dd3c7", "#fb8072", "#ffffb3", "#bebada", "#80b1d3", "#fdb462", "#b3de69", "#fccde5")
-_COLOURS = {
-    "null": 0, "Convolution": 1, "Deconvolution": 1, "FullyConnected": 1, "BatchNorm": 3, "Activation": 2,
-    "LeakyReLU": 2, "Pooling": 4, "Concat": 5, "Flatten": 5, "Reshape": 5, "Softmax": 6,
-}  # fmt: skip
 
 
 def _graph(symbol: Any) -> tuple[list[dict[str, Any]], set[int]]:
@@ -48,6 +46,11 @@ def _shapes(symbol: Any, shape: Mapping[str, Any] | None) -> tuple[dict[str, Any
         raise ValueError(f"the shapes {dict(shape)} do not tell those of all layers: give those of more inputs")
     by_output = dict(zip(inner.list_outputs(), outputs, strict=True))
     return by_output, dict(zip(inner.list_arguments(), arguments, strict=True))
+
+
+def _colour(op: str) -> int:
+    """Return the number in `_PALETTE` of the colour in which nodes of an operator are drawn."""
+    return 0 if op == "null" else get(op).colour
 
 
 def _output(node: Mapping[str, Any]) -> str:
@@ -209,7 +212,7 @@ def plot_network(
         if node["op"] == "null" and hide_weights and node["name"].endswith(_PARAMETERS):
             hidden.add(node["name"])
             continue
-        own = {**style, "fillcolor": _PALETTE[_COLOURS.get(node["op"], 7)], **(node_attrs or {})}
+        own = {**style, "fillcolor": _PALETTE[_colour(node["op"])], **(node_attrs or {})}
         if node["op"] == "null":
             own["shape"] = "oval"
         dot.node(name=node["name"], label=_label(node), **own)

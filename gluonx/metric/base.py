@@ -505,6 +505,12 @@ def predict_with_threshold(pred: Any, threshold: Any = 0.5) -> Any:
     ------
     ShapeError
         If the number of thresholds is not that of the classes.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> metric.predict_with_threshold(np.array([0.2, 0.8]), 0.5).tolist()
+    [False, True]
     """
     if hasattr(threshold, "shape") and threshold.shape and threshold.shape[-1] != pred.shape[-1]:
         raise ShapeError(f"{threshold.shape} thresholds came for predictions of shape {pred.shape}.")

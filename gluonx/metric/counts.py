@@ -135,7 +135,16 @@ def _fscore(hit: Any, stray: Any, missed: Any, beta: float) -> Any:
 
 @register
 class Fbeta(F1):
-    """The F-beta score: recall counts ``beta`` times as much as precision."""
+    """The F-beta score: recall counts ``beta`` times as much as precision.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> m = metric.Fbeta(beta=2)
+    >>> m.update(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.6, 0.4]]))
+    >>> m.get()[0], float(m.get()[1])
+    ('fbeta', 1.0)
+    """
 
     def __init__(
         self,

@@ -190,6 +190,13 @@ def piecewise(
     -------
     ndarray
         Of the shape and dtype of `x`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> x = np.array([-1.0, 2.0])
+    >>> np.piecewise(x, [x < 0, x >= 0], [0.0, lambda x: x * x]).tolist()
+    [0.0, 4.0]
     """
     x = asarray(x)
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
@@ -252,6 +259,12 @@ def einsum_path(
     -------
     tuple
         The path, which begins with 'einsum_path', and a text that describes it.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.einsum_path("ij,jk", np.ones((2, 3)), np.ones((3, 4)))[0]
+    ['einsum_path', (0, 1)]
     """
     return onp.einsum_path(subscripts, *[onp.empty(onp.shape(o), onp.float32) for o in operands], optimize=optimize)
 
@@ -384,6 +397,12 @@ def histogram_bin_edges(
     -------
     ndarray
         Of shape ``(bins + 1,)``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.histogram_bin_edges(np.array([0.0, 4.0]), 2).tolist()
+    [0.0, 2.0, 4.0]
     """
     return _binned(_histogram_edges, a, bins, range, weights)
 
@@ -697,6 +716,12 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: int | list[in
     -------
     ndarray
         With as many axes as `a`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.apply_over_axes(np.sum, np.ones((2, 3)), [0, 1]).tolist()
+    [[6.0]]
     """
     a = asarray(a)
     for axis in as_static("axes", axes) if isinstance(axes, (list, tuple)) else (axes,):
@@ -750,6 +775,12 @@ def vectorize(
     -------
     callable
         A function of arrays, which are broadcast.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.vectorize(lambda a: a * a)(np.array([-1.0, 2.0])).tolist()
+    [1.0, 4.0]
     """
 
     def scalars(*raw: object) -> Any:
@@ -767,6 +798,12 @@ def frompyfunc(func: Callable[..., Any], nin: int, nout: int, *, identity: objec
     -------
     callable
         A function of arrays, which are broadcast; with several results it returns a tuple.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.frompyfunc(lambda a, b: a * b, 2, 1)(np.array([1, 2]), np.array([3, 4])).tolist()
+    [3.0, 8.0]
     """
     return vectorize(func)
 

@@ -953,6 +953,12 @@ def tril_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ...]:
     -------
     tuple of ndarray
         An array of positions for each axis, of dtype int64.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.tril_indices_from(np.ones((2, 2)))]
+    [[0, 1, 1], [0, 0, 1]]
     """
     return tril_indices(arr.shape[-2], k, arr.shape[-1])
 
@@ -964,6 +970,12 @@ def triu_indices_from(arr: ndarray, k: int = 0) -> tuple[ndarray, ...]:
     -------
     tuple of ndarray
         An array of positions for each axis, of dtype int64.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.triu_indices_from(np.ones((2, 2)))]
+    [[0, 0, 1], [0, 1, 1]]
     """
     return triu_indices(arr.shape[-2], k, arr.shape[-1])
 
@@ -975,6 +987,12 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[nda
     -------
     tuple of ndarray
         A vector of indices for each of the two axes.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> [i.tolist() for i in np.mask_indices(2, np.triu)]
+    [[0, 0, 1], [0, 1, 1]]
     """
     return _index_arrays(onp.nonzero(mask_func(ones((n, n)), k).asnumpy()))
 
@@ -988,7 +1006,9 @@ def _window(name: str) -> Callable[..., ndarray]:
     window.__name__ = window.__qualname__ = name
     window.__doc__ = (
         f"Return the {name.capitalize()} window of M points.\n\n"
-        "Returns\n-------\nndarray\n    Of shape ``(M,)``; of `dtype`, float32 by default.\n"
+        "Returns\n-------\nndarray\n    Of shape ``(M,)``; of `dtype`, float32 by default.\n\n"
+        f"Examples\n--------\n>>> from gluonx import np\n>>> np.{name}(3).round(2).tolist()\n"
+        f"{make(3).round(2).tolist()}\n"
     )
     return window
 
@@ -1008,6 +1028,12 @@ def kaiser(
     -------
     ndarray
         Of shape ``(M,)``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.kaiser(3, 0.0).tolist()
+    [1.0, 1.0, 1.0]
     """
     return array(onp.kaiser(int(M), float(beta)), dtype, device, ctx=ctx)
 

@@ -31,6 +31,12 @@ def fftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike 
     -------
     ndarray
         Of shape ``(n,)``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.fft.fftfreq(4).tolist()
+    [0.0, 0.25, -0.5, -0.25]
     """
     return array(onp.fft.fftfreq(n, d), dtype, device)
 
@@ -42,6 +48,12 @@ def rfftfreq(n: int, d: float = 1.0, dtype: DTypeLike = None, device: DeviceLike
     -------
     ndarray
         Of shape ``(n // 2 + 1,)``.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.fft.rfftfreq(4).tolist()
+    [0.0, 0.25, 0.5]
     """
     return array(onp.fft.rfftfreq(n, d), dtype, device)
 

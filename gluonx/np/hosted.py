@@ -144,9 +144,17 @@ def _as_numpy_gives(name: str, options: dict[str, Any], found: Any) -> Any:
 
 
 def _hosted(
-    name: str, text: str, fn: Callable[..., Any] | None = None, fits: bool = False, gives: tuple[str, str] | None = None
+    name: str,
+    text: str,
+    fn: Callable[..., Any] | None = None,
+    fits: bool = False,
+    gives: tuple[str, str] | None = None,
+    example: tuple[str, str] | None = None,
 ) -> Callable[..., Any]:
-    """Return the function `name` that NumPy computes; `text` begins its documentation, `gives` is its result."""
+    """Return the function `name` that NumPy computes.
+
+    `text` begins its documentation; `gives` is the type and text of its result, `example` a call and what it shows.
+    """
     compute = fn or getattr(onp, name)
     signature = inspect.signature(compute)
     if fits:
@@ -174,6 +182,9 @@ def _hosted(
     ) + (_SIZED if fits else "")
     if gives is not None:
         front.__doc__ = f"{front.__doc__.rstrip()}\n\nReturns\n-------\n{gives[0]}\n    {gives[1]}\n"
+    if example is not None:
+        shown_call = f">>> from gluonx import np\n>>> {example[0]}\n{example[1]}\n"
+        front.__doc__ = f"{front.__doc__.rstrip()}\n\nExamples\n--------\n{shown_call}"
     return front
 
 
@@ -189,28 +200,33 @@ argwhere = _hosted(
     "The indices of elements that are not zero, one row an element.",
     fits=True,
     gives=("ndarray", "Of shape ``(found, axes)``, int64."),
+    example=("np.argwhere(np.array([[0, 2], [3, 0]])).tolist()", "[[0, 1], [1, 0]]"),
 )
 flatnonzero = _hosted(
     "flatnonzero",
     "The flat indices of elements that are not zero.",
     fits=True,
     gives=("ndarray", "Of shape ``(found,)``, int64."),
+    example=("np.flatnonzero(np.array([[0, 2], [3, 0]])).tolist()", "[1, 2]"),
 )
 histogram2d = _hosted(
     "histogram2d",
     "The numbers of points that fall into each cell, and the edges along both axes.",
     gives=("tuple of ndarray", "The counts, of shape ``(bins, bins)``, and the edges along both axes."),
+    example=("np.histogram2d(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 2)[0].tolist()", "[[1.0, 0.0], [0.0, 1.0]]"),
 )
 histogramdd = _hosted(
     "histogramdd",
     "The numbers of points that fall into each cell, and the edges along each axis.",
     gives=("tuple", "The counts, with an axis for each dimension, and the list of edges."),
+    example=("np.histogramdd(np.array([[0.0, 0.0], [1.0, 1.0]]), 2)[0].tolist()", "[[1.0, 0.0], [0.0, 1.0]]"),
 )
 intersect1d = _hosted(
     "intersect1d",
     "The sorted values that two arrays share.",
     fits=True,
     gives=("ndarray", "A vector; with `return_indices` a tuple, the positions in both arrays after it."),
+    example=("np.intersect1d(np.array([3, 1, 2]), np.array([2, 3, 5])).tolist()", "[2.0, 3.0]"),
 )
 nonzero = _hosted(
     "nonzero",
@@ -218,11 +234,16 @@ nonzero = _hosted(
     lambda a: onp.nonzero(onp.atleast_1d(a)),
     fits=True,
     gives=("tuple of ndarray", "A vector of positions for each axis, int64."),
+    example=("[axis.tolist() for axis in np.nonzero(np.array([[0, 2], [3, 0]]))]", "[[0, 1], [1, 0]]"),
 )
 polydiv = _hosted(
     "polydiv",
     "Quotient and remainder of two polynomials.",
     gives=("tuple of ndarray", "The coefficients of quotient and remainder."),
+    example=(
+        "[part.tolist() for part in np.polydiv(np.array([1.0, 3.0, 2.0]), np.array([1.0, 1.0]))]",
+        "[[1.0, 2.0], [0.0]]",
+    ),
 )
 polyfit = _hosted(
     "polyfit",
@@ -231,19 +252,40 @@ polyfit = _hosted(
         "ndarray",
         "Of shape ``(deg + 1,)``, the highest power first; with `full` or `cov` a tuple that begins with it.",
     ),
+    example=("np.polyfit(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), 1).round(3).tolist()", "[2.0, 1.0]"),
 )
-roots = _hosted("roots", "The roots of a polynomial.", gives=("ndarray", "A vector, complex where a root is."))
+roots = _hosted(
+    "roots",
+    "The roots of a polynomial.",
+    gives=("ndarray", "A vector, complex where a root is."),
+    example=("np.roots(np.array([1.0, 0.0, -4.0])).tolist()", "[-2.0, 2.0]"),
+)
 setdiff1d = _hosted(
-    "setdiff1d", "The sorted values of one array that another does not hold.", fits=True, gives=("ndarray", "A vector.")
+    "setdiff1d",
+    "The sorted values of one array that another does not hold.",
+    fits=True,
+    gives=("ndarray", "A vector."),
+    example=("np.setdiff1d(np.array([3, 1, 2]), np.array([2])).tolist()", "[1.0, 3.0]"),
 )
 setxor1d = _hosted(
-    "setxor1d", "The sorted values that just one of two arrays holds.", fits=True, gives=("ndarray", "A vector.")
+    "setxor1d",
+    "The sorted values that just one of two arrays holds.",
+    fits=True,
+    gives=("ndarray", "A vector."),
+    example=("np.setxor1d(np.array([1, 2]), np.array([2, 3])).tolist()", "[1.0, 3.0]"),
 )
 trim_zeros = _hosted(
-    "trim_zeros", "A vector without the zeros at its ends.", gives=("ndarray", "A part of the vector.")
+    "trim_zeros",
+    "A vector without the zeros at its ends.",
+    gives=("ndarray", "A part of the vector."),
+    example=("np.trim_zeros(np.array([0, 1, 0, 2, 0])).tolist()", "[1.0, 0.0, 2.0]"),
 )
 union1d = _hosted(
-    "union1d", "The sorted values that either of two arrays holds.", fits=True, gives=("ndarray", "A vector.")
+    "union1d",
+    "The sorted values that either of two arrays holds.",
+    fits=True,
+    gives=("ndarray", "A vector."),
+    example=("np.union1d(np.array([1, 2]), np.array([2, 3])).tolist()", "[1.0, 2.0, 3.0]"),
 )
 
 
@@ -270,6 +312,7 @@ unique = _hosted(
         "ndarray or tuple of ndarray",
         "The values; after them the first indices, inverse and counts that are asked for.",
     ),
+    example=("np.unique(np.array([2, 1, 2])).tolist()", "[1.0, 2.0]"),
 )
 
 
@@ -288,6 +331,7 @@ bincount = _hosted(
     "The number of times that each whole number occurs.",
     _bincount,
     gives=("ndarray", "Of shape ``(max(x) + 1,)``, or ``(minlength,)`` if that is longer."),
+    example=("np.bincount(np.array([0, 2, 2])).tolist()", "[1, 0, 2]"),
 )
 
 
@@ -332,6 +376,7 @@ unique_all = _hosted(
     _unique_all,
     fits=True,
     gives=("UniqueAll", "Vectors, but for the indices that rebuild x, which are of its shape."),
+    example=("np.unique_all(np.array([2, 1, 2])).indices.tolist()", "[1, 0]"),
 )
 unique_counts = _hosted(
     "unique_counts",
@@ -339,6 +384,7 @@ unique_counts = _hosted(
     lambda x: UniqueCounts(*onp.unique(x, return_counts=True, equal_nan=False)),
     fits=True,
     gives=("UniqueCounts", "Vectors: the values, and how often each occurs."),
+    example=("np.unique_counts(np.array([2, 1, 2])).counts.tolist()", "[1, 2]"),
 )
 unique_inverse = _hosted(
     "unique_inverse",
@@ -346,6 +392,7 @@ unique_inverse = _hosted(
     _unique_inverse,
     fits=True,
     gives=("UniqueInverse", "The values, a vector, and the indices, of the shape of x."),
+    example=("np.unique_inverse(np.array([2, 1, 2])).inverse_indices.tolist()", "[1, 0, 1]"),
 )
 unique_values = _hosted(
     "unique_values",
@@ -353,6 +400,7 @@ unique_values = _hosted(
     lambda x: onp.unique(x, equal_nan=False),
     fits=True,
     gives=("ndarray", "A vector."),
+    example=("np.unique_values(np.array([2, 1, 2])).tolist()", "[1.0, 2.0]"),
 )
 
 

@@ -298,6 +298,12 @@ def can_cast(
     -------
     bool
         True if the cast is allowed.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.can_cast("int32", "float64"), np.can_cast("float64", "int32")
+    (True, False)
     """
     return onp.can_cast(_typed(from_), to, casting)
 
@@ -309,6 +315,12 @@ def astype(x: ndarray, dtype: DTypeLike, /, *, copy: builtins.bool = True, devic
     -------
     ndarray
         Of the shape of `x`, and of the dtype `dtype`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.astype(np.array([1.5, -1.5]), "int32").tolist()
+    [1, -1]
     """
     result = x.astype(dtype, copy=copy)
     return result if device is None else result.to_device(device)
@@ -338,6 +350,12 @@ def isscalar(element: object) -> builtins.bool:
     -------
     bool
         True for a number.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.isscalar(3.0), np.isscalar(np.array(3.0))
+    (True, False)
     """
     return onp.isscalar(element)
 
@@ -349,6 +367,12 @@ def iscomplexobj(x: ArrayLike) -> builtins.bool:
     -------
     bool
         True for a complex dtype.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.iscomplexobj(np.array([1.0])), np.iscomplexobj(np.array([1j]))
+    (False, True)
     """
     return x.dtype.kind == "c" if isinstance(x, ndarray) else onp.iscomplexobj(x)
 
@@ -360,6 +384,12 @@ def isrealobj(x: ArrayLike) -> builtins.bool:
     -------
     bool
         True for any other dtype.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.isrealobj(np.array([1.0])), np.isrealobj(np.array([1j]))
+    (True, False)
     """
     return not iscomplexobj(x)
 
@@ -435,6 +465,12 @@ def array_repr(
     -------
     str
         The text with ``array(...)`` around the values.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.array_repr(np.array([1, 2]))
+    'array([1., 2.], dtype=float32)'
     """
     return onp.array_repr(onp.asarray(arr), max_line_width, precision, suppress_small)
 
@@ -451,6 +487,12 @@ def array_str(
     -------
     str
         The text of the values alone.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.array_str(np.array([1, 2]))
+    '[1. 2.]'
     """
     return onp.array_str(onp.asarray(a), max_line_width, precision, suppress_small)
 

@@ -453,6 +453,13 @@ def eig(a: ArrayLike) -> tuple[Any, Any]:
     tuple of ndarray
         The eigenvalues, of shape ``(..., n)``, and the eigenvectors as columns, of shape ``(..., n, n)``; complex where
         a value is.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> values, vectors = np.linalg.eig(np.array([[2.0, 0.0], [0.0, 3.0]]))
+    >>> values.tolist(), vectors.tolist()
+    ([2.0, 3.0], [[1.0, 0.0], [0.0, 1.0]])
     """
     values, vectors = onp.linalg.eig(onp.asarray(on_host("linalg.eig", a), onp.float64))
     return to_device((_real(values, is_wide(a)), _real(vectors, is_wide(a))), is_wide(a))
@@ -465,6 +472,12 @@ def eigvals(a: ArrayLike) -> ndarray:
     -------
     ndarray
         Of shape ``(..., n)``; complex where a value is.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.linalg.eigvals(np.array([[2.0, 0.0], [0.0, 3.0]])).tolist()
+    [2.0, 3.0]
     """
     values = onp.linalg.eigvals(onp.asarray(on_host("linalg.eigvals", a), onp.float64))
     return to_device(_real(values, is_wide(a)), is_wide(a))

@@ -165,6 +165,12 @@ def standard_normal(size: Size | None = None, dtype: DTypeLike = None, device: D
     -------
     ndarray
         Of shape `size`, () without one; `dtype`, by default float32.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.standard_normal((2, 3)).shape
+    (2, 3)
     """
     return sample("normal", (0.0, 1.0), size, dtype, device)
 
@@ -435,6 +441,12 @@ def f(
     -------
     ndarray
         Of shape `size`, or of the parameters' broadcast shape without one; float32.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> np.random.f(2.0, 3.0, (2, 3)).shape
+    (2, 3)
     """
     return sample("f", (dfnum, dfden), size, None, device, ctx)
 

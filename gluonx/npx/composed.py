@@ -83,6 +83,14 @@ def batch_norm(
     Returns
     -------
     ndarray, or a list of three with `output_mean_var`
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> one, zero = np.ones(2), np.zeros(2)
+    >>> npx.batch_norm(x, one, zero, zero, one, eps=0.0).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     _ignore("batch_norm", ignored, _NORM)
     training = current_state().training
@@ -117,6 +125,14 @@ def batch_norm_with_relu(*args: Any, **kwargs: object) -> Any:
     -------
     ndarray, or list of ndarray where `output_mean_var`
         As :func:`batch_norm`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> x = np.array([[1.0, -2.0]])
+    >>> one, zero = np.ones(2), np.zeros(2)
+    >>> npx.batch_norm_with_relu(x, one, zero, zero, one, eps=0.0).tolist()
+    [[1.0, 0.0]]
     """
     result = batch_norm(*args, **kwargs)
     relu = get("relu").bind()
@@ -156,6 +172,14 @@ def sync_batch_norm(
     DeviceError
         In training, where not each of `ndev` devices calls it on a part of the same size, or something is read before
         the step.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> x = np.array([[1.0, -2.0]])
+    >>> one, zero = np.ones(2), np.zeros(2)
+    >>> npx.sync_batch_norm(x, one, zero, zero, one, eps=0.0).tolist()
+    [[1.0, -2.0]]
     """
     _ignore("sync_batch_norm", ignored, _NORM)
     if ndev > 1 and current_state().training and not use_global_stats and not is_one_array(data):
@@ -204,6 +228,13 @@ def ctc_loss(
     ------
     ValueError
         If `blank_label` is neither.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> data, label = np.zeros((2, 1, 2)), np.array([[1, 0]])
+    >>> round(npx.ctc_loss(data, label).item(), 4)
+    0.2877
     """
     lengths_and_blank = ("data_lengths", "label_lengths", "use_data_lengths", "use_label_lengths", "blank_label")
     _ignore("ctc_loss", ignored, lengths_and_blank)
@@ -226,6 +257,12 @@ def nonzero(a: ArrayLike) -> ndarray:
     -------
     ndarray
         Of shape ``(found, axes)``, int64.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.nonzero(np.array([[0, 2], [3, 0]])).tolist()
+    [[0, 1], [1, 0]]
     """
     return np.argwhere(a)
 
@@ -237,6 +274,12 @@ def broadcast_greater(lhs: ArrayLike, rhs: ArrayLike, out: ndarray | None = None
     -------
     ndarray
         The shape of both inputs broadcast; of the promoted dtype of the arrays among them.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.broadcast_greater(np.array([[1.0, 3.0]]), np.array([2.0])).tolist()
+    [[0.0, 1.0]]
     """
     arrays = [as_leaf(x) for x in (lhs, rhs) if not isinstance(x, (bool, int, float))]
     found = np.greater(lhs, rhs)
@@ -263,6 +306,12 @@ def constraint_check(x: ArrayLike, msg: str = "Constraint violated.") -> ndarray
         With `msg`.
     DynamicShapeError
         In the body of a loop or branch (``npx.foreach``), from which nothing can be told.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.constraint_check(np.array([1.0, 2.0]) > 0).item()
+    True
     """
     held = np.all(x)
     trace = current_state().trace
@@ -283,6 +332,13 @@ def from_numpy(ndarray: onp.ndarray, zero_copy: bool = True) -> np.ndarray:
     -------
     ndarray
         Of the shape and dtype of the NumPy array.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import npx
+    >>> npx.from_numpy(numpy.ones(2)).tolist()
+    [1.0, 1.0]
     """
     return np.array(ndarray, dtype=ndarray.dtype)
 
@@ -293,6 +349,12 @@ def from_dlpack(dlpack: Any) -> ndarray:
     Returns
     -------
     ndarray
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.from_dlpack(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
     """
     return np.from_dlpack(dlpack)
 
@@ -306,6 +368,12 @@ def to_dlpack_for_read(data: ndarray) -> object:
     -------
     capsule
         For `from_dlpack` of another library.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.from_dlpack(npx.to_dlpack_for_read(np.array([1.0, 2.0]))).tolist()
+    [1.0, 2.0]
     """
     return data._read().__dlpack__()
 
@@ -324,6 +392,12 @@ def to_dlpack_for_write(data: ndarray) -> object:
     ------
     ArgumentError
         For a slice, and for what autograd has recorded.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.from_dlpack(npx.to_dlpack_for_write(np.array([1.0, 2.0]))).tolist()
+    [1.0, 2.0]
     """
     return lend(data)
 
@@ -385,7 +459,16 @@ def load(file: str | os.PathLike[str]) -> Any:
 
 
 def waitall() -> None:
-    """Compute what is pending and wait for all devices."""
+    """Compute what is pending and wait for all devices.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> x = np.ones(2) + 1
+    >>> npx.waitall()
+    >>> x.tolist()
+    [2.0, 2.0]
+    """
     from gluonx.engine import waitall as wait
 
     wait()

@@ -67,6 +67,16 @@ def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
     ------
     ValueError
         For arrays of NumPy's semantics without its shapes, as in MXNet.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.set_np(dtype=True)
+    >>> np.ones(2).dtype
+    dtype('float64')
+    >>> npx.reset_np()
+    >>> np.ones(2).dtype
+    dtype('float32')
     """
     if array and not shape:
         raise ValueError("set_np: NumPy's arrays need NumPy's shapes; shape=False goes with array=False only.")
@@ -74,7 +84,16 @@ def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
 
 
 def reset_np() -> None:
-    """Make float32 the default dtype again; shapes and arrays have NumPy's semantics always."""
+    """Make float32 the default dtype again; shapes and arrays have NumPy's semantics always.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.set_np(dtype=True)
+    >>> npx.reset_np()
+    >>> np.ones(2).dtype
+    dtype('float32')
+    """
     set_np_default_dtype(False)
 
 
@@ -85,6 +104,12 @@ def set_np_shape(active: bool = True) -> bool:
     -------
     bool
         The state before, which is True.
+
+    Examples
+    --------
+    >>> from gluonx import npx
+    >>> npx.set_np_shape(True)
+    True
     """
     return True
 
@@ -97,6 +122,15 @@ def set_np_default_dtype(is_np_default_dtype: bool = True) -> bool:
     bool
         The state before.
 
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> before = npx.set_np_default_dtype(True)
+    >>> np.ones(2).dtype
+    dtype('float64')
+    >>> npx.set_np_default_dtype(before)
+    True
     """
     before = _dtype.wide_default.get()
     _dtype.wide_default.set(bool(is_np_default_dtype))
@@ -109,6 +143,12 @@ def is_np_array() -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> from gluonx import npx
+    >>> npx.is_np_array()
+    True
     """
     return True
 
@@ -119,6 +159,12 @@ def is_np_shape() -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> from gluonx import npx
+    >>> npx.is_np_shape()
+    True
     """
     return True
 
@@ -129,6 +175,12 @@ def is_np_default_dtype() -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> from gluonx import npx
+    >>> npx.is_np_default_dtype()
+    False
     """
     return _dtype.wide_default.get()
 

@@ -180,6 +180,12 @@ def tensor_poisson(lam: Any, shape: Size | None = None, dtype: DTypeLike = None,
     -------
     ndarray
         Of shape ``(*lam.shape, *shape)``; of `dtype`, float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.tensor_poisson(np.zeros(2)).tolist()
+    [0.0, 0.0]
     """
     refuse("npx.tensor_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
     extra = as_size(shape) or ()
@@ -202,6 +208,12 @@ def scalar_poisson(
     -------
     ndarray
         Of the given shape, () by default; of `dtype`, float32 by default.
+
+    Examples
+    --------
+    >>> from gluonx import npx
+    >>> npx.scalar_poisson(0.0, (2,)).tolist()
+    [0.0, 0.0]
     """
     refuse("npx.scalar_poisson", ignored, ("lam", "shape", "dtype"), IGNORED)
     bound = get("random_poisson").bind(size=as_size(shape), dtype=canonical(dtype))

@@ -172,15 +172,20 @@ else:
     _Keywords = object
 
 
+def _usual_base(cls: type) -> type:
+    """Return the ``__base__`` of a class."""
+    descriptor: Any = type.__dict__["__base__"]
+    return descriptor.__get__(cls)
+
+
 class _Kind(type):
-    """The class of optimizer classes, which says what each of the library's is for programs that look for them."""
+    """The class of optimizer classes, whose ``__base__`` is what :func:`show_bases` was told."""
+
+    base_of: ClassVar[Callable[[type], type]] = staticmethod(_usual_base)
 
     @property
     def __base__(cls) -> type:  # type: ignore[override]
-        """`Optimizer` for each class of gluonx, whichever lie between, as programs that list MXNet's look for it."""
-        own = cls.__module__.partition(".")[0] == "gluonx" and cls.__name__ != "Optimizer"
-        usual: Any = type.__dict__["__base__"]
-        return Optimizer if own else usual.__get__(cls)
+        return _Kind.base_of(cls)
 
 
 class Optimizer(_Keywords, metaclass=_Kind):
@@ -325,6 +330,12 @@ class Optimizer(_Keywords, metaclass=_Kind):
             If no optimizer has that name.
         TypeError
             If settings come with an object that has its own.
+
+        Examples
+        --------
+        >>> from gluonx import optimizer
+        >>> optimizer.create("sgd", learning_rate=0.5).learning_rate
+        0.5
         """
         if isinstance(name, str):
             klass = Optimizer.opt_registry.get(name.lower())
@@ -751,6 +762,11 @@ def update_one_by_one(on: bool) -> None:
 def decay_by_names(on: bool) -> None:
     """Choose whether only weights and gammas decay, if an optimizer knows parameters by name, as in MXNet 1."""
     _Updates.by_names = on
+
+
+def show_bases(base_of: Callable[[type], type] = _usual_base) -> None:
+    """Choose what ``__base__`` of an optimizer's class is, by which programs of MXNet look for optimizers."""
+    _Kind.base_of = staticmethod(base_of)
 
 
 @functools.cache

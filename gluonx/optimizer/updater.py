@@ -83,6 +83,15 @@ class Updater:
     ----------
     states : dict
         State by index.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([1.0, -1.0])
+    >>> update = optimizer.Updater(optimizer.SGD(learning_rate=0.5))
+    >>> update(0, np.array([1.0, 1.0]), weight)
+    >>> weight.tolist()
+    [0.5, -1.5]
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -187,5 +196,13 @@ def get_updater(optimizer: Optimizer) -> Updater:
     Returns
     -------
     Updater
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> weight = np.array([1.0, -1.0])
+    >>> optimizer.get_updater(optimizer.SGD(learning_rate=0.5))(0, np.array([1.0, 1.0]), weight)
+    >>> weight.tolist()
+    [0.5, -1.5]
     """
     return Updater(optimizer)

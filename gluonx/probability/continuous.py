@@ -281,6 +281,12 @@ class Gumbel(Distribution):
         The mode.
     scale : number or ndarray
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> round(probability.Gumbel(0.0, 1.0).log_prob(np.array(0.0)).item(), 4)
+    -1.0
     """
 
     has_grad = True

@@ -533,6 +533,12 @@ class OneHotCategorical(Classes):
     prob, logit : ndarray, shape (..., num_events)
         One of the two.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.OneHotCategorical(2, prob=np.array([0.0, 1.0])).sample().tolist()
+    [0.0, 1.0]
     """
 
     has_enumerate_support = True
@@ -586,6 +592,12 @@ class Multinomial(Classes):
     ------
     ValueError
         If `total_count` is no whole number from 0 on.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.Multinomial(2, prob=np.array([0.0, 1.0]), total_count=3).sample().tolist()
+    [0.0, 3.0]
     """
 
     def __init__(

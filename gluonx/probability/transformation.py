@@ -159,6 +159,13 @@ class ComposeTransform(Transformation):
     Parameters
     ----------
     parts : sequence of Transformation
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> double = probability.AffineTransform(0, 2)
+    >>> probability.ComposeTransform([double, probability.ExpTransform()])(np.array([0.0, 1.0])).round(3).tolist()
+    [1.0, 7.389]
     """
 
     def __init__(self, parts: Sequence[Transformation]) -> None:
@@ -340,7 +347,14 @@ class SigmoidTransform(Transformation):
 
 
 class SoftmaxTransform(Transformation):
-    """The softmax along the last axis; what its inverse gives is the logarithm, one of many that it could give."""
+    """The softmax along the last axis; what its inverse gives is the logarithm, one of many that it could give.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.SoftmaxTransform()(np.array([0.0, 0.0])).tolist()
+    [0.5, 0.5]
+    """
 
     event_dim = 1
 

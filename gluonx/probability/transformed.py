@@ -342,6 +342,13 @@ class RelaxedBernoulli(_Relaxed):
     prob, logit : number or ndarray
         One of the two.
     validate_args : bool, optional
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> draw = probability.RelaxedBernoulli(0.1, prob=np.array([0.3, 0.7])).sample()
+    >>> bool(((draw >= 0) & (draw <= 1)).all())
+    True
     """
 
     support = C.OpenInterval(0, 1)

@@ -52,6 +52,12 @@ def digamma() -> Function:
     -------
     callable
         Of a number or an array.
+
+    Examples
+    --------
+    >>> from gluonx import probability
+    >>> round(probability.digamma()(1.0), 4)
+    -0.5772
     """
     return psi
 
@@ -63,6 +69,12 @@ def gammaln() -> Function:
     -------
     callable
         Of a number or an array.
+
+    Examples
+    --------
+    >>> from gluonx import probability
+    >>> round(probability.gammaln()(4.0), 4)
+    1.7918
     """
     return log_gamma
 
@@ -74,6 +86,12 @@ def erf() -> Function:
     -------
     callable
         Of a number or an array.
+
+    Examples
+    --------
+    >>> from gluonx import probability
+    >>> round(probability.erf()(1.0), 4)
+    0.8427
     """
     return lambda x: math.erf(x) if isinstance(x, (int, float)) else npx.erf(x)
 
@@ -85,6 +103,12 @@ def erfinv() -> Function:
     -------
     callable
         Of a number or an array.
+
+    Examples
+    --------
+    >>> from gluonx import probability
+    >>> round(probability.erfinv()(0.5), 4)
+    0.4769
     """
     normal = statistics.NormalDist()
     return lambda x: normal.inv_cdf((x + 1) / 2) / math.sqrt(2) if isinstance(x, (int, float)) else npx.erfinv(x)
@@ -159,6 +183,12 @@ def logit2prob(logit: ndarray | float, binary: bool = True) -> ndarray:
     -------
     ndarray
         Of the shape of the logits.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> probability.utils.logit2prob(np.zeros(2), True).tolist()
+    [0.5, 0.5]
     """
     return sigmoid(logit) if binary else npx.softmax(logit, axis=-1)
 

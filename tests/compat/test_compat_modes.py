@@ -722,3 +722,20 @@ def test_outside_of_the_alias_a_call_without_arguments_is_an_error():
     layer.initialize()
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         layer()
+
+
+def test_a_registry_finds_the_optimizers_whose_base_is_optimizer(any_mx):
+    optimizer = any_mx.optimizer
+
+    class Own(optimizer.Optimizer):
+        pass
+
+    class Further(optimizer.SGD):
+        pass
+
+    for name in ("SGD", "Adam", "LAMB", "LARS", "Signum", "FTML"):
+        assert getattr(optimizer, name).__base__ == optimizer.Optimizer, name
+    assert Own.__base__ is optimizer.Optimizer and Further.__base__ is optimizer.SGD
+    assert optimizer.Optimizer.__base__ is object
+    compat.uninstall()
+    assert gluonx.optimizer.Adam.__base__ is not gluonx.optimizer.Optimizer  # a class of moments lies between

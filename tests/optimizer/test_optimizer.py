@@ -669,16 +669,3 @@ def test_no_loop_over_the_weights_of_a_convolution_is_one_operation(name):
     loops = re.findall(r"= (\S+) fusion\(.*calls=%(\S+),", compiled.compile().as_text())
     assert any(shape.startswith("f32[64,32,3,3]") for shape, _ in loops)
     assert not [name for shape, name in loops if "64,32,3,3" in shape and name.startswith("wrapped")], loops
-
-
-def test_a_registry_finds_the_classes_whose_base_is_optimizer():
-    class Own(optimizer.Optimizer):
-        pass
-
-    class Further(optimizer.SGD):
-        pass
-
-    for name in ("SGD", "Adam", "LAMB", "LARS", "GroupAdaGrad", "Signum", "FTML"):
-        assert getattr(optimizer, name).__base__ == optimizer.Optimizer, name
-    assert Own.__base__ is optimizer.Optimizer and Further.__base__ is optimizer.SGD
-    assert optimizer.Optimizer.__base__ is object

@@ -32,7 +32,7 @@ from gluonx.np.handle import Detached, Kind, View, is_readable, make_kinds, ndar
 from gluonx.sparse import BaseSparseNDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -61,7 +61,8 @@ def _numpy_wins(other: ndarray) -> bool:
     return kind in NUMPY_KINDS or (Mode.numpy and kind in _SWITCH)
 
 
-def _binary(both: str, scalar: str, reflected: str = "") -> Any:
+def _binary(numpys: Callable[[Any, Any], Any], both: str, scalar: str, reflected: str = "") -> Any:
+    """Return methods that are MXNet 1's operators; with an np array that wins they are `numpys`, Python's operator."""
     arrays, right, left = TABLE[both], TABLE[scalar], TABLE[reflected or scalar]
 
     def direct(self: NDArray, other: Any) -> ndarray:
@@ -70,7 +71,7 @@ def _binary(both: str, scalar: str, reflected: str = "") -> Any:
         if isinstance(other, onp.ndarray):
             other = from_host(other, self.dtype)
         elif _numpy_wins(other):
-            return _as_numpy(both, self, other)
+            return numpys(as_np(self), as_np(other))
         return as_nd(arrays.rule(arrays.parse({}), self, other)) if isinstance(other, Handle) else NotImplemented
 
     def reflection(self: NDArray, other: Any) -> ndarray:
@@ -79,34 +80,13 @@ def _binary(both: str, scalar: str, reflected: str = "") -> Any:
         if isinstance(other, onp.ndarray):
             other = from_host(other, self.dtype)
         elif _numpy_wins(other):
-            return _as_numpy(both, other, self)
+            return numpys(as_np(other), as_np(self))
         return as_nd(arrays.rule(arrays.parse({}), other, self)) if isinstance(other, Handle) else NotImplemented
 
     def in_place(self: Any, other: Any) -> Any:
         return self._become(direct(self, twin_of(other, NDArray) if _numpy_wins(other) else other))
 
     return direct, reflection, in_place
-
-
-_OPERATORS = {
-    "broadcast_add": operator.add,
-    "broadcast_sub": operator.sub,
-    "broadcast_mul": operator.mul,
-    "broadcast_div": operator.truediv,
-    "broadcast_mod": operator.mod,
-    "broadcast_power": operator.pow,
-    "broadcast_equal": operator.eq,
-    "broadcast_not_equal": operator.ne,
-    "broadcast_lesser": operator.lt,
-    "broadcast_lesser_equal": operator.le,
-    "broadcast_greater": operator.gt,
-    "broadcast_greater_equal": operator.ge,
-}
-
-
-def _as_numpy(name: str, left: ndarray, right: ndarray) -> ndarray:
-    """Python's operator on two arrays, both taken as np arrays."""
-    return _OPERATORS[name](as_np(left), as_np(right))
 
 
 def from_host(value: onp.ndarray, dtype: DTypeLike) -> ndarray:
@@ -116,8 +96,8 @@ def from_host(value: onp.ndarray, dtype: DTypeLike) -> ndarray:
     return np.array(value, dtype=dtype)
 
 
-def _compare(name: str) -> Any:
-    direct = _binary(f"broadcast_{name}", f"_{name}_scalar")[0]
+def _compare(numpys: Callable[[Any, Any], Any], name: str) -> Any:
+    direct = _binary(numpys, f"broadcast_{name}", f"_{name}_scalar")[0]
     missing = {"equal": False, "not_equal": True}.get(name, NotImplemented)
 
     def compare(self: NDArray, other: object) -> Any:
@@ -157,16 +137,16 @@ class NDArray(ndarray, metaclass=_Kind):
     __slots__ = ()
     cuts_when_attached = True
 
-    __add__, __radd__, __iadd__ = _binary("broadcast_add", "_plus_scalar")
-    __sub__, __rsub__, __isub__ = _binary("broadcast_sub", "_minus_scalar", "_rminus_scalar")
-    __mul__, __rmul__, __imul__ = _binary("broadcast_mul", "_mul_scalar")
-    __truediv__, __rtruediv__, __itruediv__ = _binary("broadcast_div", "_div_scalar", "_rdiv_scalar")
-    __mod__, __rmod__, __imod__ = _binary("broadcast_mod", "_mod_scalar", "_rmod_scalar")
-    __pow__, __rpow__, _ipow = _binary("broadcast_power", "_power_scalar", "_rpower_scalar")
-    __eq__ = _compare("equal")  # type: ignore[assignment]
-    __ne__ = _compare("not_equal")  # type: ignore[assignment]
-    __lt__, __le__ = _compare("lesser"), _compare("lesser_equal")
-    __gt__, __ge__ = _compare("greater"), _compare("greater_equal")
+    __add__, __radd__, __iadd__ = _binary(operator.add, "broadcast_add", "_plus_scalar")
+    __sub__, __rsub__, __isub__ = _binary(operator.sub, "broadcast_sub", "_minus_scalar", "_rminus_scalar")
+    __mul__, __rmul__, __imul__ = _binary(operator.mul, "broadcast_mul", "_mul_scalar")
+    __truediv__, __rtruediv__, __itruediv__ = _binary(operator.truediv, "broadcast_div", "_div_scalar", "_rdiv_scalar")
+    __mod__, __rmod__, __imod__ = _binary(operator.mod, "broadcast_mod", "_mod_scalar", "_rmod_scalar")
+    __pow__, __rpow__, _ipow = _binary(operator.pow, "broadcast_power", "_power_scalar", "_rpower_scalar")
+    __eq__ = _compare(operator.eq, "equal")  # type: ignore[assignment]
+    __ne__ = _compare(operator.ne, "not_equal")  # type: ignore[assignment]
+    __lt__, __le__ = _compare(operator.lt, "lesser"), _compare(operator.le, "lesser_equal")
+    __gt__, __ge__ = _compare(operator.gt, "greater"), _compare(operator.ge, "greater_equal")
     __abs__ = _unary("abs")
     __div__, __rdiv__ = __truediv__, __rtruediv__
 

@@ -37,10 +37,10 @@ def _layer(signature: str, via: str, **traits: Any) -> None:
     row(signature, rule, via=via, needs=_HAS_BIAS, **traits)
 
 
-_layer(f"Convolution(data, weight, bias?; {_FORWARD})", "convolution", shapes_told=of_convolution)
+_layer(f"Convolution(data, weight, bias?; {_FORWARD})", "convolution", colour=1, shapes_told=of_convolution)
 _layer(f"Convolution_v1(data, weight, bias?; {_FORWARD})", "convolution")
-_layer(f"Deconvolution(data, weight, bias?; {_BACKWARD})", "deconvolution")
-_layer(f"FullyConnected(data, weight, bias?; {_DENSE})", "fully_connected", shapes_told=of_dense)
+_layer(f"Deconvolution(data, weight, bias?; {_BACKWARD})", "deconvolution", colour=1)
+_layer(f"FullyConnected(data, weight, bias?; {_DENSE})", "fully_connected", colour=1, shapes_told=of_dense)
 
 for _name in ("Embedding", "_contrib_SparseEmbedding"):
     row(
@@ -63,7 +63,7 @@ def _pooling(a: Attrs, data: ndarray) -> ndarray | Sequence[ndarray]:
     return core("pooling", data, **attrs)
 
 
-row(f"Pooling(data; {_POOL})", _pooling, via="pooling", counted=2)
+row(f"Pooling(data; {_POOL})", _pooling, via="pooling", counted=2, colour=4)
 row(f"Pooling_v1(data; {_POOL})", _pooling, via="pooling")
 # MXNet 2 registered it with the attributes of Pooling, which mean nothing to it.
 row(
@@ -103,6 +103,7 @@ row(
     nout=_three,
     outputs="output mean var",
     counted=3,
+    colour=3,
 )
 row(f"BatchNorm_v1({_STATES}; {_BN})", _batch_norm, via="batch_norm", nout=_three, counted=3)
 row(f"_contrib_SyncBatchNorm({_STATES}; {_BN}, ndev: int=1, key: str='')", _batch_norm, via="batch_norm", nout=_three)
@@ -137,7 +138,7 @@ same("LRN(data; alpha: float=0.0001, beta: float=0.75, knorm: float=2.0, nsize: 
 
 # -- activations ------------------------------------------------------------------------------------------------------
 
-same("Activation(data; act_type: {relu sigmoid softrelu softsign tanh log_sigmoid mish})", "activation")
+same("Activation(data; act_type: {relu sigmoid softrelu softsign tanh log_sigmoid mish})", "activation", colour=2)
 
 
 @row(
@@ -145,6 +146,7 @@ same("Activation(data; act_type: {relu sigmoid softrelu softsign tanh log_sigmoi
     "lower_bound: float=0.125, upper_bound: float=0.334)",
     via="leaky_relu",
     needs={"gamma": lambda a: a.act_type == "prelu"},
+    colour=2,
 )
 def _leaky_relu(a: Attrs, data: ndarray, gamma: ndarray | None = None) -> ndarray | Sequence[ndarray]:
     return core("leaky_relu", data, gamma, **a)

@@ -77,6 +77,8 @@ class LegacyOp:
         True if it makes its own gradient, as all with a label do.
     gives : str
         The dtype of its result, where that follows from neither inputs nor attributes.
+    colour : int
+        The number of its colour in the drawings of `gluonx.compat.visualization`, as in MXNet.
     shapes_told : callable or None
         Completes partly known input shapes from the shape of the result: of (shapes, that shape, attributes).
     """
@@ -94,6 +96,7 @@ class LegacyOp:
         label: int | None = None,
         loss: bool = False,
         gives: str = "",
+        colour: int = 7,
         shapes_told: Callable[..., Any] | None = None,
     ) -> None:
         found = _SIGNATURE.match(signature.strip())
@@ -112,7 +115,7 @@ class LegacyOp:
                 kind, equals, default = rest.strip().partition("=")
                 self.attrs[name.strip()] = Attr(name.strip(), kind.strip(), default.strip() if equals else None)
         self._nout, self._needs = nout, dict(needs or {})
-        self.outputs, self.counted, self.gives = tuple(outputs.split()), counted, gives
+        self.outputs, self.counted, self.gives, self.colour = tuple(outputs.split()), counted, gives, colour
         self.label, self.loss, self.shapes_told = label, loss or label is not None, shapes_told
         self._seen: dict[Any, Attrs] = {}
 

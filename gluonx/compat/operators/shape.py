@@ -111,6 +111,7 @@ def legacy_shape(old: Shape, codes: Sequence[int], reverse: bool = False) -> Sha
     "Reshape(data; shape: shape=(), reverse: bool=False, target_shape: shape=(), keep_highest: bool=False)",
     via="reshape",
     alias="reshape",
+    colour=5,
 )
 def _reshape(a: Attrs, data: ndarray) -> ndarray:
     old = tuple(data.shape)
@@ -122,7 +123,7 @@ def _reshape(a: Attrs, data: ndarray) -> ndarray:
     return core("reshape", data, newshape=legacy_shape(old, new))
 
 
-same("Flatten(data)", "batch_flatten", alias="flatten")
+same("Flatten(data)", "batch_flatten", alias="flatten", colour=5)
 
 
 same(
@@ -189,7 +190,7 @@ def _concat(a: Attrs, *data: ndarray) -> ndarray:
     return core("concatenate", *data, axis=a.dim)
 
 
-row("Concat(*data; dim: int=1)", _concat, via="concatenate", alias="concat", shapes_told=of_joined)
+row("Concat(*data; dim: int=1)", _concat, via="concatenate", alias="concat", colour=5, shapes_told=of_joined)
 row("_rnn_param_concat(*data; dim: int=1)", _concat, via="concatenate")
 same("stack(*data; axis: int=0)", "stack")
 

@@ -467,6 +467,13 @@ _FURTHER_NAMES = {
     "cross-entropy": "CrossEntropy",
 }
 
+
+def direct_base(cls: type) -> type:
+    """Return `Optimizer` for each optimizer of the library, as in MXNet, whichever classes lie between the two here."""
+    own = cls.__module__.partition(".")[0] == "gluonx" and cls is not optimizer.Optimizer
+    return optimizer.Optimizer if own else cls.__bases__[0]
+
+
 _before: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
 

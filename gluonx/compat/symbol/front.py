@@ -308,25 +308,20 @@ def _split_v2(ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis
 
 
 _WRITTEN = {
-    "arange": _arange, "eye": _eye, "full": _full, "histogram": _histogram, "linspace": _linspace,
-    "split_v2": _split_v2,
-}  # fmt: skip
+    function.__name__.strip("_"): function for function in (_arange, _eye, _full, _histogram, _linspace, _split_v2)
+}
 for _name, _function in _WRITTEN.items():
     _function.__name__ = _function.__qualname__ = _name
 
 
-_EITHER = {
-    "pow": ("_power", "_power_scalar", "_rpower_scalar"),
-    "power": ("_power", "_power_scalar", "_rpower_scalar"),
-    "maximum": ("_maximum", "_maximum_scalar", "_maximum_scalar"),
-    "minimum": ("_minimum", "_minimum_scalar", "_minimum_scalar"),
-    "hypot": ("_hypot", "_hypot_scalar", "_hypot_scalar"),
-}
-"""Functions of two symbols, of a symbol and a number, and of a number and a symbol."""
+_EITHER = frozenset(["pow", "power", "maximum", "minimum", "hypot"])
+"""Functions of two symbols, of a symbol and a number, or of a number and a symbol."""
 
 
 def _with_numbers(name: str) -> Callable[..., Any]:
-    both, right, left = (function(op, name) for op in _EITHER[name])
+    op = "_power" if name == "pow" else f"_{name}"
+    reflected = f"_r{op[1:]}_scalar" if table.find(f"_r{op[1:]}_scalar") is not None else f"{op}_scalar"
+    both, right, left = (function(called, name) for called in (op, f"{op}_scalar", reflected))
 
     def call(lhs: Any, rhs: Any, **kwargs: Any) -> Any:
         if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):

@@ -14,7 +14,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -138,13 +138,21 @@ def _convolution_work(
 
 
 class _Plan(NamedTuple):
-    """The geometry of a convolution with its channels first."""
+    """The geometry of a convolution with its channels first; `layout` is the one that the image came in."""
 
     layout: str
     positions: Shape
     stride: Shape
     dilate: Shape
     pad: Shape
+
+
+_Geometry = TypeVar("_Geometry", "_Plan", "_Back")
+
+
+def _plain(plan: _Geometry | None, groups: int) -> _Geometry | None:
+    """Return the geometry of an image that came with its channels first and all of them in one group; else None."""
+    return plan if plan is not None and plan.layout[1] == "C" and groups == 1 else None
 
 
 def _convolution_plan(
@@ -187,8 +195,8 @@ def _convolution(
 def _results_of_convolution(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, no_bias: bool, num_group: int, **attrs: Any
 ) -> _Told:
-    plan = _convolution_plan(x, weight, num_group=num_group, **attrs)
-    if plan is None or plan.layout[1] != "C" or num_group != 1 or x.dtype != _SINGLE:
+    plan = _plain(_convolution_plan(x, weight, num_group=num_group, **attrs), num_group)
+    if plan is None or x.dtype != _SINGLE:
         return NotImplemented
     if not _takes_bias(bias, no_bias, x.dtype, weight.shape[0]):
         return NotImplemented
@@ -267,8 +275,8 @@ def _of_convolution(
     g: np.ndarray, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, no_bias: bool, num_group: int,
     **attrs: Any,
 ) -> Any:  # fmt: skip
-    plan = _convolution_plan(x, weight, num_group=num_group, **attrs)
-    if plan is None or plan.layout[1] != "C" or num_group != 1:
+    plan = _plain(_convolution_plan(x, weight, num_group=num_group, **attrs), num_group)
+    if plan is None:
         return NotImplemented
     how = (x.dtype, plan.stride, plan.dilate, plan.pad)
     return [
@@ -350,8 +358,8 @@ def _deconvolution(
 def _results_of_deconvolution(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, *, no_bias: bool, num_group: int, **attrs: Any
 ) -> _Told:
-    plan = _deconvolution_plan(x, weight, num_group=num_group, **attrs)
-    if plan is None or plan.layout[1] != "C" or num_group != 1 or x.dtype != _SINGLE:
+    plan = _plain(_deconvolution_plan(x, weight, num_group=num_group, **attrs), num_group)
+    if plan is None or x.dtype != _SINGLE:
         return NotImplemented
     if not _takes_bias(bias, no_bias, x.dtype, weight.shape[1]):
         return NotImplemented
@@ -370,8 +378,8 @@ def _of_deconvolution(
     num_group: int,
     **attrs: Any,
 ) -> Any:
-    plan = _deconvolution_plan(x, weight, num_group=num_group, **attrs)
-    if plan is None or plan.layout[1] != "C" or num_group != 1:
+    plan = _plain(_deconvolution_plan(x, weight, num_group=num_group, **attrs), num_group)
+    if plan is None:
         return NotImplemented
     how = (x.dtype, plan.stride, plan.dilate, plan.pad)
     inside = (..., *map(slice, x.shape[2:]))
