@@ -374,7 +374,9 @@ def test_pretrained_takes_a_folder_with_a_file(tmp_path):
 
     loaded()
     files.save_arrays(tmp_path / "other.safetensors", {})
-    with pytest.raises(FormatError, match=r"it holds model\.safetensors, other\.safetensors\. Give the path of the file"):
+    with pytest.raises(
+        FormatError, match=r"it holds model\.safetensors, other\.safetensors\. Give the path of the file"
+    ):
         vision.squeezenet1_1(classes=4, pretrained=tmp_path)
     (tmp_path / "model.safetensors").rename(tmp_path / "squeezenet1.1-1234.safetensors")
     loaded()
