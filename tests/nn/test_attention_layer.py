@@ -360,7 +360,7 @@ def test_explain_tells_what_computes_attention(monkeypatch):
     assert len(cudnn.choices()) == 16
 
 
-@pytest.mark.first_runs  # where NumPy runs first, a net is traced by operators, whose form is chosen when it is compiled
+@pytest.mark.first_runs  # then a net is traced by operators, whose form is chosen when it is compiled
 @pytest.mark.parametrize("spread", [False, True], ids=["one device", "a mesh"])
 def test_a_step_has_forms_for_one_cpu_where_it_runs_on_one(spread):
     """The softmax of our products keeps its result behind a barrier, which the kernel's does not have."""
