@@ -318,9 +318,24 @@ def match(
 
 
 def suggest(params: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Target]:
-    """Return a map that assigns each array of a file by its name, or else by its order and shape."""
+    """Return a map that assigns each array of a file by its name, or else by its order and shape.
+
+    Where layers are counted in another way, equal names mean different layers: then the order decides for all arrays.
+    """
     report = match(params, arrays)
-    return {**report.by_name, **report.by_shape}
+    found = {**report.by_name, **report.by_shape}
+    renumbered = any(_uncounted(theirs) == _uncounted(ours) for theirs, ours in report.by_shape.items())
+    if renumbered or report.mismatched:
+        shapes = {name: param.shape for name, param in params.items()}
+        by_order = aligned(shapes, {name: np.shape(value) for name, value in arrays.items()})
+        if len(by_order) + renumbered > len(found):
+            return dict(by_order)
+    return found
+
+
+def _uncounted(name: str) -> list[str]:
+    """Return the words of a layer's name, with one sign for every number."""
+    return ["#" if word.isdigit() else word for word in name.split(".")[:-1]]
 
 
 def _kind(name: str) -> str:

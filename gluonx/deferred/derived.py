@@ -42,7 +42,7 @@ from gluonx.ops.host.kernels import kernel_of
 from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.pullbacks import pullback_kernel
 from gluonx.ops.registry import BoundOp, Lifted
-from gluonx.sharding import replicated
+from gluonx.sharding import is_spread, replicated
 
 __all__ = [
     "PLAIN",
@@ -465,7 +465,7 @@ def _shapes_of(op: Operator, inputs: tuple[Any, ...], structs: list[Any]) -> Any
     wide, sharding = needs_64_bits(op, inputs), _placement_of(op, inputs)
     platform = jax.default_backend() if sharding is None else next(iter(sharding.device_set)).platform
     native, on_cpu = numpy_first or native_only(), not numpy_first and platform == "cpu"
-    with uncollected(), keeping_64_bits(wide), native_operations(native), for_cpu(on_cpu):
+    with uncollected(), keeping_64_bits(wide), native_operations(native), for_cpu(on_cpu, several=is_spread(sharding)):
         if numpy_first and not wide and has_any_length(op):
             return any_shapes(op, structs)
         return jax.eval_shape(strong(getattr(op, "like", op)), *structs)
@@ -541,9 +541,9 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
     key = (diff, n_inputs, given)
     found = cache.get(key)
     if found is None:
-        run = strong(op)
 
         def pull(*args: jax.Array) -> tuple[Any, ...]:
+            run = strong(op)  # of the lowering in force now
             inputs, cotangents = list(args[:n_inputs]), tuple(args[n_inputs:])
 
             def forward(*moving: jax.Array) -> Any:

@@ -142,10 +142,10 @@ def _pullback(op: Operator, diff: tuple[int, ...], count: int, given: tuple[bool
 
 
 def _pull(op: Operator, diff: tuple[int, ...], count: int, given: tuple[bool, ...]) -> Callable[..., Any]:
-    run = (lambda x: x) if _is_cast(op) else strong(op)
     each = getattr(getattr(op, "op", None), "channels_last", "") == "each" and count == 1
 
     def pull(*args: jax.Array) -> tuple[Any, ...]:
+        run = (lambda x: x) if _is_cast(op) else strong(op)
         inputs: list[Any] = list(args[:count])
         cotangents = args[count:]
 

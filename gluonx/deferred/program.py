@@ -507,7 +507,7 @@ class Program(beside.Candidate):
         homes = {a.sharding for n in path for a in n.outs}
         self.is_near = homes == {None}  # whether all its values are on the default device
         self.for_cpu = all(_platform(home or default_sharding()) == "cpu" for home in homes)
-        self.on_cpu = not spread and self.for_cpu  # and on one device
+        self.on_cpu = spread is None and self.for_cpu  # and no array is split over several devices
         self._compile = functools.partial(jax.jit, donate_argnums=given_away, keep_unused=bool(recycled), **placed)
         self.call = self._compile(gluonx_step)
 
@@ -516,7 +516,7 @@ class Program(beside.Candidate):
 
         For NumPy too, unless only `compiled` is wanted.
         """
-        with for_cpu(self.for_cpu and compiled):
+        with for_cpu(self.for_cpu and compiled, several=not self.on_cpu):
             self.traced = self.call.trace(*args)
         return self.traced
 

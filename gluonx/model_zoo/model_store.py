@@ -251,6 +251,22 @@ def _by_position(net: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
     return dict(zip(names, arrays.values())) if fits else arrays
 
 
+_ENDINGS = (".params", ".safetensors", ".pth", ".pt", ".bin")
+
+
+def _in_folder(folder: Path, name: str) -> Path:
+    """Return the weights file of a user's folder: the one that is called as the model is, or the only one."""
+    found = sorted(path for path in folder.iterdir() if path.suffix in _ENDINGS)
+    found = [path for path in found if path.stem == name or path.name.startswith(f"{name}-")] or found
+    if len(found) != 1:
+        told = ", ".join(path.name for path in found[:10]) or "none"
+        raise FormatError(
+            f"the folder '{folder}' should hold one file of weights for {name} ({', '.join(_ENDINGS)}); it holds "
+            f"{told}. Give the path of the file: pretrained='{folder / 'FILE'}'."
+        )
+    return found[0]
+
+
 def finished(
     net: Any,
     name: str,
@@ -261,7 +277,8 @@ def finished(
 ) -> Any:
     """Return the net, with the weights of `name` in it if `pretrained`; its output stays as it is for other classes."""
     if isinstance(pretrained, str | os.PathLike):
-        load_weights(net, pretrained, device, r"output\.")
+        place = _in_folder(Path(pretrained), name) if os.path.isdir(pretrained) else pretrained
+        load_weights(net, place, device, r"output\.")
     elif pretrained:
         load_weights(net, get_model_file(name, root, url), device, r"output\.")
     return net
@@ -269,7 +286,8 @@ def finished(
 
 _WEIGHTS = """\
     pretrained : bool or path
-        Whether to load MXNet's weights for ImageNet. Or a file of weights: MXNet's, gluonx's or torchvision's.
+        Whether to load MXNet's weights for ImageNet. Or a file of weights, MXNet's, gluonx's or
+        torchvision's, or a folder with one such file.
     device : Device, optional
         Where they go. ``ctx`` is its older name.
     root, url : optional

@@ -20,6 +20,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops import cudnn
+from gluonx.ops.cpu.convolution import on_one_cpu
 from gluonx.ops.cpu.reductions import softmax
 from gluonx.ops.registry import SAME, register
 
@@ -110,7 +111,16 @@ def _attend(
     """Compute attention; `causal` alone, without a mask, is left to the kernel."""
     if drop is not None or query.dtype == jnp.float64:  # jax.nn's function computes a 64-bit softmax in 32 bits
         return _attend_by_hand(query, key, value, allowed, scale, drop)
-    return _zeroed(_by_kernel(query, key, value, allowed, causal, scale), allowed)
+
+    def kernel(query: Array, key: Array, value: Array) -> Array:
+        return _zeroed(_by_kernel(query, key, value, allowed, causal, scale), allowed)
+
+    def products(query: Array, key: Array, value: Array) -> Array:
+        seen = _allowed("attention", query, key, None, None, True) if causal and allowed is None else allowed
+        return _attend_by_hand(query, key, value, seen, scale, None)
+
+    # The kernel's gradient divides, and keeps three arrays of all scores: here ours takes 0.6 to 0.8 of its time.
+    return on_one_cpu(products, kernel, query, key, value) if query.dtype == jnp.float32 else kernel(query, key, value)
 
 
 def _zeroed(out: Array, allowed: Array | None) -> Array:

@@ -6,9 +6,10 @@ import pytest
 from jax.test_util import check_grads
 
 import gluonx
-from gluonx import Trainer, autograd, engine, nn, np, npx, ops
+from gluonx import Trainer, autograd, engine, nn, np, npx, ops, parallel
 from gluonx import files as serialize
 from gluonx.deferred import policy
+from gluonx.deferred.program import Program
 from gluonx.errors import ShapeError
 from gluonx.export.stablehlo import load_artifact
 from gluonx.ops import cudnn
@@ -357,3 +358,37 @@ def test_explain_tells_what_computes_attention(monkeypatch):
     for length in range(2, 60, 2):
         told((2, length, 2, 16), fine)
     assert len(cudnn.choices()) == 16
+
+
+@pytest.mark.first_runs  # then a net is traced by operators, whose form is chosen when it is compiled
+@pytest.mark.parametrize("spread", [False, True], ids=["one device", "a mesh"])
+def test_a_step_has_forms_for_one_cpu_where_it_runs_on_one(spread):
+    """The softmax of our products keeps its result behind a barrier, which the kernel's does not have."""
+    devices = jax.devices()[:2]
+    if len(devices) < 2:
+        pytest.skip("one device")
+    mesh = parallel.mesh(data=2, devices=devices)
+    with parallel.use(mesh if spread else None):
+        layer = nn.MultiHeadAttention(8, 2)
+        layer.initialize()
+        layer.hybridize()
+        x = np.array(real(2, 5, 8))
+        x = parallel.split(x, "data") if spread else x
+        trainer = Trainer(layer.collect_params(), "sgd")
+        texts = []
+
+        def seen(self, *args, trace=Program.trace):
+            found = trace(self, *args)
+            texts.append(str(found.jaxpr))
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Program, "trace", seen)
+            for _ in range(16):
+                with autograd.record():
+                    value = (layer(x) ** 2).sum()
+                value.backward()
+                trainer.step(1)
+                value.wait_to_read()
+    assert texts
+    assert any("optimization_barrier" in text for text in texts) == (not spread)

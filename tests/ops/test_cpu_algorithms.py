@@ -11,9 +11,10 @@ from jax.test_util import check_grads
 
 import gluonx as mx
 from gluonx import autograd
+from gluonx.deferred.derived import pullback_of
 from gluonx.ops import get
 from gluonx.ops.cpu import reductions as cpu
-from gluonx.ops.cpu.convolution import native_operations
+from gluonx.ops.cpu.convolution import for_cpu, native_operations
 
 WIDE = (3, 20000)  # so wide that XLA sums its rows badly
 SLOW = [((3, 20000), (0,)), ((2, 3, 130, 130), (1,)), ((2, 3, 1, 17000), (0, 1)), ((2, 2, 2, 9000), (1,))]
@@ -234,6 +235,76 @@ def test_the_result_of_a_short_softmax_is_kept_for_its_gradient():
     short, long = jnp.ones((2, 128)), jnp.ones((2, 4000))
     assert "optimization_barrier" in program(pulled, short, short)
     assert "optimization_barrier" not in program(pulled, long, long)
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 3), (2, 2, 5, 3), (4, 3), (3,), (0, 5, 3)], ids=str)
+def test_a_dense_layer_over_sequences_is_a_product_of_rows(shape):
+    x, w, b = numbers(shape), numbers((7, 3), seed=1), numbers((7,), seed=2)
+    fn = bound("fully_connected", num_hidden=7, flatten=False)
+    usual, native = jax.vjp(fn, x, w, b)
+    with for_cpu():
+        y, pull = jax.vjp(fn, x, w, b)
+        found = program(lambda *arrays: fn(*arrays), x, w, b)
+    np.testing.assert_allclose(y, usual, rtol=1e-5, atol=1e-6)
+    for a, c in zip(pull(usual), native(usual), strict=True):
+        np.testing.assert_allclose(a, c, rtol=1e-5, atol=1e-5)
+    if len(shape) > 2:
+        assert "dims = [1] x [1]" in found
+
+
+HIDDEN = np.random.default_rng(3).uniform(size=(2, 1, 5, 5)) < 0.4
+HIDDEN[0, :, 1] = False  # a query that sees nothing
+
+
+@pytest.mark.parametrize("heads", [(4, 4), (4, 2), (4, 1)], ids=str)
+@pytest.mark.parametrize("kind", ["plain", "causal", "masked", "causal and masked", "valid"])
+def test_attention_and_its_gradient_are_those_of_the_kernel(kind, heads):
+    q, (k, v) = numbers((2, 5, heads[0], 3)), (numbers((2, 5, heads[1], 3), seed=i) for i in (1, 2))
+    mask = jnp.asarray(HIDDEN) if "masked" in kind else None
+    valid = jnp.asarray([3, 0]) if kind == "valid" else None
+    op = bound("dot_product_attention", causal="causal" in kind)
+
+    def fn(*arrays):
+        return op(*arrays, mask, valid)
+
+    usual, native = jax.vjp(fn, q, k, v)
+    with for_cpu():
+        y, pull = jax.vjp(fn, q, k, v)
+    np.testing.assert_allclose(y, usual, rtol=1e-5, atol=1e-6)
+    for a, c in zip(pull(q), native(q), strict=True):
+        np.testing.assert_allclose(a, c, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
+def test_forms_for_one_cpu_are_in_no_other_program(several):
+    """On a mesh that splits lengths they would gather rows, and send keys and values twice."""
+    q, w = numbers((2, 5, 4, 3)), numbers((7, 3))
+
+    def pulled(q, w):
+        attended = bound("dot_product_attention")(q, q, q)
+        return bound("fully_connected", num_hidden=7, flatten=False)(attended.reshape(2, 5, 12)[..., :3], w, None)
+
+    def gradient(q, w):
+        y, pull = jax.vjp(pulled, q, w)
+        return pull(y)
+
+    with for_cpu(several=several):
+        found = program(lambda *arrays: gradient(*arrays), q, w)
+    assert ("optimization_barrier" in found) == (not several)  # the softmax keeps its result
+    assert ("dims = [1] x [1]" in found) == (not several)
+    with native_operations():
+        native = program(lambda *arrays: gradient(*arrays), q, w)
+    with for_cpu(), native_operations():
+        assert program(lambda *arrays: gradient(*arrays), q, w) == native
+    assert "stablehlo.case" not in program(lambda *arrays: gradient(*arrays), q, w)  # it is for any machine
+
+
+def test_a_pull_back_has_the_form_of_the_program_that_it_is_in():
+    q, op = numbers((2, 5, 4, 3)), get("dot_product_attention").bind()
+    with for_cpu():
+        pull = pullback_of(op, (0, 1, 2), 3, (True,)).fn
+        assert "optimization_barrier" in program(lambda *arrays: pull(*arrays), q, q, q, q)
+    assert "optimization_barrier" not in program(lambda *arrays: pull(*arrays), q, q, q, q)
 
 
 def test_the_loss_of_classes_gathers_forward_and_compares_backward():

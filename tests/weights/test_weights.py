@@ -204,6 +204,32 @@ def test_a_suggestion_keeps_the_order_and_skips_what_has_no_twin():
     assert found == {"a.weight": "0.weight", "b.weight": "1.weight", "c.weight": "2.weight"}
 
 
+def test_a_suggestion_counts_layers_as_the_file_does():
+    """Where a number means another layer there and here, an equal name is no evidence."""
+    net = nn.HybridSequential()
+    net.add(*[layer for _ in range(4) for layer in (nn.Dense(4, in_units=4), nn.Activation("relu"))])  # 0, 2, 4, 6
+    square = numpy.zeros((4, 4), "f")
+    arrays = {
+        f"{i}.{leaf}": square if leaf == "weight" else square[0] for i in (0, 3, 6, 9) for leaf in ("weight", "bias")
+    }
+    wanted = {f"{3 * i}.{leaf}": f"{2 * i}.{leaf}" for i in range(4) for leaf in ("weight", "bias")}
+    assert weights.suggest(net, arrays) == wanted
+    sizes = nn.HybridSequential()
+    sizes.add(nn.Dense(3, in_units=2), nn.Activation("relu"), nn.Dense(4, in_units=3), nn.Dense(5, in_units=4))
+    file = {"0.weight": square[:3, :2], "2.weight": numpy.zeros((5, 4), "f"), "1.weight": square[:, :3]}
+    shapes_alone = {"0.weight": "0.weight", "1.weight": "2.weight", "2.weight": "3.weight"}
+    assert weights.suggest(sizes, {name: file[name] for name in sorted(file)}) == shapes_alone
+
+
+def test_a_suggestion_keeps_names_though_the_file_has_another_order_and_another_head():
+    net = nn.HybridSequential()
+    net.add(*[nn.Dense(4, in_units=4, use_bias=False) for _ in range(11)], nn.Dense(2, in_units=4, use_bias=False))
+    arrays = {f"{i}.weight": numpy.zeros((4, 4), "f") for i in (0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9)}
+    arrays["11.weight"] = numpy.zeros((7, 4), "f")
+    found = weights.suggest(net, arrays)
+    assert found == {name: name for name in arrays if name != "11.weight"}
+
+
 def test_arrays_that_are_split_joined_or_turned_come_and_go():
     net = nn.HybridSequential()
     net.add(*(nn.Dense(2, in_units=3, use_bias=False) for _ in range(4)), nn.Dense(4, in_units=3, use_bias=False))
@@ -330,6 +356,30 @@ def test_pretrained_takes_a_file_of_torchvisions(tmp_path):
     numpy.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-6)
     with pytest.raises(ValueError, match="torchvision has no network"):
         vision.resnet50_v1(pretrained=_with_fc(tmp_path))
+
+
+def test_pretrained_takes_a_folder_with_a_file(tmp_path):
+    net = vision.squeezenet1_1(classes=4)
+    net.initialize()
+    net(mx.np.zeros((1, 3, 224, 224)))
+    with pytest.raises(FormatError, match="it holds none"):
+        vision.squeezenet1_1(classes=4, pretrained=tmp_path)
+    (tmp_path / "notes.txt").write_text("of the user's")
+    weights.save(net, tmp_path / "model.safetensors", weights.torchvision(net))
+
+    def loaded():
+        again = vision.squeezenet1_1(classes=4, pretrained=str(tmp_path))
+        for name, param in again.collect_params().items():
+            numpy.testing.assert_array_equal(param.data().asnumpy(), net.collect_params()[name].data().asnumpy())
+
+    loaded()
+    files.save_arrays(tmp_path / "other.safetensors", {})
+    with pytest.raises(
+        FormatError, match=r"it holds model\.safetensors, other\.safetensors\. Give the path of the file"
+    ):
+        vision.squeezenet1_1(classes=4, pretrained=tmp_path)
+    (tmp_path / "model.safetensors").rename(tmp_path / "squeezenet1.1-1234.safetensors")
+    loaded()
 
 
 def _with_fc(folder):

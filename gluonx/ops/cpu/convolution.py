@@ -75,6 +75,7 @@ __all__ = [
     "native_only",
     "of_tangents",
     "on_cpu",
+    "on_one_cpu",
     "recomputed",
     "shifts_of_tangent",
 ]
@@ -92,7 +93,7 @@ _LONE_ROWS = jax.__version_info__ < (
 )  # whether threads share a row of an image, but not the rows (see `_bands_of`)
 
 _native_only: ContextVar[bool] = ContextVar("gluonx_native_operations", default=False)
-_for_cpu: ContextVar[bool] = ContextVar("gluonx_for_a_cpu", default=False)
+_for_cpu: ContextVar[str] = ContextVar("gluonx_for_cpus", default="")  # or "one" or "several"
 
 
 @contextlib.contextmanager
@@ -111,17 +112,23 @@ def native_only() -> bool:
 
 
 @contextlib.contextmanager
-def for_cpu(on: bool = True) -> Iterator[None]:
-    """Within, the traced program runs on a CPU for certain, so only its lowering for a CPU is traced."""
-    token = _for_cpu.set(on)
+def for_cpu(on: bool = True, several: bool = False) -> Iterator[None]:
+    """Within, the traced program runs on CPUs for certain, so only its lowering for a CPU is traced.
+
+    With `several`, arrays in it may be split over several of them.
+    """
+    token = _for_cpu.set(("several" if several else "one") if on else "")
     try:
         yield
     finally:
         _for_cpu.reset(token)
 
 
-def lowering_in_force() -> tuple[bool, bool]:
-    """Return whether `native_operations` and `for_cpu` are in force; traces under equal results are equal."""
+def lowering_in_force() -> tuple[bool, str]:
+    """Return whether `native_operations` is in force, and for how many CPUs `for_cpu` is: '', 'one' or 'several'.
+
+    Traces under equal results are equal, and neither is in force if no item is true.
+    """
     return _native_only.get(), _for_cpu.get()
 
 
@@ -132,6 +139,15 @@ def on_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) 
     if _for_cpu.get():
         return ours(*arrays)
     return lax.platform_dependent(*arrays, cpu=ours, default=usual)
+
+
+def on_one_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) -> Any:
+    """Return ``ours(*arrays)`` in a program for one CPU alone (`for_cpu`), ``usual(*arrays)`` in any other.
+
+    This is for forms that join axes or repeat arrays, for which XLA would send arrays between devices. A trace whose
+    devices are not known yet has the usual form, and no branch.
+    """
+    return (ours if lowering_in_force() == (False, "one") else usual)(*arrays)
 
 
 def of_tangents(
