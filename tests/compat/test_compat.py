@@ -150,6 +150,7 @@ def test_a_script_gets_its_arguments(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Parameters already initialized:UserWarning")  # as MXNet warns
 @pytest.mark.parametrize("name", sorted(path.name for path in SCRIPTS.glob("*_1x.py")))
 def test_scripts_of_mxnet_1_run_unmodified(name, tmp_path):
     arguments = ["--params", str(tmp_path / "net.params")] if name.startswith("ssd") else []
