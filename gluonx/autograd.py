@@ -591,7 +591,7 @@ def _like(gradient: Any, aval: Any) -> Any:
 
 
 def _of_kind(array: Handle, kind: type | None) -> Handle:
-    return array if kind in (None, type(array)) else twin_of(array, kind)
+    return array if kind is None or kind is type(array) else twin_of(array, kind)
 
 
 def __dir__() -> list[str]:

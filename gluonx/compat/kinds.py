@@ -202,7 +202,8 @@ class _SharedND(_Shared, NDArray):
 for _klass, _shown in ((_Numpy, ndarray), (_SharedNumpy, ndarray), (_SharedND, NDArray)):
     _klass.__name__ = _klass.__qualname__ = _shown.__name__  # a user sees one kind of array
     _klass.__module__ = _shown.__module__
-_KEPT = (ndarray, View)
+    _klass.whole_class = _shown  # type: ignore[attr-defined]
+_KEPT = frozenset({ndarray, View})
 NUMPY_KINDS.update((*make_kinds(_Numpy), _SharedNumpy))
 ND_KINDS.add(_SharedND)
 

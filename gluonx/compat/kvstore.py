@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from gluonx.np.handle import ndarray
     from gluonx.optimizer.optimizer import Optimizer
+    from gluonx.trainer.trainer import Trainer
 
 # One or several of them, as the functions of a store take both.
 Keys: TypeAlias = "int | str | list[int | str] | tuple[int | str, ...]"
@@ -340,6 +341,38 @@ class DistributedKVStore(KVStore):
     def _barrier(self) -> None:
         """Wait for all processes."""
         processes.wait_for_all()
+
+
+class StoreBeside(KVStore):
+    """The store that a program finds in ``trainer._kvstore`` where the Trainer's step needs none.
+
+    Keys are the numbers of the parameters. If such a store updates in MXNet, its values are the weights themselves,
+    those of the first device, so that they are never older than the last step, and what is pushed is a gradient for
+    the Trainer's optimizer; else each key begins with its weight, as in MXNet, and keeps what is pushed.
+    """
+
+    def __init__(self, trainer: Trainer, given: str | KVStore) -> None:
+        super().__init__(given if isinstance(given, str) else given.type)
+        self._trainer = trainer
+
+    def _stored(self, key: int | str) -> ndarray:
+        params = self._trainer._params
+        if key not in self._values and isinstance(key, int) and key < len(params) and params[key]._is_ready:
+            if self._trainer._update_on_kvstore:
+                self._updater = self._update_all
+                return params[key].list_data()[0]
+            self.init(key, params[key].list_data()[0])
+        return super()._stored(key)
+
+    def _update_all(self, key: int, total: ndarray, stored: ndarray) -> None:
+        """Update the weight on each device, so that their states stay equal."""
+        optimizer, weights = self._trainer.optimizer, self._trainer._params[key].list_data()
+        try:
+            for k, (updater, weight) in enumerate(zip(self._trainer._updaters, weights, strict=True)):
+                optimizer._set_current_device(k)
+                updater(key, total.to_device(weight.device), weight)
+        finally:
+            optimizer._set_current_device(0)
 
 
 class ProcessSum(KVStoreBase):

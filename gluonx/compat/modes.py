@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from gluonx.block.structure import repeat_devices
 from gluonx.compat.kinds import array_semantics, forget_calls, held_np, set_array_semantics
 from gluonx.compat.mode import Mode
-from gluonx.compat.nd.ndarray import use_nd_arrays, uses_nd_arrays
+from gluonx.compat.nd.ndarray import NDArray, use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.training import direct_base, use_legacy_registries
 from gluonx.compat.prefixes import Naming, activate, name_by_structure, reset_names
 from gluonx.deferred.growth import widen_floats
@@ -123,6 +123,7 @@ def begin(version: int | None) -> tuple[Any, ...]:
     Version.told, Version.shown, Version.switched = version, version, False
     Mode.aliased = True
     cut_when_attached(version == 1)
+    NDArray.cuts_when_attached = version != 2
     move_integers(True)
     show_bases(direct_base)
     repeat_devices(True)
@@ -147,6 +148,7 @@ def end(before: tuple[Any, ...]) -> None:
     use_nd_arrays(nd_arrays)
     Version.told = Version.shown = None
     cut_when_attached(False)
+    NDArray.cuts_when_attached = True
     move_integers(False)
     show_bases()
     widen_floats(False)

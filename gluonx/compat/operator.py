@@ -3,12 +3,17 @@
 The operator's ``forward`` and ``backward`` run as they stand, on NDArrays, so they may compute with NumPy as well. In a
 hybridized block, and in a symbol, the program that XLA runs calls back to them (``jax.pure_callback``), with shapes
 from ``infer_shape`` and element types from ``infer_type``; auxiliary states are outputs of the call and are written
-back. What it does beside computing (printing, counting) may then happen more or less often. A call back costs some
-0.1 ms and XLA cannot see through it: an operator that is hot is better written in JAX, with ``gluonx.from_jax``.
+back, and so are inputs that the text of ``forward`` writes to. What it does beside computing (printing, counting) may
+then happen more or less often. A call back costs some 0.1 ms and XLA cannot see through it: an operator that is hot is
+better written in JAX, with ``gluonx.from_jax``.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
+import inspect
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -335,12 +340,60 @@ def _on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.n
     return on_host(lambda handles: fn([_shown(h) for h in handles]), arrays)
 
 
-def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]]) -> Callable[..., Any]:
-    """Return the operator as a JAX function: `count` inputs, then states, to the outputs and the states afterwards."""
+@functools.lru_cache(256)
+def _written(forward: Callable[..., None]) -> frozenset[int] | None:
+    """Return the numbers of the inputs that a method `forward` writes to, as its text shows; None if it may be all.
+
+    A quantizing operator, say, keeps a learned bound positive by ``in_data[1][:] = 0``. Found are writes to
+    ``in_data[1]`` and to a name for it, by an index, in place, or by ``self.assign``.
+    """
+    try:
+        method: Any = ast.parse(textwrap.dedent(inspect.getsource(forward))).body[0]
+        given = method.args.args[3].arg
+    except (OSError, TypeError, SyntaxError, IndexError, AttributeError):
+        return frozenset()
+    names: dict[str, ast.expr] = {}
+    targets: list[ast.expr] = []
+    for node in ast.walk(method):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    names[target.id] = node.value
+                elif isinstance(target, ast.Subscript):
+                    targets.append(target.value)
+        elif isinstance(node, ast.AugAssign):
+            targets += [node.target, *([node.target.value] if isinstance(node.target, ast.Subscript) else [])]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "assign":
+            targets += node.args[:1]
+    found = set()
+    for target in targets:
+        array = names.get(target.id, target) if isinstance(target, ast.Name) else target
+        if isinstance(array, ast.Subscript) and isinstance(array.value, ast.Name) and array.value.id == given:
+            if not (isinstance(array.slice, ast.Constant) and isinstance(array.slice.value, int)):
+                return None
+            found.add(array.slice.value)
+    return frozenset(found)
+
+
+def _write_back(inputs: list[Any], numbers: list[int], values: Sequence[Any]) -> None:
+    """Give the inputs of these numbers their new values; what was computed on the way to the operator stays."""
+    with autograd.pause():
+        for i, value in zip(numbers, values, strict=True):
+            if inputs[i].variable is not None or not inputs[i]._is_recorded():
+                inputs[i][...] = value
+
+
+def _in_program(
+    op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]], written: list[int]
+) -> Callable[..., Any]:
+    """Return the operator as a JAX function: `count` inputs, then states, to the outputs and what it wrote to.
+
+    That are the states, then the inputs whose numbers are `written`.
+    """
 
     def forward(arrays: list[Any]) -> list[Any]:
         inputs, aux = arrays[:count], arrays[count:]
-        return [*_forward(op, training, inputs, outs, aux), *aux]
+        return [*_forward(op, training, inputs, outs, aux), *aux, *[inputs[i] for i in written]]
 
     def backward(arrays: list[Any]) -> list[Any]:
         inputs, rest = arrays[:count], arrays[count:]
@@ -350,15 +403,19 @@ def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, 
     @jax.custom_vjp
     def run(*arrays: jax.Array) -> tuple[Any, ...]:
         wanted = [jax.ShapeDtypeStruct(shape, canonical(dtype)) for shape, dtype in outs]
-        return jax.pure_callback(lambda *xs: _on_host(forward, xs), (*wanted, *map(_struct, arrays[count:])), *arrays)
+        states = [_struct(x) for x in (*arrays[count:], *[arrays[i] for i in written])]
+        return jax.pure_callback(lambda *xs: _on_host(forward, xs), (*wanted, *states), *arrays)
 
     def run_and_keep(*arrays: jax.Array) -> Any:
         results = run(*arrays)
-        return results, (arrays[:count], results)
+        inputs = list(arrays[:count])
+        for i, after in zip(written, results[len(results) - len(written) :], strict=True):
+            inputs[i] = after
+        return results, (inputs, results)
 
     def pull(kept: Any, given: Sequence[jax.Array]) -> Any:
         inputs, results = kept
-        aux = results[len(outs) :]
+        aux = results[len(outs) : len(results) - len(written)]
         wanted = tuple(map(_struct, inputs))
         given = [jax.numpy.zeros_like(r) if _is_whole(r) else g for r, g in zip(results, given, strict=True)]
         grads = jax.pure_callback(
@@ -471,12 +528,17 @@ def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> 
     in_types, out_types, *_ = prop.infer_type([onp.dtype(x.dtype).type for x in inputs])
     op = prop.create_operator(current_device(), in_shapes, in_types)
     outs = [(tuple(s), d) for s, d in zip(out_shapes, out_types, strict=True)]
+    numbers = _written(type(op).forward)
+    written = sorted(set(range(len(inputs))).intersection(range(len(inputs)) if numbers is None else numbers))
     if trace is None:
-        results = _Call(op, outs, [_shown(x) for x in aux])(*inputs)
+        call = _Call(op, outs, [_shown(x) for x in aux])
+        results = call(*inputs)
+        _write_back(inputs, written, [call.inputs[i] for i in written])
         return list(results) if isinstance(results, (tuple, list)) else [results]
-    found = from_jax(_in_program(op, autograd.is_training(), len(inputs), outs))(*inputs, *aux)
-    for state, after in zip(aux, found[len(outs) :], strict=True):
+    found = from_jax(_in_program(op, autograd.is_training(), len(inputs), outs, written))(*inputs, *aux)
+    for state, after in zip(aux, found[len(outs) :], strict=False):
         state[...] = after
+    _write_back(inputs, written, found[len(outs) + len(aux) :])
     return list(found[: len(outs)])
 
 

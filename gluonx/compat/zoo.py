@@ -127,12 +127,33 @@ def _branches(block: Any, F: Any, x: Any) -> Any:
     return F.concat(*[child(x) for child in block._children.values()], dim=block.axis)
 
 
+def _recurrent(block: Any, F: Any, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:
+    """Lay the parameters of a recurrent layer end to end, and begin with zeros for a batch of any size."""
+    x = F.swapaxes(inputs, dim1=0, dim2=1) if block._layout == "NTC" else inputs
+    flat = [F.reshape(block._reg_params[piece].var(), shape=(-1,)) for piece, _ in block._pieces(0)]
+    params = F._internal._rnn_param_concat(*flat, dim=0)
+    first = states
+    if first is None:
+        first = [
+            F.zeros(shape=info["shape"], dtype=str(block._dtype), name=f"h0_{i}", __layout__="LNC")
+            for i, info in enumerate(block.state_info())
+        ]
+    elif not isinstance(first, list | tuple):
+        first = [first]
+    settings = {**block._ops[True].attrs, "p": block._dropout}
+    lengths = [sequence_length] if sequence_length is not None else []
+    y, *last = F.RNN(x, params, *first, *lengths, **settings)
+    y = F.swapaxes(y, dim1=0, dim2=1) if block._layout == "NTC" else y
+    return y if states is None else (y, last)
+
+
 FORWARDS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "_BlockV1": _residual,
     "_BlockV2": _pre_activated,
     "LinearBottleneck": _bottleneck,
     "RELU6": lambda block, F, x: F.clip(x, 0, 6, name="relu6"),
     "_Branches": _branches,
+    "_RNNLayer": _recurrent,
     "Flatten": lambda block, F, x: F.Flatten(x),
 }
 """The forward with symbols of classes of gluonx, by their names, as MXNet 1 writes it."""

@@ -139,11 +139,22 @@ _FILL = DerivedOp(
 class _Kind(type):
     """The metaclass of array classes, whose ``str`` says that they are JAX's.
 
-    tensorboardX accepts an array only if ``str(type(x))`` contains ``jax``.
+    tensorboardX accepts an array only if ``str(type(x))`` contains ``jax``. The class of a slice equals that of the
+    array that it is taken of, since programs ask ``type(x) == np.ndarray``; as a key of a dict it is one of its own.
     """
 
     def __repr__(cls) -> str:
         return f"{super().__repr__()[:-1]} on jax>"
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or (isinstance(other, _Kind) and _whole(cls) is _whole(other))
+
+    __hash__ = type.__hash__
+
+
+def _whole(kind: type) -> type:
+    """Return the class of whole arrays to which this one belongs."""
+    return vars(kind).get("whole_class", kind)
 
 
 class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
@@ -592,7 +603,8 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
     def _belonging(self, value: object) -> ndarray:
         """Return a new array of the same class as this one."""
         new = new_handle(value)
-        return new if self.plain_class in (None, type(new)) else twin_of(new, self.plain_class)
+        kind = self.plain_class
+        return new if kind is None or kind is type(new) else twin_of(new, kind)
 
     def _lead_to(self, variable: Variable | None) -> None:
         """Make `variable` the end point of this array's gradient, without cutting the array off from its inputs."""
@@ -867,7 +879,8 @@ class _View(ndarray):
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make this slice an independent array, and the end point of gradients."""
         own = invoke(_COPY, (self,))
-        own = own if self.plain_class in (None, type(own)) else twin_of(own, self.plain_class)
+        kind = self.plain_class
+        own = own if kind is None or kind is type(own) else twin_of(own, kind)
         own.attach_grad(grad_req, stype)
         region = indexing.basic(..., self.shape)
         assert region is not None, "an ellipsis is a basic index"
@@ -1034,7 +1047,9 @@ class _Lent(ndarray):
         np.copyto(_get_value(self).array, new._on_host())  # type: ignore[attr-defined]
 
 
-_Lent.__name__ = _Lent.__qualname__ = "ndarray"  # lent arrays change to this class, and keep their name
+for _kind in (_View, _Detached, _Lent):
+    _kind.__name__ = _kind.__qualname__ = "ndarray"  # a user sees one name
+    _kind.whole_class = ndarray  # type: ignore[attr-defined]
 Kind, Lent = _Kind, _Lent
 
 
@@ -1050,6 +1065,7 @@ def make_kinds(cls: type[ndarray]) -> tuple[type, ...]:
             "__module__": cls.__module__,
             "__qualname__": cls.__qualname__,
             "__slots__": (),
+            "whole_class": _whole(cls),
         }
         setattr(cls, attribute, kind(cls.__name__, (base, cls), names))
     cls.plain_class = cls

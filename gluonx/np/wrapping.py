@@ -38,6 +38,7 @@ from gluonx.ops.registry import BoundOp, Op, Record, register
 Front = Callable[..., Any]
 
 SEQUENCE_TYPES = frozenset({list, tuple})
+_PLAIN_NUMBERS = frozenset({int, float})
 _NUMBERS = (bool, int, float, complex, onp.generic)
 DTYPES = frozenset({"dtype", "out_dtype", "preferred_element_type"})
 _UFUNC_DEFAULTS = {
@@ -321,7 +322,7 @@ def binary(op: Op, name: str) -> Front:
             if (isinstance(x1, ndarray) or isinstance(x2, ndarray)) and out is None and not kwargs:
                 if compares:
                     x1, x2 = (comparable(x1, x2), x2) if isinstance(x2, ndarray) else (x1, comparable(x2, x1))
-                elif symmetric and x1.__class__ in (int, float):
+                elif symmetric and x1.__class__ in _PLAIN_NUMBERS:
                     x1, x2 = x2, x1  # at a tie with a number the array gets the whole gradient
                 try:
                     return invoke(bound, (x1, x2))

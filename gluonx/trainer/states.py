@@ -50,6 +50,7 @@ _FOUND_AGAIN = frozenset(
         "_plans",
         "_vector",
         "_by_hand",
+        "_beside",
         "_apart",
     }
 )
@@ -93,6 +94,7 @@ class Stateful(Checked):
     _keep_grads: bool
     _scaler: Any  # gluonx.amp's loss scale
     _apart: list[DeviceUpdater]  # the updater of each device, if a step is not one program
+    _beside: Any  # the store that stands for MXNet's, once somebody asked for it
 
     def _begin(self, states: dict[str, Any]) -> None:
         """Begin with these states, by name; the next step makes everything else anew."""
@@ -199,7 +201,7 @@ class Stateful(Checked):
         states, by_hand = kept.pop("states"), kept.pop("by_hand")
         self.__dict__.update(kept)
         self._optimizer.param_dict = dict(enumerate(self._params))
-        self._apart = []
+        self._apart, self._beside = [], None
         self._begin(states)
         for given in by_hand:
             self._apart.append(DeviceUpdater(self, self._optimizer))

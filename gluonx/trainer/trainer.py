@@ -192,7 +192,7 @@ class Trainer(Stateful):
         self._keep_grads = keep_grads
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
         self._found_store = (kvstore, store_of(kvstore))  # raises if it is no store
-        self._kvstore: Any = None
+        self._store: Any = None
         self._reset_kvstore()
         if isinstance(loss_scale, str):
             raise ArgumentError(
@@ -256,7 +256,7 @@ class Trainer(Stateful):
             self._check_telling()
         if self._replaced_halves():
             plain_steps[self._why_apart()] += 1
-        elif self._kvstore is None:
+        elif self._store is None:
             return self._make_step(ignore_stale_grad, value, self._kvstore_params["kvstore"] is not None)
         else:
             self._renewed(ignore_stale_grad)  # raises before anything is sent
@@ -460,7 +460,7 @@ class Trainer(Stateful):
 
     def _check_telling(self) -> None:
         """Raise if this Trainer's step cannot take the value of the loss."""
-        if self._by_hand or self._scaler is not None or self._kvstore is not None:
+        if self._by_hand or self._scaler is not None or self._store is not None:
             raise ArgumentError(_NO_TELLING)
         if self._replaced_halves():
             raise ArgumentError(f"step(value=...) is not possible, because {self._why_apart()}")
@@ -547,7 +547,7 @@ class Trainer(Stateful):
         self._allreduce_grads()
 
     def _refuse_on_store(self, what: str) -> None:
-        if self._update_on_kvstore and (self._kvstore is not None or self._replica_devices()):
+        if self._update_on_kvstore and (self._store is not None or self._replica_devices()):
             raise ArgumentError(_ON_STORE.format(what=what))
 
     # -- what MXNet's Trainer calls on itself, and a subclass may override -------------------------------------------
@@ -571,9 +571,9 @@ class Trainer(Stateful):
 
     def _reset_kvstore(self) -> None:
         """Drop the store; the next step gets one from `_init_kvstore`, and `_init_params` passes it the weights."""
-        if "dist" in str(getattr(self._kvstore, "type", "")):
+        if "dist" in str(getattr(self._store, "type", "")):
             raise GluonxError("a store over processes cannot be exchanged: make a new Trainer")
-        self._kvstore, self._kv_initialized = None, False
+        self._store, self._beside, self._kv_initialized = None, None, False
         self._distributed: bool | None = None
         self._update_on_kvstore: bool | None = None
         self._params_to_init = list(self._params)
@@ -591,7 +591,7 @@ class Trainer(Stateful):
                 store.set_gradient_compression(self._compression_params)
         elif given is not None and len(self._check_contexts()) > 1:
             store = NAMES["gluonx.kvstore.create"](given) if self._replaced_halves() else None
-        self._kvstore = store
+        self._store = store
         self._update_on_kvstore = self._updates_in(store, wanted)
         self._distributed = "dist" in str(getattr(store, "type", ""))
         if store is not None and self._update_on_kvstore:
@@ -603,25 +603,43 @@ class Trainer(Stateful):
             store.set_optimizer(self._optimizer)
         self._kv_initialized = True
 
-    def _updates_in(self, store: Any, wanted: bool | None) -> bool:
-        """Return whether a store updates the weights; or would, where the program of a step stands for MXNet's own."""
+    def _updates_in(self, store: Any, wanted: bool | None) -> bool | None:
+        """Return whether a store updates the weights; or would, where the program of a step stands for MXNet's own.
+
+        None where MXNet has no store either.
+        """
         if wanted and self._optimizer.aggregate_num > 1:
             raise ArgumentError("update_on_kvstore=True is not for an optimizer of aggregate_num > 1")
         if store is None and (self._kvstore_params["kvstore"] is None or len(self._replica_devices()) < 2):
-            return False
+            return None
         if wanted is not None:
             return bool(wanted)
         return self._optimizer.aggregate_num <= 1 and (store is None or bool(store.is_capable("optimizer")))
 
+    @property
+    def _kvstore(self) -> object:
+        """The store; where the program of a step does the work of MXNet's own over several devices, one to push to."""
+        given = self._kvstore_params["kvstore"]
+        if self._store is None and self._kv_initialized and given is not None and len(self._check_contexts()) > 1:
+            if self._beside is None:
+                self._beside = NAMES["gluonx.kvstore.beside"](self, given)
+            return self._beside
+        return self._store
+
+    @_kvstore.setter
+    def _kvstore(self, store: object) -> None:
+        """Take the store that a subclass's `_init_kvstore` found."""
+        self._store = store
+
     def _init_params(self) -> None:
         """Pass the store the weights of `_params_to_init`, and keep in that list those without a shape."""
         waiting = [p for p in self._params_to_init if not p._is_ready]
-        if self._kvstore is not None:
+        if self._store is not None:
             numbers = {id(p): i for i, p in enumerate(self._params)}
             for p in self._params_to_init:
                 if p._is_ready:
                     arrays = p.list_data()
-                    self._kvstore.broadcast(numbers[id(p)], arrays[0], arrays)
+                    self._store.broadcast(numbers[id(p)], arrays[0], arrays)
         self._params_to_init = waiting
 
     def _check_and_rescale_grad(self, scale: float) -> None:
@@ -633,7 +651,7 @@ class Trainer(Stateful):
 
     def _allreduce_grads(self) -> None:
         """Replace gradients by their sums over devices, or pass them to the user's store."""
-        if self._kvstore is None:
+        if self._store is None:
             self._sum_in_place(True)
         else:
             self._pushed()
@@ -645,12 +663,12 @@ class Trainer(Stateful):
             for weight in param._whole._every():
                 new_gradients(weight)  # an old gradient of a device that was left out is not pushed again
             grads = param.list_grad()
-            self._kvstore.pushpull(i, grads, out=param.list_data() if self._update_on_kvstore else grads, priority=-i)
+            self._store.pushpull(i, grads, out=param.list_data() if self._update_on_kvstore else grads, priority=-i)
             variable_of(param).fresh = True
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         """Update the weights of each device with its gradients, unless the store has done so."""
-        if self._kvstore is None or not self._update_on_kvstore:
+        if self._store is None or not self._update_on_kvstore:
             return self._make_step(ignore_stale_grad)
         for i in self._renewed(ignore_stale_grad):
             variable_of(self._params[i]).fresh = False

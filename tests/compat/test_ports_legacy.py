@@ -42,6 +42,7 @@ def test_every_program_is_recorded():
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(EXPECTED)]
 )
 @pytest.mark.filterwarnings("ignore:The scheduler's base_lr:UserWarning")
+@pytest.mark.filterwarnings("ignore:Parameters already initialized:UserWarning")  # as MXNet warns
 @pytest.mark.filterwarnings("ignore:initialize\\(MyInit.*says how:UserWarning")  # what MXNet leaves unsaid
 def test_program(name, capsys):
     assert "mxnet" in (PORTS / f"{name}.py").read_text(encoding="utf-8")

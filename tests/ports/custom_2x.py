@@ -296,3 +296,55 @@ def storage():
 
     mx.operator.register("st_c")(P)
     print(Custom(np.ones((2, 2)), op_type="st_c").asnumpy(), "Custom" in mx.operator.get_all_registered_operators())
+
+
+@prog
+def two_inputs_two_outputs():
+    class Polar(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            a, b = in_data
+            self.assign(out_data[0], req[0], a * a + b * b)
+            self.assign(out_data[1], req[1], a * b)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            a, b = in_data
+            self.assign(in_grad[0], req[0], 2 * a * out_grad[0] + b * out_grad[1])
+            self.assign(in_grad[1], req[1], 2 * b * out_grad[0] + a * out_grad[1])
+
+    @mx.operator.register("polar_c")
+    class PolarProp(mx.operator.CustomOpProp):
+        def list_arguments(self):
+            return ["a", "b"]
+
+        def list_outputs(self):
+            return ["square", "product"]
+
+        def infer_shape(self, s):
+            return s, [s[0], s[0]], []
+
+        def create_operator(self, ctx, s, t):
+            return Polar()
+
+    a, b = np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    a.attach_grad()
+    b.attach_grad()
+    with autograd.record():
+        square, product = Custom(a, b, op_type="polar_c")
+        total = (square * product).sum()
+    total.backward()
+    print(square, product, a.grad, b.grad)
+
+
+@prog
+def training_with_a_loss():
+    net = nn.Dense(2, in_units=3)
+    net.initialize(mx.init.One())
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    x, y = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]]), np.array([0.0, 1.0])
+    for _ in range(3):
+        with autograd.record():
+            out = Custom(net(x), y, op_type="softmax_c")
+        out.backward()
+        trainer.step(2)
+        print(out)
+    print(net.weight.data(), net.bias.data())

@@ -185,3 +185,50 @@ def two_devices():
     print([g.asnumpy() for g in net.weight.list_grad()])
     t.update(2)
     print([w.asnumpy() for w in net.weight.list_data()])
+
+
+@prog
+def own_store():
+    @mx.kv.KVStoreBase.register
+    class Averaging(mx.kv.KVStoreBase):
+        def __init__(self):
+            self.calls = 0
+
+        def broadcast(self, key, value, out, priority=0):
+            for o in out if isinstance(out, list) else [out]:
+                o[:] = value[0] if isinstance(value, list) else value
+
+        def pushpull(self, key, value, out=None, priority=0):
+            self.calls += 1
+            mean = sum(v.copyto(value[0].ctx) for v in value) / len(value)
+            for o in value if out is None else out:
+                o[:] = mean
+
+        @staticmethod
+        def is_capable(capability):
+            return False
+
+        @property
+        def type(self):
+            return "averaging"
+
+        @property
+        def rank(self):
+            return 0
+
+        @property
+        def num_workers(self):
+            return 1
+
+    ctx = [mx.cpu(0), mx.cpu(1)]
+    net = gluon.nn.Dense(1, in_units=2)
+    net.initialize(mx.init.One(), ctx=ctx)
+    store = mx.kv.create("averaging")
+    t = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore=store)
+    for _ in range(2):
+        xs = gluon.utils.split_and_load(np.array([[1.0, 2.0], [3.0, 5.0]]), ctx)
+        with autograd.record():
+            ls = [net(x).sum() for x in xs]
+        autograd.backward(ls)
+        t.step(2)
+    print(store.calls, [w.asnumpy() for w in net.weight.list_data()], [b.asnumpy() for b in net.bias.list_data()])

@@ -150,3 +150,18 @@ def gluon_loop():
     profiler.set_state("stop")
     s = profiler.dumps()
     print("Time Count" in s or "Total Count" in s, "dot" in s)
+
+
+@prog
+def a_hybridized_block():
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    profiler.set_state("run")
+    task = profiler.Task(profiler.Domain("blocks"), "predict")
+    task.start()
+    y = net(np.ones((2, 3)))
+    npx.waitall()
+    task.stop()
+    profiler.set_state("stop")
+    print(y, len(profiler.dumps(reset=True)) > 0)

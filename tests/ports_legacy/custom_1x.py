@@ -289,3 +289,39 @@ def storage():
 
     mx.operator.register("st_c")(P)
     print(nd.Custom(nd.ones((2, 2)), op_type="st_c").asnumpy(), "Custom" in mx.operator.get_all_registered_operators())
+
+
+@prog
+def running_state():
+    class Centre(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            if is_train:
+                aux[0][:] = 0.5 * aux[0] + 0.5 * in_data[0].mean(axis=0)
+            self.assign(out_data[0], req[0], nd.broadcast_sub(in_data[0], aux[0].reshape((1, -1))))
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0])
+
+    @mx.operator.register("centre_c")
+    class CentreProp(mx.operator.CustomOpProp):
+        def list_auxiliary_states(self):
+            return ["running_mean"]
+
+        def infer_shape(self, s):
+            return s, [s[0]], [[s[0][1]]]
+
+        def create_operator(self, ctx, s, t):
+            return Centre()
+
+    d = mx.sym.Custom(mx.sym.Variable("data"), op_type="centre_c", name="centre")
+    d = mx.sym.LinearRegressionOutput(mx.sym.FullyConnected(d, num_hidden=1, name="fc"), name="lro")
+    m = mx.mod.Module(d, label_names=["lro_label"])
+    it = mx.io.NDArrayIter(onp.arange(12.0).reshape(6, 2), onp.arange(6.0), 2, label_name="lro_label")
+    m.bind(it.provide_data, it.provide_label)
+    m.init_params(mx.init.One(), aux_params={"centre_running_mean": nd.zeros(2)}, allow_missing=True)
+    m.init_optimizer(optimizer_params={"learning_rate": 0.01})
+    for batch in it:
+        m.forward_backward(batch)
+        m.update()
+    args, _ = m.get_params()  # whose states MXNet leaves as they were given
+    print(d.list_auxiliary_states(), args["fc_weight"].asnumpy(), args["fc_bias"].asnumpy())

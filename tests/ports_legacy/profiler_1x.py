@@ -141,3 +141,33 @@ def gluon_loop():
     profiler.set_state("stop")
     s = profiler.dumps()
     print("Time Count" in s or "Total Count" in s, "dot" in s)
+
+
+@prog
+def an_executor():
+    profiler.set_state("run", profile_process="worker")
+    x = mx.sym.Variable("x")
+    e = mx.sym.tanh(x * 2, name="twice").simple_bind(mx.cpu(), x=(3,))
+    e.arg_dict["x"][:] = nd.array([0.0, 0.5, 1.0])
+    frame = profiler.Frame(profiler.Domain("passes"), "one pass")
+    frame.start()
+    e.forward(is_train=True)
+    e.backward(nd.ones(3))
+    frame.stop()
+    nd.waitall()
+    profiler.set_state("stop", profile_process="worker")
+    print(e.outputs[0].asnumpy().round(4).tolist(), e.grad_dict["x"].asnumpy().round(4).tolist())
+    print(len(profiler.dumps(reset=True)) > 0)
+
+
+@prog
+def a_module():
+    d = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2), name="softmax")
+    it = mx.io.NDArrayIter(onp.ones((4, 3)), onp.zeros(4), 2)
+    profiler.set_state("run")
+    m = mx.mod.Module(d)
+    m.fit(it, num_epoch=1, initializer=mx.init.One(), optimizer_params={"learning_rate": 0.1})
+    nd.waitall()
+    profiler.set_state("stop")
+    table = profiler.dumps(reset=True)
+    print(len(table) > 0, m.get_outputs()[0].asnumpy().round(4).tolist())

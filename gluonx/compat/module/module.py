@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -356,7 +357,8 @@ class Module(BaseModule):
             If a value has another shape than the parameter.
         """
         if self.params_initialized and not force_init:
-            self.logger.warning("Parameters already initialized and force_init=False. init_params call ignored.")
+            told = "Parameters already initialized and force_init=False. init_params call ignored."
+            warnings.warn(told, stacklevel=2)  # a warning in MXNet too, not a line of the log
             return
         self._needs("init_params", self.binded, "bind()")
         if isinstance(initializer, str):

@@ -311,7 +311,7 @@ def _unpickle_nd(value: onp.ndarray, grad_req: str | None, stype: str) -> NDArra
     return array
 
 
-_SWITCH = (ndarray, View, Detached)
+_SWITCH = frozenset({ndarray, View, Detached})
 ND_KINDS: set[type] = {*make_kinds(NDArray)}
 
 

@@ -106,7 +106,7 @@ _sequence("SequenceMask", "sequence_mask", "value: float=0.0, ")
     via="rnn",
     needs={"state_cell": lambda a: a.mode == "lstm", **_USES_LENGTH},
     nout=lambda a: 1 if not a.state_outputs else 3 if a.mode == "lstm" else 2,
-    outputs="output state state_cell",
+    outputs="output state_output statecell_output",
 )
 def _rnn(a: Attrs, data: ndarray, parameters: ndarray, state: ndarray, *others: ndarray) -> ndarray | Sequence[ndarray]:
     given = [x for x in others if x is not None]

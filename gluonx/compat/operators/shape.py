@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gluonx import np
 from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, row, same
-from gluonx.compat.operators.shapes import of_joined, of_parts
+from gluonx.compat.operators.shapes import of_flattened, of_joined, of_packed, of_parts
 from gluonx.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def legacy_shape(old: Shape, codes: Sequence[int], reverse: bool = False) -> Sha
     via="reshape",
     alias="reshape",
     colour=5,
+    shapes_told=of_flattened,
 )
 def _reshape(a: Attrs, data: ndarray) -> ndarray:
     old = tuple(data.shape)
@@ -191,7 +192,7 @@ def _concat(a: Attrs, *data: ndarray) -> ndarray:
 
 
 row("Concat(*data; dim: int=1)", _concat, via="concatenate", alias="concat", colour=5, shapes_told=of_joined)
-row("_rnn_param_concat(*data; dim: int=1)", _concat, via="concatenate")
+row("_rnn_param_concat(*data; dim: int=1)", _concat, via="concatenate", shapes_told=of_packed)
 same("stack(*data; axis: int=0)", "stack")
 
 

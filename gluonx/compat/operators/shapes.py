@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,24 @@ def of_joined(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
     return [None if s is None else (*out[:axis], s[axis], *out[axis + 1 :]) for s in shapes]
 
 
+def of_packed(shapes: list[Any], out: Shape, attrs: Any) -> list[Any]:
+    """Return the shapes of the pieces of a recurrent layer's parameters: open ones share the rest, as in MXNet."""
+    found = [(0,) if shape is None else shape for shape in shapes]
+    opened = [i for i, shape in enumerate(found) if shape == (0,)]
+    rest = out[0] - sum([shape[0] for shape in found])
+    if not opened or out[0] <= 0 or rest <= 0 or rest % len(opened):
+        return shapes
+    return [(rest // len(opened),) if i in opened else shape for i, shape in enumerate(shapes)]
+
+
+def of_flattened(shapes: list[Any], out: Shape, attrs: Attrs) -> list[Any]:
+    """Return the shape of what is made flat: the one size that is not known."""
+    known = [n for n in shapes[0] if n > 0]
+    if tuple(attrs.shape) == (-1,) and len(known) == len(shapes[0]) - 1 and out[0] > 0:
+        shapes[0] = tuple([n if n > 0 else out[0] // math.prod(known) for n in shapes[0]])
+    return shapes
+
+
 def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | None, attrs: Attrs) -> list[Shape | None]:
     """Return the input shapes of the legacy operator `op` as far as the shape of its result tells them, or one another.
 
@@ -129,7 +148,7 @@ def shapes_from_output(op: Any, shapes: Sequence[Shape | None], out: Shape | Non
         return [agreed([shape for shape in (out, *shapes) if shape is not None])] * len(shapes)
     if out is None:
         return list(shapes)
-    if op.shapes_told is not None and shapes[0] is not None:
+    if op.shapes_told is not None and (shapes[0] is not None or op.variadic):
         return op.shapes_told(list(shapes), out, attrs)
     if op.name == "transpose" and len(attrs.axes or out) == len(out):
         axes = attrs.axes or tuple(reversed(range(len(out))))

@@ -610,14 +610,99 @@ def scores_by_batch():
     return found
 
 
+def classes_of_slices():
+    """Programs ask ``type(x) == mx.nd.NDArray``, also of slices and of what detach() gives."""
+    found = []
+    for make, kind in ((mx.nd, mx.nd.NDArray), (mx.np, mx.np.ndarray)):
+        x = make.ones((3, 2))
+        each = [x, x[0], x[1:], x[1:][0], x.detach(), x[1:].detach(), x.T]
+        kinds = [(type(y), type(x[2])) for y in each]
+        found.append([[a == kind, a != kind, a == b, a.__name__] for a, b in kinds])
+        found.append([a in given for a, _ in kinds for given in ((list, tuple), (list, kind))])
+    return found
+
+
+def attached_after_recording():
+    """An array of ``mx.nd`` that gets its gradient after it was recorded: cut off in MXNet 1, and not in MXNet 2."""
+    x = mx.nd.array([1.0, 2.0])
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2
+        y.attach_grad()
+        z = (y * y).sum()
+    z.backward()
+    return [_listed(x.grad), _listed(y.grad)]
+
+
+def recurrent_layers_of_symbols():
+    """A layer of ``gluon.rnn`` in a graph of symbols, as networks that read text in images have it."""
+    found = []
+    for make in (rnn.LSTM, rnn.GRU, rnn.RNN):
+        for settings in ({"layout": "NTC"}, {"bidirectional": True, "input_size": 4}):
+            layer = make(3, 2, prefix="layer_", **settings)
+            out = layer(mx.sym.var("data"))
+            found.append([out.list_arguments(), out.list_outputs(), out.get_internals().list_outputs()])
+            shapes, outs, _ = out.infer_shape(data=(2, 5, 4))
+            found.append([[list(shape) for shape in shapes], [list(shape) for shape in outs]])
+            executor = out.simple_bind(mx.cpu(), data=(2, 5, 4))
+            for name, array in executor.arg_dict.items():
+                array[:] = np.cos(np.arange(array.size) + len(name)).reshape(array.shape)
+            executor.forward(is_train=True)
+            executor.backward(executor.outputs)
+            found.append(
+                [_listed(executor.outputs[0]), *[_listed(executor.grad_dict[n]) for n in ("data", "layer_l1_i2h_bias")]]
+            )
+    states = [mx.sym.var("h"), mx.sym.var("c")]
+    out, last = rnn.LSTM(3, prefix="layer_")(mx.sym.var("data") * 2, states)
+    found.append([out.list_arguments(), [symbol.list_outputs() for symbol in (out, *last)]])
+    return found
+
+
+def stores_of_trainers():
+    """The store of a Trainer over two devices, and what a program pushes to it by hand between two steps."""
+    devices = [mx.cpu(0), mx.cpu(1)]
+    found = []
+    for settings in ({}, {"kvstore": "local"}, {"kvstore": None}, {"update_on_kvstore": False}):
+        net = nn.Dense(1, in_units=2, use_bias=False)
+        net.initialize(mx.init.One(), devices)
+        params = {"learning_rate": 0.1, "momentum": 0.9}
+        trainer = gluon.Trainer(net.collect_params(), "sgd", params, **settings)
+        found.append([trainer._kv_initialized, trainer._kvstore is None])
+
+        def backward(net=net):
+            with autograd.record():
+                array = mx.nd.array if ONE else mx.np.array
+                losses = [(net(array([[1.0, 2.0]]).copyto(d)) * (i + 1)).sum() for i, d in enumerate(devices)]
+            autograd.backward(losses)
+
+        for _ in range(2):
+            backward()
+            trainer.step(2)
+        (param,) = net.collect_params().values()
+        store = trainer._kvstore
+        found.append([getattr(store, name, None) for name in ("type", "rank", "num_workers")])
+        found.append([trainer._update_on_kvstore, len(trainer._updaters), store is trainer._kvstore])
+        backward()
+        if store is not None:
+            arrays = param.list_data() if trainer._update_on_kvstore else param.list_grad()
+            store.push(0, param.list_grad())
+            trainer._kvstore.pull(0, arrays)
+            found.append([_listed(array) for array in arrays])
+            backward()
+        trainer.step(2)
+        found.append([_listed(array) for array in param.list_data()])
+    return found
+
+
 _BOTH = (
     structured_parameters, activations_of_cells, fresh_gradients, kinds_of_devices, whole_numbers_rounded, printed,
-    counts, pools_of_caffe,
+    counts, pools_of_caffe, classes_of_slices, attached_after_recording, stores_of_trainers,
 )  # fmt: skip
 _OF_1 = (
     unrolled, chains, variance_reduced, large_batches, optimizers_by_position, slices_of_batches, corpora, zipfian,
     matrices, own_iterators, sparse_activations, graphs_of_blocks, order_of_initialization,
     places_of_outputs, shapes_known_in_part, attributes_of_scopes,
     graph_of_what_was_recorded, sparse_leaves, reshaped_arrays, executors_reshaped, scores_by_batch,
+    recurrent_layers_of_symbols,
 )  # fmt: skip
 CASES = {case.__name__: case for case in (*_BOTH, *(_OF_1 if ONE else (gradients_of_integers, floats_beside_integers)))}

@@ -3,6 +3,8 @@
 For MXNet 1.9.1 and, under gluonx.compat, for gluonx alike: import it once ``import mxnet`` gives the one meant.
 """
 
+import functools
+
 import mxnet as mx
 import numpy as onp
 from mxnet import autograd, gluon, nd
@@ -152,7 +154,94 @@ def bound():
     return [executor.outputs[0], executor.grad_dict["x"], executor.aux_dict["g_calls"]]
 
 
+class Bounded(mx.operator.CustomOp):
+    """Cuts off at a bound that is learned, and kept between 0 and 2 by writing to it, as quantizing operators do."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        if in_data[1].asnumpy()[0] > 2:
+            in_data[1][:] = 2
+        bound = in_data[1]
+        if bound.asnumpy()[0] < 0:
+            bound[:] = 0
+        self.assign(out_data[0], req[0], nd.minimum(in_data[0], bound.asscalar()))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        over = in_data[0] > in_data[1].asscalar()
+        self.assign(in_grad[0], req[0], out_grad[0] * (1 - over))
+        self.assign(in_grad[1], req[1], (out_grad[0] * over * in_data[1].asscalar()).sum().reshape((1,)))
+
+
+@mx.operator.register("users_bounded")
+class BoundedProp(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return ["data", "bound"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], [1]], [in_shape[0]], []
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Bounded()
+
+
+class BoundedBlock(gluon.HybridBlock):
+    def __init__(self, first):
+        super().__init__()
+        with self.name_scope():
+            self.bound = self.params.get("bound", shape=(1,), init=mx.init.Constant(first))
+
+    def hybrid_forward(self, F, x, bound):
+        y = x * 3
+        return F.Custom(y, bound, op_type="users_bounded") + y
+
+
+def written_by_hand(first):
+    x, bound = nd.array(X), nd.array([first])
+    found = [nd.Custom(x, bound, op_type="users_bounded"), bound]
+    x.attach_grad()
+    bound = nd.array([first])
+    bound.attach_grad()
+    with autograd.record():
+        y = nd.Custom(x * 3, bound, op_type="users_bounded")
+    y.backward()
+    return [*found, y, bound, x.grad, bound.grad]
+
+
+def written_in_a_block(first, hybrid):
+    net = BoundedBlock(first)
+    net.initialize()
+    if hybrid:
+        net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    x = nd.array(X)
+    x.attach_grad()
+    found = []
+    for _ in range(3):
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        found += [y, x.grad.copy(), net.bound.data().copy(), net.bound.grad().copy()]
+        trainer.step(4)
+    return [*found, net.bound.data()]
+
+
+def written_in_a_symbol(first):
+    graph = mx.sym.Custom(mx.sym.var("x") * 3, mx.sym.var("bound"), op_type="users_bounded")
+    executor = graph.simple_bind(mx.cpu(), x=(4, 4))
+    executor.arg_dict["x"][:] = X
+    executor.arg_dict["bound"][:] = first
+    executor.forward(is_train=True)
+    executor.backward(nd.ones((4, 4)))
+    return [*executor.outputs, executor.arg_dict["bound"], executor.grad_dict["x"], executor.grad_dict["bound"]]
+
+
 CASES = {
+    **{f"written by hand, {first}": functools.partial(written_by_hand, first) for first in (-1.0, 1.0, 7.0)},
+    **{
+        f"written in a block, {first}, {hybrid}": functools.partial(written_in_a_block, first, hybrid)
+        for first in (-1.0, 7.0)
+        for hybrid in (False, True)
+    },
+    **{f"written in a symbol, {first}": functools.partial(written_in_a_symbol, first) for first in (-1.0, 7.0)},
     "trained": lambda: trained(False),
     "trained, hybrid": lambda: trained(True),
     "counted": lambda: counted(False),
