@@ -1270,6 +1270,22 @@ def collect_params_of_its_own_goes_to_files(mx):
 
 
 @case(BLOCK)
+def names_with_a_prefix_of_its_own_go_to_files(mx):
+    def own_names(self, prefix="", select=None):
+        named = super(type(self), self)._collect_params_with_prefix(prefix)
+        return {f"model.{name}": param for name, param in named.items()}
+
+    with tempfile.TemporaryDirectory() as folder:
+        net = net_of(mx, {"_collect_params_with_prefix": own_names})
+        net.initialize()
+        net.save_parameters(os.path.join(folder, "net"))
+        saved = mx.npx.load(os.path.join(folder, "net"))
+        mx.npx.savez(os.path.join(folder, "other.npz"), **{name: array * 3 for name, array in saved.items()})
+        net.load_parameters(os.path.join(folder, "other.npz"))
+        return sorted(saved), rounded(net.fc.weight.data().asnumpy())
+
+
+@case(BLOCK)
 def forward_of_the_class(mx):
     net = net_of(mx, {"forward": lambda self, x: self.fc(x) * 2})
     net.initialize()
