@@ -1047,6 +1047,27 @@ def in_block(mx, param):
 
 
 @case(PARAMETER)
+def init_grad(mx):
+    calls = []
+
+    class Own(mx.gluon.Parameter):
+        def _init_grad(self):
+            calls.append(self.grad_req)
+            super()._init_grad()
+
+    param = Own("weight", shape=(2, 3))
+    param.initialize()
+    for grad_req in ("add", "null", "write"):
+        param.grad_req = grad_req
+    later = Own("weight", shape=(0, 3), allow_deferred_init=True)
+    later.initialize()
+    calls.append("later")
+    later.shape = (2, 3)
+    later._finish_deferred_init()
+    return calls, list(param.grad().shape)
+
+
+@case(PARAMETER)
 def init_impl(mx):
     found = []
     for shape in ((2, 3), (2, -1)):
