@@ -140,6 +140,7 @@ class Block(Checked):
     _whole = False  # as `_plain`, for a block with children
     _fusions: fusion.Fusions | None = None  # its fused parameters, if any
     _fuses_by_functions = False  # whether its class overrides fuse_parameters
+    _names_by_itself = False  # whether it overrides _collect_params_with_prefix
     _ready: bool
     _structure: Structure
     _children: Registry
@@ -175,6 +176,8 @@ class Block(Checked):
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls._fuses_by_functions = cls.fuse_parameters is not Block.fuse_parameters
+        own = cls.__mro__[: cls.__mro__.index(Block)]
+        cls._names_by_itself = any("_collect_params_with_prefix" in vars(kind) for kind in own)
         cls._block_names.defined(cls)
 
     # ---------------------------------------------------------------- attributes and children
@@ -535,7 +538,12 @@ class Block(Checked):
         return self._structured_params(select, fused) if found is None else found
 
     def _params_apart(self) -> dict[str, Parameter]:
-        """Return ``collect_params(fused=False)``, also for a class with MXNet's signature of `collect_params`."""
+        """Return ``collect_params(fused=False)``, also for a class with MXNet's signature of `collect_params`.
+
+        A class that overrides ``_collect_params_with_prefix`` is asked that in its place, as by MXNet for files.
+        """
+        if self._names_by_itself:
+            return apart(self._collect_params_with_prefix())
         if type(self).collect_params is Block.collect_params:
             return self._structured_params(None, fused=False)
         return apart(self.collect_params())

@@ -229,8 +229,10 @@ class Parameter:
             self._home._admit(self, grad_req)
         self._grad_req = grad_req
         Attached.changed()  # also for a parameter in the deferred state
-        if self._is_ready:
+        if self._is_ready and grad_req == "null":
             self._attach()
+        elif self._is_ready:
+            self._init_grad()
 
     def _check_grad_req(self, grad_req: str) -> None:
         if grad_req not in _GRAD_REQS:
@@ -458,7 +460,7 @@ class Parameter:
         if self._replicas is not None:
             for other, sharding in zip(self._every()[1:], self._shardings()[1:], strict=True):
                 other._assign_host(value, sharding)
-        self._attach()
+        self._init_grad()
 
     def _forget(self) -> None:
         """Go back to the uninitialized state, after an initialization that failed before anybody saw the handle."""
@@ -524,6 +526,7 @@ class Parameter:
         self._fill(np.asarray(data.asnumpy(), self._dtype))
 
     def _init_grad(self) -> None:
+        """Make a gradient of zeros for each device. A class may override it."""
         self._attach()
 
     def _load_init(
@@ -762,7 +765,7 @@ class Parameter:
         self._write(data)
         if self._awaiting is not None:
             self._awaiting = None
-            self._attach()
+            self._init_grad()
 
     def _write(self, data: Any) -> None:
         """Assign a copy of `data`, without recording it."""

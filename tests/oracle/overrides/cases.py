@@ -1047,6 +1047,27 @@ def in_block(mx, param):
 
 
 @case(PARAMETER)
+def init_grad(mx):
+    calls = []
+
+    class Own(mx.gluon.Parameter):
+        def _init_grad(self):
+            calls.append(self.grad_req)
+            super()._init_grad()
+
+    param = Own("weight", shape=(2, 3))
+    param.initialize()
+    for grad_req in ("add", "null", "write"):
+        param.grad_req = grad_req
+    later = Own("weight", shape=(0, 3), allow_deferred_init=True)
+    later.initialize()
+    calls.append("later")
+    later.shape = (2, 3)
+    later._finish_deferred_init()
+    return calls, list(param.grad().shape)
+
+
+@case(PARAMETER)
 def init_impl(mx):
     found = []
     for shape in ((2, 3), (2, -1)):
@@ -1267,6 +1288,22 @@ def collect_params_of_its_own_goes_to_files(mx):
         net.zero_grad()
         net.cast("float16")
         return str(net.fc.weight.dtype), net.fc.weight.grad_req
+
+
+@case(BLOCK)
+def names_with_a_prefix_of_its_own_go_to_files(mx):
+    def own_names(self, prefix="", select=None):
+        named = super(type(self), self)._collect_params_with_prefix(prefix)
+        return {f"model.{name}": param for name, param in named.items()}
+
+    with tempfile.TemporaryDirectory() as folder:
+        net = net_of(mx, {"_collect_params_with_prefix": own_names})
+        net.initialize()
+        net.save_parameters(os.path.join(folder, "net"))
+        saved = mx.npx.load(os.path.join(folder, "net"))
+        mx.npx.savez(os.path.join(folder, "other.npz"), **{name: array * 3 for name, array in saved.items()})
+        net.load_parameters(os.path.join(folder, "other.npz"))
+        return sorted(saved), rounded(net.fc.weight.data().asnumpy())
 
 
 @case(BLOCK)
