@@ -94,18 +94,26 @@ def test_layers(row, chip):
 
 
 @beyond
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize(
     "row", [pytest.param(row, id=row.key, marks=NO_TILES if row.key in TOO_FEW else ()) for row in LAYERS]
 )
-def test_layers_in_bfloat16(row, chip):
+def test_layers_in_16_bits(row, dtype, chip):
     block = build(row, nn)
-    block.cast("bfloat16")
-    gradient(block, row.inputs(), chip, "bfloat16")
+    block.cast(dtype)
+    gradient(block, row.inputs(), chip, dtype)
 
 
 @pytest.mark.parametrize("row", in_sample(LOSSES))
 def test_losses(row, chip):
     gradient(build(row, gluonx.loss), row.inputs(), chip)
+
+
+@beyond
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.key) for row in LOSSES])
+def test_losses_in_16_bits(row, dtype, chip):
+    gradient(build(row, gluonx.loss), row.inputs(), chip, dtype)
 
 
 @pytest.mark.parametrize("name", ["DeformableConvolution", "ModulatedDeformableConvolution"])
@@ -117,12 +125,14 @@ def test_deformable_convolutions(name, filters, chip):
     gradient(layer, [onp.zeros((2, 4, 8, 8), "float32")], chip)
 
 
+@pytest.mark.parametrize("dtype", ["float32", *[pytest.param(d, marks=beyond) for d in ("bfloat16", "float16")]])
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
-def test_recurrent_layers(kind, chip):
+def test_recurrent_layers(kind, dtype, chip):
     """The whole of the time is one loop forward and one backward, which tell how often they run."""
     layer = getattr(rnn, kind)(16, 1, layout="NTC", input_size=8)
     layer.initialize()
-    found = hlo.read(gradient(layer, [onp.zeros((4, 7, 8), "float32")], chip), on(1, data=1))
+    layer.cast(dtype)
+    found = hlo.read(gradient(layer, [onp.zeros((4, 7, 8), "float32")], chip, dtype), on(1, data=1))
     assert found.loops == 2 and found.unknown == 0
 
 
@@ -511,10 +521,14 @@ def dtypes_of_products(text):
 
 
 @pytest.mark.parametrize(
-    ("name", "size"),
-    [pytest.param(*row, marks=() if row[0] in SAMPLE else beyond, id=row[0]) for row in MODELS.items()],
+    ("name", "size", "dtype"),
+    [
+        pytest.param(name, size, dtype, marks=() if name in SAMPLE and dtype == "float32" else beyond)
+        for dtype in ("float32", "bfloat16", "float16")
+        for name, size in MODELS.items()
+        if dtype != "float16" or name in SAMPLE
+    ],
 )
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=beyond)])
 def test_models(name, size, dtype, chip):
     """Each convolution is cuDNN's, forward and both gradients; no loops; products in the type of the net."""
     net = get_model(name, classes=10)
@@ -527,7 +541,7 @@ def test_models(name, size, dtype, chip):
     net.apply(lambda block: layers.append(block) if isinstance(block, nn.Conv2D) else None)
     assert sum(n for target, n in found.calls.items() if "cudnn$conv" in target) == 3 * len(layers)
     assert found.loops == 0
-    short = {"float32": "f32", "bfloat16": "bf16"}[dtype]
+    short = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}[dtype]
     products = dtypes_of_products(text)
     assert {tuple(operands) for _, *operands in products} == {(short, short)}
     assert "convolution" not in {by for by, *_ in products}
@@ -581,13 +595,15 @@ DETECTION = [
 ]
 
 
+@pytest.mark.parametrize("dtype", ["float32", *[pytest.param(d, marks=beyond) for d in ("bfloat16", "float16")]])
 @pytest.mark.parametrize(("name", "attrs", "shapes", "differentiable"), DETECTION, ids=[row[0] for row in DETECTION])
-def test_detection_operators(name, attrs, shapes, differentiable, chip):
+def test_detection_operators(name, attrs, shapes, differentiable, dtype, chip):
     """With nothing on the host, those that have a gradient with it."""
     fn = get(name).bind(**attrs).fn
 
     def value(*arrays):
         return sum((x.astype(jnp.float32) ** 2).sum() for x in jax.tree.leaves(fn(*arrays)))
 
-    text = compile_for(chip, jax.grad(value) if differentiable else fn, *map(onp.zeros, shapes, ["f4"] * 9))
+    arrays = [onp.zeros(shape, jnp.dtype(dtype)) for shape in shapes]
+    text = compile_for(chip, jax.grad(value) if differentiable else fn, *arrays)
     assert ("fusion" in text) == (name != "multibox_prior")  # which is known before it runs
