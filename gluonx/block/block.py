@@ -543,7 +543,8 @@ class Block(Checked):
         A class that overrides ``_collect_params_with_prefix`` is asked that in its place, as by MXNet for files.
         """
         if self._names_by_itself:
-            return apart(self._collect_params_with_prefix())
+            by_itself: Any = self
+            return apart(by_itself._collect_params_with_prefix())
         if type(self).collect_params is Block.collect_params:
             return self._structured_params(None, fused=False)
         return apart(self.collect_params())

@@ -288,7 +288,7 @@ def _centred(x: Array, axis: Any) -> tuple[Array, int]:
 
 
 @pullback_rule("var")
-def _var(g: Array, x: Array, *where: Any, axis: Any, dtype: Any, ddof: int, keepdims: bool) -> Ways:
+def _var(g: Array, x: Array, *where: Any, axis: Any, dtype: DTypeLike, ddof: int, keepdims: bool) -> Ways:
     if where or dtype is not None or not x.size:
         return NotImplemented
     apart, count = _centred(x, axis)
@@ -296,7 +296,7 @@ def _var(g: Array, x: Array, *where: Any, axis: Any, dtype: Any, ddof: int, keep
 
 
 @pullback_rule("std")
-def _std(g: Array, x: Array, *where: Any, axis: Any, dtype: Any, ddof: int, keepdims: bool) -> Ways:
+def _std(g: Array, x: Array, *where: Any, axis: Any, dtype: DTypeLike, ddof: int, keepdims: bool) -> Ways:
     if where or dtype is not None or not x.size:
         return NotImplemented
     apart, count = _centred(x, axis)
@@ -319,7 +319,7 @@ def _norm(g: Array, x: Array, *, ord: Any, axis: Any, keepdims: bool) -> Ways:
 
 
 @pullback_rule("cumsum")
-def _cumsum(g: Array, x: Array, *, axis: Any, dtype: Any) -> Ways:
+def _cumsum(g: Array, x: Array, *, axis: int | None, dtype: DTypeLike) -> Ways:
     if dtype is not None or not x.ndim:
         return NotImplemented
     along = 0 if axis is None else axis
@@ -419,17 +419,17 @@ def _same(g: Array, x: Array, **_: object) -> Ways:
 
 
 @pullback_rule("flip")
-def _flip(g: Array, x: Array, *, axis: Any) -> Ways:
+def _flip(g: Array, x: Array, *, axis: int | tuple[int, ...] | None) -> Ways:
     return [lambda: np.flip(g, axis)]
 
 
 @pullback_rule("moveaxis")
-def _moveaxis(g: Array, x: Array, *, source: Any, destination: Any) -> Ways:
+def _moveaxis(g: Array, x: Array, *, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Ways:
     return [lambda: np.moveaxis(g, destination, source)]
 
 
 @pullback_rule("slice_axis")
-def _slice_axis(g: Array, x: Array, *, axis: int, begin: int, end: Any) -> Ways:
+def _slice_axis(g: Array, x: Array, *, axis: int, begin: int, end: int | None) -> Ways:
     axis = axis_of(axis, x.ndim, "slice_axis")
     start = begin + x.shape[axis] if begin < 0 else begin
     return [lambda: placed(g, x, (*(slice(None),) * axis, slice(start, start + g.shape[axis])))]
@@ -443,7 +443,7 @@ def placed(g: Array, x: Array, items: Any) -> Array:
 
 
 @pullback_rule("take")
-def _take(g: Array, x: Array, indices: Array, *, axis: Any, mode: str) -> Ways:
+def _take(g: Array, x: Array, indices: Array, *, axis: int | None, mode: str) -> Ways:
     length = x.size if axis is None else x.shape[axis]
     if indices.dtype.kind not in "iu" or not length or mode not in ("clip", "wrap"):
         return NotImplemented
@@ -463,7 +463,7 @@ def _take(g: Array, x: Array, indices: Array, *, axis: Any, mode: str) -> Ways:
 
 
 @pullback_rule("pick")
-def _pick(g: Array, x: Array, index: Array, *, axis: Any, mode: str, keepdims: bool) -> Ways:
+def _pick(g: Array, x: Array, index: Array, *, axis: int | None, mode: str, keepdims: bool) -> Ways:
     if axis is None or index.dtype.kind not in "iu" or mode not in ("clip", "wrap"):
         return NotImplemented
     axis = axis_of(axis, x.ndim, "pick")
