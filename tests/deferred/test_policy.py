@@ -49,6 +49,12 @@ def _step(net, trainer, x=X):
     return loss
 
 
+@pytest.fixture
+def as_a_program(monkeypatch):
+    """Let NumPy run a whole trace, also one whose operators it could run one by one, all of them being known."""
+    monkeypatch.setattr(repeats, "runs_in_pieces", lambda graph: False)
+
+
 def _values(net):
     return {name: p.data().asnumpy() for name, p in net.collect_params().items()}
 
@@ -66,7 +72,7 @@ def test_a_step_is_compiled_when_it_has_come_often(hybrid):
     assert compiled == [0] * RUNS + [1, 0, 0, 0]
 
 
-def test_a_step_whose_runs_cost_more_is_compiled_sooner(monkeypatch):
+def test_a_step_whose_runs_cost_more_is_compiled_sooner(monkeypatch, as_a_program):
     """What NumPy may spend is what a compilation takes."""
     net, trainer = _dense(9)
     _step(net, trainer)
@@ -85,7 +91,7 @@ def test_a_step_whose_runs_cost_more_is_compiled_sooner(monkeypatch):
 
 
 @pytest.mark.parametrize("why", ["memory", "off", "profiled"])
-def test_what_is_compiled_at_once(why, monkeypatch):
+def test_what_is_compiled_at_once(why, monkeypatch, as_a_program):
     net, trainer = _dense({"memory": 11, "off": 12, "profiled": 13}[why])
     if why == "memory":
         monkeypatch.setitem(policy.limits, "bytes", 1000)
@@ -118,7 +124,7 @@ def test_what_has_no_form_in_numpy_is_compiled():
 
 
 @pytest.mark.dear
-def test_what_fails_on_the_host_is_compiled(monkeypatch):
+def test_what_fails_on_the_host_is_compiled(monkeypatch, as_a_program):
     net, trainer = _dense(14)
     twin, other = _dense(14)
     with engine.mode("naive"):
