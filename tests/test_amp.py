@@ -185,7 +185,11 @@ def test_lists_share_nothing_and_name_operators():
     known = {op.name.removeprefix("np.") for op in OPS.values()}
     assert known <= set(names)
     assert not set(names) - known
-    assert set(amp.list_loss_output_functions("bfloat16")) <= set(amp.list_fp32_ops("bfloat16"))
+    outputs = amp.list_loss_output_functions("bfloat16")
+    assert set(outputs) <= set(amp.list_fp32_ops("bfloat16"))
+    assert outputs == [  # MXNet's, under our names
+        "linear_regression_output", "logistic_regression_output", "mae_regression_output", "softmax_output"
+    ]  # fmt: skip
     assert "gamma" in amp.list_lp16_use_fp32_params("bfloat16")["batch_norm"]
 
 
