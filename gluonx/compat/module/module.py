@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from gluonx import initializer as init
 from gluonx import np as gnp
 from gluonx import optimizer as opt
+from gluonx.common.frames import warn
 from gluonx.compat import nd
 from gluonx.compat.callback import save_checkpoint
 from gluonx.compat.io import DataDesc
@@ -358,7 +358,7 @@ class Module(BaseModule):
         """
         if self.params_initialized and not force_init:
             told = "Parameters already initialized and force_init=False. init_params call ignored."
-            warnings.warn(told, stacklevel=2)  # a warning in MXNet too, not a line of the log
+            warn(told)  # a warning in MXNet too, not a line of the log
             return
         self._needs("init_params", self.binded, "bind()")
         if isinstance(initializer, str):

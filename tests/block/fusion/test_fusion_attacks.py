@@ -375,7 +375,9 @@ def test_functional_gives_a_frozen_piece_no_gradient():
 
         grads = jax.grad(loss)(pure.params)
         for name, param in net.collect_params().items():
-            onp.testing.assert_allclose(grads[name], param.grad().asnumpy(), rtol=1e-4, atol=1e-6, err_msg=name)
+            wanted = param.grad().asnumpy()  # that of the key's bias is 0: a sum of the others' rounding errors
+            atol = 16 * onp.finfo("f").eps * abs(wanted).max()
+            onp.testing.assert_allclose(grads[name], wanted, rtol=1e-4, atol=atol, err_msg=name)
 
 
 @pytest.mark.dear
