@@ -99,10 +99,10 @@ class DerivedOp:
     it asks for no length of its arguments (:mod:`gluonx.deferred.lengths`). ``wide`` tells that it needs 64-bit types
     also where no input is of such a type. ``numpy_kernel`` is the same function on NumPy arrays, and ``work`` the
     number of elements that it touches (see :mod:`gluonx.ops.host.kernels`); ``pullback`` is its rule as in
-    :mod:`gluonx.ops.host.pullbacks`. An operator that is not ``interpreted``,
-    such as one that several devices compute together, is always compiled by XLA. An operator that is ``composed`` of
-    many others is rewritten for a CPU before it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`). ``within`` holds
-    the trace of a block; see :mod:`gluonx.deferred.linking`.
+    :mod:`gluonx.ops.host.pullbacks`. An operator that is not ``interpreted``, such as one that several devices compute
+    together, is always compiled by XLA. An operator that is ``composed`` of many others is rewritten for a CPU before
+    it is compiled alone (:mod:`gluonx.ops.cpu.rewriting`). ``within`` holds the trace of a block; see
+    :mod:`gluonx.deferred.linking`.
     """
 
     __slots__ = (

@@ -18,7 +18,7 @@ import numpy as np
 from gluonx.ops.common import axis_of
 from gluonx.ops.elementwise import ACTIVATIONS
 from gluonx.ops.host.elementwise import complementary_error, where_or_zero
-from gluonx.ops.host.kernels import Kernel, Work, converted, kernel_of, kernel_results, numpy_kernel
+from gluonx.ops.host.kernels import Kernel, Work, centred, converted, kernel_of, kernel_results, numpy_kernel
 from gluonx.ops.registry import BoundOp, Lifted
 
 if TYPE_CHECKING:
@@ -279,33 +279,27 @@ pullback_rule("max")(_extreme(np.maximum))
 pullback_rule("min")(_extreme(np.minimum))
 
 
-def _centred(x: Array, axis: Any) -> tuple[Array, int]:
-    """Return the differences from the mean, in double precision, and the number of elements in each mean."""
-    wide = x.astype(_DOUBLE)
-    total = np.add.reduce(wide, axis=axis, keepdims=True)
-    count = x.size // total.size
-    return wide - total / count, count
+def _moment(root: bool) -> Rule:
+    """Return the pull-back of the variance, or of its root, whose gradient at 0 is 0."""
+
+    def rule(g: Array, x: Array, *where: Any, axis: Any, dtype: DTypeLike, ddof: int, keepdims: bool) -> Ways:
+        if where or dtype is not None or not x.size:
+            return NotImplemented
+        apart, count = centred(x, axis)
+        if count <= ddof:
+            return NotImplemented
+        slope = apart * (2 / (count - ddof))
+        if root:
+            deviation = np.sqrt(np.add.reduce(apart * apart, axis=axis, keepdims=True) / (count - ddof))
+            some = deviation != 0
+            slope = np.where(some, slope / (2 * np.where(some, deviation, 1)), 0)
+        return [lambda: _spread(g, x, axis, keepdims) * slope]
+
+    return rule
 
 
-@pullback_rule("var")
-def _var(g: Array, x: Array, *where: Any, axis: Any, dtype: DTypeLike, ddof: int, keepdims: bool) -> Ways:
-    if where or dtype is not None or not x.size:
-        return NotImplemented
-    apart, count = _centred(x, axis)
-    return [lambda: _spread(g, x, axis, keepdims) * apart * (2 / (count - ddof))] if count > ddof else NotImplemented
-
-
-@pullback_rule("std")
-def _std(g: Array, x: Array, *where: Any, axis: Any, dtype: DTypeLike, ddof: int, keepdims: bool) -> Ways:
-    if where or dtype is not None or not x.size:
-        return NotImplemented
-    apart, count = _centred(x, axis)
-    if count <= ddof:
-        return NotImplemented
-    deviation = np.sqrt(np.add.reduce(apart * apart, axis=axis, keepdims=True) / (count - ddof))
-    some = deviation != 0  # with none the gradient is 0
-    slope = np.where(some, apart / (np.where(some, deviation, 1) * (count - ddof)), 0)
-    return [lambda: _spread(g, x, axis, keepdims) * slope]
+pullback_rule("var")(_moment(root=False))
+pullback_rule("std")(_moment(root=True))
 
 
 @pullback_rule("linalg_norm")
