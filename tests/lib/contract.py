@@ -66,7 +66,8 @@ class Row:
     """A layer or a loss: how to make it from a namespace, and its inputs.
 
     ``random`` says that its output in training cannot be compared number by number; ``golden`` that MXNet has it.
-    ``known`` names the numbers that MXNet gets wrong, or that differ on purpose, with the reason.
+    ``known`` names the numbers that MXNet gets wrong, or that differ on purpose, with the reason. ``rounding`` is what
+    two ways of computing it in float32 may differ by.
     """
 
     key: str
@@ -75,6 +76,7 @@ class Row:
     random: bool = False
     golden: bool = True
     tol: float = 1e-5
+    rounding: float = 2e-6
     known: dict[str, str] = field(default_factory=dict)
 
     def inputs(self) -> list[onp.ndarray]:
@@ -287,7 +289,8 @@ _POOL = [
 ]
 
 _TRANSFORMER = [
-    _row("attention", lambda nn: nn.MultiHeadAttention(6, 2), real(2, 4, 5), golden=False),
+    # The gradient of the key's bias is 0: what is found is the sum of the others' rounding errors, up to 7e-6.
+    _row("attention", lambda nn: nn.MultiHeadAttention(6, 2), real(2, 4, 5), golden=False, rounding=4e-6),
     _row(
         "attention-cross",
         lambda nn: nn.MultiHeadAttention(6, 2, cross=True, use_bias=False),
@@ -303,11 +306,13 @@ _TRANSFORMER = [
     _row("encoder-layer", lambda nn: nn.TransformerEncoderLayer(4, 6, 2, 0.0, 0.0), real(2, 3, 4), golden=False),
     _row(
         "decoder-layer",
-        # Normalizations of few numbers blow rounding up: eight units, not four.
+        # Normalizations of few numbers blow rounding up: eight units, not four. The gradient of `mem_attention.query`
+        # is still 4e-6 from float64 when recorded and 7e-6 when computed at once, with opposite signs.
         lambda nn: nn.TransformerDecoderLayer(8, 6, 2, 0.0, 0.0, mem_units=5, pre_norm=True),
         real(2, 3, 8),
         real(2, 4, 5),
         golden=False,
+        rounding=1e-5,
     ),
 ]
 

@@ -71,7 +71,7 @@ def _shown(said: str, row: Row) -> str:
 def test_modes(row: Row, mode: str) -> None:
     """Whatever the mode, a layer computes the same."""
     wanted = train(row, build(row, nn))
-    agree(train(row, build(row, nn, mode), mode), wanted, 2e-6, f"{row.key} {mode}")
+    agree(train(row, build(row, nn, mode), mode), wanted, row.rounding, f"{row.key} {mode}")
 
 
 @rows([row for row in GOLDEN if isinstance(row.make(nn), nn.HybridBlock)])
