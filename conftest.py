@@ -107,8 +107,8 @@ def _alone(request):
             del table[key]
     if "gluonx.device" in sys.modules:  # no test works on several devices because another one before it did
         sys.modules["gluonx.device"].Replicas.on = False
-    if "gluonx.deferred.flushing" in sys.modules:  # no line of a helper has compiled too many programs for others
-        sys.modules["gluonx.deferred.flushing"]._sites.clear()
+    if "gluonx.deferred.run.flushing" in sys.modules:  # no line of a helper has compiled too many programs for others
+        sys.modules["gluonx.deferred.run.flushing"]._sites.clear()
 
 
 def _registered():
@@ -122,8 +122,8 @@ def _registered():
 def _forgotten():
     """What one module recorded is of no use to the next; without this the programs of all modules pile up in memory."""
     yield
-    if "gluonx.deferred.core" in sys.modules:
-        sys.modules["gluonx.deferred.core"].ROOT.children.clear()
+    if "gluonx.deferred.values.core" in sys.modules:
+        sys.modules["gluonx.deferred.values.core"].ROOT.children.clear()
     if _resident() > _MOST:
         _give_back()
 

@@ -78,7 +78,7 @@ ROWS: dict[str, Callable[[], tuple[Any, Any, Callable[..., Any]]]] = {
 def _side(row: str, whole: bool, hybridize: bool) -> dict[str, float]:
     import gluonx
     from gluonx import Trainer, autograd, np
-    from gluonx.deferred import policy, repeats
+    from gluonx.deferred.run import policy, repeats
 
     if whole:
         repeats.limits["nodes"] = 10**9

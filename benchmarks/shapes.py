@@ -30,7 +30,7 @@ def _resident_mb() -> float:
 
 def _run(count: int) -> None:
     from gluonx import autograd, engine, np
-    from gluonx.deferred import flushing
+    from gluonx.deferred.run import flushing
 
     flushing.limits_of_churn["programs"] = count  # every program is compiled, as if it were to come again
     before = highest = estimated = 0.0

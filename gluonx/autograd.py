@@ -12,8 +12,11 @@ from weakref import ref
 
 from gluonx.common.extensions import NAMES
 from gluonx.common.frames import door
-from gluonx.deferred import engine, rows, tape
-from gluonx.deferred.core import (
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.operators.segments import Behind, CustomSegment, border
+from gluonx.deferred.record import engine, rows, tape
+from gluonx.deferred.record.graph import current_graph, settle, source_of
+from gluonx.deferred.values.core import (
     Handle,
     Pending,
     Variable,
@@ -25,9 +28,6 @@ from gluonx.deferred.core import (
     state_with,
     twin_of,
 )
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.graph import current_graph, settle, source_of
-from gluonx.deferred.segments import Behind, CustomSegment, border
 from gluonx.errors import ArgumentError, GraphError
 from gluonx.np.handle import ndarray
 
@@ -493,8 +493,8 @@ class Function:
             raise GraphError("an autograd.Function instance serves one call; create a new one for each")
         state = current_state()
         if state.trace is not None:
-            from gluonx.deferred import custom  # few programs have need of it
-            from gluonx.deferred.interceptor import Interceptor
+            from gluonx.deferred.record.interceptor import Interceptor
+            from gluonx.deferred.trace import custom  # few programs have need of it
 
             if isinstance(state.trace, Interceptor):
                 return state.trace.outside(self, *inputs)
@@ -537,7 +537,7 @@ class Function:
         return fresh[0] if isinstance(outputs, Handle) else tuple(fresh)
 
     def _pull(self, cotangents: dict[int, Handle], create_graph: bool) -> list[Any]:
-        from gluonx.deferred.shapes import Zeros
+        from gluonx.deferred.values.shapes import Zeros
 
         given = [
             _of_kind(cotangents[i] if i in cotangents else new_handle(Zeros(a.shape, a.dtype)), kind)

@@ -19,8 +19,8 @@ import numpy as np
 
 from gluonx.block.block import Block
 from gluonx.common.frames import warn
-from gluonx.deferred.core import new_handle
-from gluonx.deferred.graph import at_one_moment
+from gluonx.deferred.record.graph import at_one_moment
+from gluonx.deferred.values.core import new_handle
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import ArgumentError, FormatError, MismatchError, UninitializedError
 from gluonx.ops import prng

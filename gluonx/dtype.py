@@ -3,8 +3,8 @@
 MXNet's default is float32. JAX computes in 64 bits only where its x64 switch is on, which is off for a process by
 default, and narrows silently elsewhere. So gluonx switches it on, for itself and for as long as it takes, around what
 has a 64-bit type: :func:`keeping_64_bits`. Whether that is so is a property of an operator and of its inputs' dtypes
-(`gluonx.deferred.derived.strong`), never of the moment: operators on 32-bit types are traced and run as if this was not
-here, and a program knows of itself whether one of its operators needs it. docs/dtypes.md has the rest.
+(`gluonx.deferred.operators.derived.strong`), never of the moment: operators on 32-bit types are traced and run as if
+this was not here, and a program knows of itself whether one of its operators needs it. docs/dtypes.md has the rest.
 
 ``GLUONX_X64=1`` switches JAX's own switch on when gluonx is imported, ``gluonx.util.set_x64()`` in code.
 """

@@ -15,11 +15,13 @@ import jax
 
 from gluonx.common.process import compilation_cache as compilation_cache
 from gluonx.common.process import tune as tune
-from gluonx.deferred import beside, flushing, graph, index_checks, policy, program_cache
-from gluonx.deferred import engine as _engine
-from gluonx.deferred import host as _host
-from gluonx.deferred.core import Node, counters, current_state, set_state, state_with
+from gluonx.deferred.record import engine as _engine
+from gluonx.deferred.record import graph
 from gluonx.deferred.replicas import program as replicas
+from gluonx.deferred.run import beside, flushing, policy
+from gluonx.deferred.run import host as _host
+from gluonx.deferred.values import index_checks, program_cache
+from gluonx.deferred.values.core import Node, counters, current_state, set_state, state_with
 from gluonx.ops import cudnn
 
 plain_steps: Counter[str] = Counter()  # steps of a Trainer that are more than one program, by reason

@@ -18,7 +18,7 @@ import numpy as np
 
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
-from gluonx.deferred.graph import at_one_moment
+from gluonx.deferred.record.graph import at_one_moment
 from gluonx.errors import ArgumentError, UninitializedError
 from gluonx.np.handle import ndarray
 from gluonx.ops import prng

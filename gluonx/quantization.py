@@ -29,7 +29,7 @@ from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed, unfailing, watch_operators
 from gluonx.deferred import invoke
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 from gluonx.errors import GluonxError
 from gluonx.ops import get
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import logging
 
     from gluonx.block.block import Block
-    from gluonx.deferred.contracts import Operator
+    from gluonx.deferred.values.contracts import Operator
     from gluonx.device import DeviceLike
     from gluonx.dtype import DTypeLike
     from gluonx.np.handle import ndarray

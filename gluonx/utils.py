@@ -30,7 +30,8 @@ from jax import Array
 from gluonx import np as gnp
 from gluonx.block.tools import HookHandle as HookHandle
 from gluonx.common.frames import warn
-from gluonx.deferred import invoke, program_cache
+from gluonx.deferred import invoke
+from gluonx.deferred.values import program_cache
 from gluonx.device import Replicas
 from gluonx.errors import FormatError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray

@@ -7,7 +7,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, amp, autograd, engine, gluon, init, loss, nn, np, npx, random
-from gluonx.deferred import amp_policy
+from gluonx.deferred.operators import amp_policy
 from gluonx.errors import GluonxError
 from gluonx.ops.registry import OPS
 from lib import TESTS
@@ -163,7 +163,7 @@ def test_processes_without_amp_pay_nothing():
 
     code = (
         "from gluonx import np, ops\n"
-        "from gluonx.deferred import amp_policy, derived\n"
+        "from gluonx.deferred.operators import amp_policy, derived\n"
         "x = np.ones((2, 2)); np.matmul(x, x); x ** 2\n"
         "assert not amp_policy.Switch.on and not derived.ADAPTED\n"
         "assert ops.get('matmul').bind().cache is derived.PLAIN\n"

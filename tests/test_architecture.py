@@ -171,6 +171,30 @@ def circles(graph):
     return sorted(found)
 
 
+# The engine's storeys from the ground up. `replicas` is one package beside two of them: `run` asks it for programs, and
+# its calls record.
+STOREYS = ["values", "operators", "run", "record", "trace"]
+BESIDE = {"replicas": "run", "replicas.joining": "record"}
+
+
+def storey_of(module):
+    """The number of a module's storey: 0 for the ground, one above all for the door `deferred` itself."""
+    *_, inner = module.split(".", 1)
+    place = BESIDE.get(inner) or (BESIDE["replicas"] if inner.startswith("replicas.") else inner.split(".")[0])
+    return STOREYS.index(place) if place in STOREYS else len(STOREYS)
+
+
+def test_the_engine_stands_in_storeys():
+    """A module of the engine imports from its own storey and from those below, so the room reads from top to bottom."""
+    folders = {path.parent.name for path in (PACKAGE / "deferred").glob("*/__init__.py")}
+    assert folders == {*STOREYS, "replicas"}
+    inside = {
+        m: {o for o in to if o.startswith("deferred")} for m, to in module_graph().items() if m.startswith("deferred.")
+    }
+    wrong = [f"{m} imports {o}" for m, to in sorted(inside.items()) for o in sorted(to) if storey_of(o) > storey_of(m)]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_imports_form_no_circle():
     """Whoever reads a module is to find what it builds on below it, also at run time."""
     assert circles({"a": {"b"}, "b": {"a", "c"}, "c": set()}) == [["a", "b"]]
@@ -242,17 +266,17 @@ MODULE_STATE = {
     "compat/registry.py _tables": REGISTERED,
     "compat/symbol/ops2.py TABLE": REGISTERED,
     "data/_wire.py _files": "an entry lives as long as its array",
-    "deferred/core.py _avals": NOUN,
-    "deferred/core.py _default_shardings": FACT,
-    "deferred/core.py _scalar_slots": NOUN,
-    "deferred/core.py _states": NOUN,
-    "deferred/host.py limits": FACT,
-    "deferred/flushing.py LAST": "what explain() tells; engine.clear() empties it",
+    "deferred/values/core.py _avals": NOUN,
+    "deferred/values/core.py _default_shardings": FACT,
+    "deferred/values/core.py _scalar_slots": NOUN,
+    "deferred/values/core.py _states": NOUN,
+    "deferred/run/host.py limits": FACT,
+    "deferred/run/flushing.py LAST": "what explain() tells; engine.clear() empties it",
     "common/forked.py _hooks": REGISTERED,
     "ops/cudnn.py _choices": "what explain() tells of attention and recurrent layers; sixteen at most",
-    "deferred/index_checks.py _ends": "an entry lives as long as its array",
-    "deferred/index_checks.py _on_cpu": FACT,
-    "deferred/source_location.py _told": "so a warning comes once in a process, also after engine.clear()",
+    "deferred/values/index_checks.py _ends": "an entry lives as long as its array",
+    "deferred/values/index_checks.py _on_cpu": FACT,
+    "deferred/values/source_location.py _told": "so a warning comes once in a process, also after engine.clear()",
     "device.py _folded": NOUN,
     "dtype.py _cache": NOUN,
     "common/extensions.py _worker_setup": REGISTERED,
@@ -284,9 +308,9 @@ CACHED = {
     "compat/operator.py _written": "what the last 256 methods say of themselves",
     "data/_codec.py _codec": FACT,
     "data/vision/functional.py opencv": FACT,
-    "deferred/custom.py _thread": "one thread for the life of the process",
-    "deferred/lengths.py _symbols": FACT,
-    "deferred/operators.py _primitive": FACT,
+    "deferred/trace/custom.py _thread": "one thread for the life of the process",
+    "deferred/operators/lengths.py _symbols": FACT,
+    "deferred/operators/primitive.py _primitive": FACT,
     "files/npz.py _crc32": FACT,
     "np/building.py _signature": FACT,
     "ops/cpu/threefry.py implementation": FACT,
@@ -297,7 +321,9 @@ CACHED = {
     "optimizer/optimizer.py _reader": FACT,
     "sharding.py _in_a_row": FACT,
 }
-GLOBALS = {"deferred/core.py set_handle_class": "called once, while `np` is imported; each operator reads the class"}
+GLOBALS = {
+    "deferred/values/core.py set_handle_class": "called once, while `np` is imported; each operator reads the class"
+}
 CONTAINERS = ("dict", "list", "set", "deque", "defaultdict", "OrderedDict", "Counter")
 GROWS = ("add", "append", "appendleft", "extend", "insert", "setdefault", "update")
 
@@ -541,7 +567,7 @@ UNSAID = {
 
 @pytest.mark.parametrize("room", UNSAID)
 def test_a_room_says_what_it_takes_and_gives(room):
-    """What the engine's functions expect is in `deferred/contracts.py`; pyright checks it."""
+    """What the engine's functions expect is in `deferred/values/contracts.py`; pyright checks it."""
     given, results = UNSAID[room]
     assert unsaid(room)[0] < given
     assert unsaid(room)[1] < results

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from gluonx import Trainer, autograd, engine, loss, nn, np, profiler
-from gluonx.deferred import flushing
+from gluonx.deferred.run import flushing
 from gluonx.profiler.session import PROFILE
 from gluonx.profiler.trace import Origin, Rows, aggregate, origin_of, origins_of, placed
 

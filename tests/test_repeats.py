@@ -6,7 +6,7 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, nn, np, npx
-from gluonx.deferred import repeats
+from gluonx.deferred.run import repeats
 from gluonx.rnn import LSTMCell
 
 compiled: list[str] = []

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from gluonx.common import thresholds
-from gluonx.deferred import program
+from gluonx.deferred.run import program
 from gluonx.optimizer import units
 from lib import ROOT
 from tools.thresholds import PAGE, renewed
@@ -53,6 +53,6 @@ def test_the_page_shows_the_table():
 
 def test_the_engine_writes_down_no_other_limit():
     """A module-level integer in capitals under deferred/ comes from the table."""
-    for path in (ROOT / "gluonx/deferred").glob("*.py"):
+    for path in (ROOT / "gluonx/deferred").rglob("*.py"):
         found = re.findall(r"^_?[A-Z][A-Z_]+ = [0-9].*$", path.read_text(encoding="utf-8"), re.M)
         assert not [line for line in found if "_TRIES = 100" not in line], (path, found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gluonx import nn
 from gluonx.amp.state import policy_for
 from gluonx.block.block import HybridBlock
-from gluonx.deferred import amp_policy
+from gluonx.deferred.operators import amp_policy
 
 if TYPE_CHECKING:
     from gluonx.device import DeviceLike

@@ -24,10 +24,10 @@ from jax.sharding import Mesh, NamedSharding
 
 from gluonx import autograd
 from gluonx.amp.state import State
-from gluonx.deferred.core import aval_of, new_handle
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import invoke
-from gluonx.deferred.rows import RowVariable
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record.engine import invoke
+from gluonx.deferred.record.rows import RowVariable
+from gluonx.deferred.values.core import aval_of, new_handle
 from gluonx.dtype import on_device
 from gluonx.errors import GluonxError
 from gluonx.optimizer import Optimizer

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gluonx.amp import lists
-from gluonx.deferred import amp_policy
+from gluonx.deferred.operators import amp_policy
 
 if TYPE_CHECKING:
     from gluonx.dtype import DTypeLike

@@ -20,8 +20,8 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
 from gluonx.common.host import to_jax
 from gluonx.common.instances import with_own_dict
-from gluonx.deferred.core import Tracer, at_once, current_state, new_handle, set_state
-from gluonx.deferred.shapes import Zeros
+from gluonx.deferred.values.core import Tracer, at_once, current_state, new_handle, set_state
+from gluonx.deferred.values.shapes import Zeros
 from gluonx.device import device_of
 from gluonx.errors import DeferredInitializationError, ShapeError, TracedValueError, UninitializedError
 

@@ -57,9 +57,9 @@ from gluonx.common.arguments import Checked
 from gluonx.common.extensions import BLOCK_ATTRIBUTES, BLOCK_KEYWORDS, BLOCK_METHODS, NAMES
 from gluonx.common.frames import door, shorten, warn
 from gluonx.common.instances import with_own_dict
-from gluonx.deferred import tracing
-from gluonx.deferred.core import current_state, finds_shapes
-from gluonx.deferred.remat import policy_of
+from gluonx.deferred.trace import tracing
+from gluonx.deferred.trace.remat import policy_of
+from gluonx.deferred.values.core import current_state, finds_shapes
 from gluonx.device import DevicesLike, Replicas
 from gluonx.dtype import DTypeLike
 from gluonx.errors import ArgumentError, DynamicShapeError
@@ -67,7 +67,7 @@ from gluonx.files import Place, load_arrays, name_of
 from gluonx.sharding import Spec
 
 if TYPE_CHECKING:
-    from gluonx.deferred.contracts import Handle
+    from gluonx.deferred.values.contracts import Handle
     from gluonx.initializer import InitLike
     from gluonx.np.handle import ndarray
 

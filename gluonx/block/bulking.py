@@ -18,10 +18,10 @@ from typing import Any
 import jax
 
 from gluonx.common.thresholds import threshold
-from gluonx.deferred.core import Handle, HostArray, State, Tracer, aval_of, counters, set_state, state_with
-from gluonx.deferred.engine import flush_known
-from gluonx.deferred.graph import current_graph, leave_graph
-from gluonx.deferred.growth import LIMIT_NODES
+from gluonx.deferred.operators.growth import LIMIT_NODES
+from gluonx.deferred.record.engine import flush_known
+from gluonx.deferred.record.graph import current_graph, leave_graph
+from gluonx.deferred.values.core import Handle, HostArray, State, Tracer, aval_of, counters, set_state, state_with
 
 __all__ = ["Calls", "limits"]
 

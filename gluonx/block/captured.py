@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx.deferred.core import Handle, Tracer
+from gluonx.deferred.values.core import Handle, Tracer
 
 Build = Callable[[Sequence[Any], dict[int, Any]], Any]
 

@@ -24,8 +24,8 @@ from gluonx.block.naming import host
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import listed
 from gluonx.common.frames import cast, warn
-from gluonx.deferred.core import new_handle, set_variable
-from gluonx.deferred.graph import at_one_moment
+from gluonx.deferred.record.graph import at_one_moment
+from gluonx.deferred.values.core import new_handle, set_variable
 from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, FormatError, MismatchError, ShapeError
 

@@ -11,7 +11,7 @@ import jax
 
 from gluonx.block.functional import Functional
 from gluonx.common.extensions import EXPORTERS
-from gluonx.deferred.tracing import infer
+from gluonx.deferred.trace.tracing import infer
 from gluonx.errors import GluonxError, ShapeError, TracedValueError, UninitializedError
 from gluonx.export.channels_last import ChannelsLast
 from gluonx.export.stablehlo import InputSpec, save_artifact

@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike
 from gluonx.block.captured import Captured, captured
 from gluonx.common.frames import door
 from gluonx.common.host import copied, to_jax
-from gluonx.deferred.core import Handle, Placeholder, new_handle
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import as_handle, invoke
-from gluonx.deferred.graph import at_one_moment
-from gluonx.deferred.shapes import Unknown
-from gluonx.deferred.tracing import Trace, is_handle
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record.engine import as_handle, invoke
+from gluonx.deferred.record.graph import at_one_moment
+from gluonx.deferred.trace.tracing import Trace, is_handle
+from gluonx.deferred.values.core import Handle, Placeholder, new_handle
+from gluonx.deferred.values.shapes import Unknown
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import DeferredInitializationError, ShapeError, UninitializedError
 

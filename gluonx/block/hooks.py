@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from gluonx import autograd
-from gluonx.deferred.attributes import is_handle
-from gluonx.deferred.core import Handle
-from gluonx.deferred.engine import as_handle
+from gluonx.deferred.record.engine import as_handle
+from gluonx.deferred.trace.attributes import is_handle
+from gluonx.deferred.values.core import Handle
 from gluonx.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -47,9 +47,17 @@ from gluonx.block.structure import (
 from gluonx.common.extensions import NAMES
 from gluonx.common.frames import cast, door, warn
 from gluonx.common.instances import with_own_dict
-from gluonx.deferred import source_location
-from gluonx.deferred.core import Attached, at_once, current_state, finds_shapes, new_handle, set_state, state_with
-from gluonx.deferred.placing import placed
+from gluonx.deferred.record.placing import placed
+from gluonx.deferred.values import source_location
+from gluonx.deferred.values.core import (
+    Attached,
+    at_once,
+    current_state,
+    finds_shapes,
+    new_handle,
+    set_state,
+    state_with,
+)
 from gluonx.device import Device, DeviceLike, DevicesLike, Replicas, current_device
 from gluonx.dtype import DTypeLike, canonical, is_inexact, on_device
 from gluonx.errors import (

@@ -20,14 +20,14 @@ from gluonx.block.display import in_notebook
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import watch_operators
 from gluonx.common import html
-from gluonx.deferred.core import Handle
-from gluonx.deferred.derived import needs_64_bits, strong
+from gluonx.deferred.operators.derived import needs_64_bits, strong
+from gluonx.deferred.values.core import Handle
 from gluonx.dtype import keeping_64_bits
 from gluonx.ops.registry import BoundOp
 
 if TYPE_CHECKING:
     from gluonx.block.block import Block
-    from gluonx.deferred.contracts import Operator
+    from gluonx.deferred.values.contracts import Operator
     from gluonx.np.handle import ndarray
 
 

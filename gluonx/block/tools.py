@@ -15,10 +15,10 @@ import jax
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Structure
 from gluonx.common.frames import warn
-from gluonx.deferred import source_location
-from gluonx.deferred.attributes import aval_or_unknown, is_handle
-from gluonx.deferred.core import Handle, State, Tracer, current_state, set_state
-from gluonx.deferred.interceptor import Interceptor
+from gluonx.deferred.record.interceptor import Interceptor
+from gluonx.deferred.trace.attributes import aval_or_unknown, is_handle
+from gluonx.deferred.values import source_location
+from gluonx.deferred.values.core import Handle, State, Tracer, current_state, set_state
 from gluonx.device import Device, current_device
 from gluonx.errors import ArgumentError
 from gluonx.sharding import is_spread

@@ -35,9 +35,9 @@ function                                       what it sets
                                                default: a `gluonx.block.names.Names`
 `gluonx.block.block.wrap_calls`                what goes on around each call of a block
 `gluonx.block.structure.repeat_devices`        whether a list of devices may name one twice
-`gluonx.deferred.core.set_handle_class`        the class of the arrays that operators give
+`gluonx.deferred.values.core.set_handle_class`        the class of the arrays that operators give
 `gluonx.np.handle.cut_when_attached`           whether ``attach_grad`` cuts recorded values off
-`gluonx.deferred.growth.widen_floats`          whether integers and Python floats give float64
+`gluonx.deferred.operators.growth.widen_floats`          whether integers and Python floats give float64
 `gluonx.np.handle.move_integers`               whether integers with ``attach_grad`` have gradients
 ``register`` of optimizers and metrics         what ``create`` makes of a name
 `gluonx.optimizer.optimizer.decay_by_names`    whether names of parameters say which of them decay

@@ -1,10 +1,10 @@
 """Forked copies of a process in which JAX has run.
 
 JAX computes in threads, and a fork copies none of them: what XLA is given in a child waits for them for ever. So in a
-child of a process that has computed operators run by NumPy (`gluonx.deferred.host`), whatever their size, arrays stay
-on the host, and arrays that were computed before the fork are read where they lie. What only XLA can do raises, as does
-what was recorded before the fork and is not computed. That is enough for the children of a loader of data, which make
-batches. Nothing is registered before this process computes.
+child of a process that has computed operators run by NumPy (`gluonx.deferred.run.host`), whatever their size, arrays
+stay on the host, and arrays that were computed before the fork are read where they lie. What only XLA can do raises, as
+does what was recorded before the fork and is not computed. That is enough for the children of a loader of data, which
+make batches. Nothing is registered before this process computes.
 """
 
 from __future__ import annotations

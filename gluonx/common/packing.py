@@ -5,7 +5,7 @@ it carries what an optimizer asks of pieces that it no longer sees: one number a
 against the joined array (:meth:`Layout.spread`), and the norm of each piece (:meth:`Layout.norm`).
 
 Three parts of gluonx keep arrays so: fused parameters (`gluonx.block.fusion`), the vectors in which small arrays travel
-between programs (`gluonx.deferred.vectors`), and the update of several weights by one formula with its states
+between programs (`gluonx.deferred.values.vectors`), and the update of several weights by one formula with its states
 (`gluonx.optimizer.units`). :class:`Groups` says which of many arrays are kept together. All functions work on NumPy
 arrays, on JAX arrays and on tracers.
 """

@@ -15,8 +15,8 @@ from gluonx.block.block import HybridBlock
 from gluonx.compat import nd
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import as_nd, as_np, nd_twin, uses_nd_arrays
-from gluonx.deferred.core import current_state, set_state
-from gluonx.deferred.interceptor import Interceptor
+from gluonx.deferred.record.interceptor import Interceptor
+from gluonx.deferred.values.core import current_state, set_state
 from gluonx.np.handle import ndarray
 
 if TYPE_CHECKING:

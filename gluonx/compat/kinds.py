@@ -22,7 +22,7 @@ from typing import Any
 from gluonx.block.block import wrap_calls
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, held_as_nd, use_nd_arrays, uses_nd_arrays
-from gluonx.deferred.core import Handle, twin_of
+from gluonx.deferred.values.core import Handle, twin_of
 from gluonx.np.handle import View, make_kinds, ndarray
 from gluonx.np.methods import NAMES as METHODS
 

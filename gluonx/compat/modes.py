@@ -27,7 +27,7 @@ from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import NDArray, use_nd_arrays, uses_nd_arrays
 from gluonx.compat.operators.training import direct_base, use_legacy_registries
 from gluonx.compat.prefixes import Naming, activate, name_by_structure, reset_names
-from gluonx.deferred.growth import widen_floats
+from gluonx.deferred.operators.growth import widen_floats
 from gluonx.np.handle import cut_when_attached, move_integers
 from gluonx.npx import modes
 from gluonx.optimizer.optimizer import show_bases

@@ -25,10 +25,10 @@ from gluonx.block.functional import from_jax
 from gluonx.common.extensions import NAMES
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import as_nd, nd_twin
-from gluonx.deferred.core import Handle, current_state
-from gluonx.deferred.custom import on_host
-from gluonx.deferred.interceptor import Interceptor
-from gluonx.deferred.shapes import Unknown
+from gluonx.deferred.record.interceptor import Interceptor
+from gluonx.deferred.trace.custom import on_host
+from gluonx.deferred.values.core import Handle, current_state
+from gluonx.deferred.values.shapes import Unknown
 from gluonx.device import current_device
 from gluonx.dtype import canonical
 from gluonx.errors import ShapeError

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.values.core import new_handle
 from gluonx.device import resolve
 from gluonx.dtype import on_device, operand_dtype
 from gluonx.np.handle import ndarray

@@ -10,7 +10,7 @@ import numpy as onp
 
 from gluonx import autograd, np
 from gluonx.data.batchify import bucket_of, bucket_sizes
-from gluonx.deferred.core import Handle, Tracer
+from gluonx.deferred.values.core import Handle, Tracer
 from gluonx.errors import ArgumentError, ShapeError
 
 

@@ -9,15 +9,22 @@ Recording must be fast, because it happens in each step. All the ways that recor
 each operator leads from one node to the next. A step that is known only walks down the trie, and the node at which it
 ends says which program to run.
 
-To read the code, begin with :mod:`core` (handles, avals, trie nodes). Then follow one operator: :mod:`engine` decides
-whether it runs or is recorded, :mod:`graph` records it, :mod:`growth` makes a node that is new, :mod:`tape` adds the
-gradients, :mod:`flushing` chooses how to compute, :mod:`program` makes the XLA program. :mod:`tracing` makes one
-operator of a hybridized block's forward. :mod:`policy` and :mod:`host` decide when NumPy runs in place of XLA. Each of
-the other modules serves one purpose, which its docstring explains; docs/design/engine.md is the overview.
+The code lies in storeys; each imports from those below it only, and its own page lists its modules from the ground up:
+
+- :mod:`~gluonx.deferred.trace`: a block's forward as one operator,
+- :mod:`~gluonx.deferred.record`: the door of every operator (`engine`), the pending graph, gradients (`tape`),
+- :mod:`~gluonx.deferred.run`: how pending operators become values, by NumPy or by XLA, and when XLA compiles,
+- :mod:`~gluonx.deferred.operators`: operators that the engine makes, and what it keeps of each,
+- :mod:`~gluonx.deferred.values`: handles, pending values, avals, trie nodes.
+
+:mod:`~gluonx.deferred.replicas`, programs on lists of devices, stands beside the upper storeys: `flushing` asks it for
+a program, and its calls record. To follow one operator, read ``values.core``, ``record.engine`` (does it run, or is it
+recorded?), ``record.graph``, ``operators.growth`` (a node that is new), ``record.tape``, ``run.flushing`` and
+``run.program``. docs/design/engine.md is the overview.
 """
 
-from gluonx.deferred.core import Handle as Handle
-from gluonx.deferred.core import Index as Index
-from gluonx.deferred.derived import DerivedOp as DerivedOp
-from gluonx.deferred.engine import invoke as invoke
-from gluonx.deferred.symbols import get_symbol as get_symbol
+from gluonx.deferred.operators.derived import DerivedOp as DerivedOp
+from gluonx.deferred.record.engine import invoke as invoke
+from gluonx.deferred.values.core import Handle as Handle
+from gluonx.deferred.values.core import Index as Index
+from gluonx.deferred.values.symbols import get_symbol as get_symbol

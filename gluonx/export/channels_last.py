@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from gluonx.common.host import to_jax
-from gluonx.deferred.core import Handle, new_handle
-from gluonx.deferred.derived import strong
-from gluonx.deferred.tracing import Trace
+from gluonx.deferred.operators.derived import strong
+from gluonx.deferred.trace.tracing import Trace
+from gluonx.deferred.values.core import Handle, new_handle
 
 if TYPE_CHECKING:
     import jax

@@ -17,10 +17,10 @@ import numpy as np
 from jax import export
 from jax.extend.core import jaxpr_as_fun
 
-from gluonx.deferred.core import Handle, Pending, Tracer, new_handle
-from gluonx.deferred.graph import at_one_moment, settle
-from gluonx.deferred.source_location import block_path
-from gluonx.deferred.tracing import Trace, is_handle
+from gluonx.deferred.record.graph import at_one_moment, settle
+from gluonx.deferred.trace.tracing import Trace, is_handle
+from gluonx.deferred.values.core import Handle, Pending, Tracer, new_handle
+from gluonx.deferred.values.source_location import block_path
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.errors import GraphError, TracedValueError
 from gluonx.ops.registry import get

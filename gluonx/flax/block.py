@@ -16,10 +16,10 @@ import numpy as np
 from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
-from gluonx.deferred.core import Handle, current_state
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import as_handle, invoke, random_inputs
-from gluonx.deferred.tracing import is_handle
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record.engine import as_handle, invoke, random_inputs
+from gluonx.deferred.trace.tracing import is_handle
+from gluonx.deferred.values.core import Handle, current_state
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.errors import ArgumentError
 from gluonx.ops import prng

@@ -21,7 +21,7 @@ from gluonx import initializer
 from gluonx.block.abstract import put
 from gluonx.block.block import Block
 from gluonx.block.parameter import Parameter
-from gluonx.deferred.tracing import is_handle
+from gluonx.deferred.trace.tracing import is_handle
 from gluonx.errors import ArgumentError
 from gluonx.flax.block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
 from gluonx.flax.names import flat

@@ -16,7 +16,7 @@ from flax import nnx
 
 from gluonx.block.abstract import put
 from gluonx.block.block import Block
-from gluonx.deferred.core import Tracer
+from gluonx.deferred.values.core import Tracer
 from gluonx.errors import ArgumentError, TracedValueError
 from gluonx.flax.block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
 

@@ -19,7 +19,7 @@ import numpy as np
 from gluonx.common.frames import warn
 from gluonx.data.vision import functional
 from gluonx.data.vision.transforms import rotated
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.values.core import new_handle
 from gluonx.device import resolve
 from gluonx.dtype import on_device
 from gluonx.errors import ArgumentError

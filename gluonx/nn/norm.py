@@ -14,7 +14,8 @@ from gluonx.autograd import is_training
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
-from gluonx.deferred import DerivedOp, invoke, program_cache
+from gluonx.deferred import DerivedOp, invoke
+from gluonx.deferred.values import program_cache
 from gluonx.dtype import DTypeLike, canonical
 from gluonx.errors import ShapeError
 from gluonx.initializer import InitLike

@@ -16,11 +16,11 @@ import numpy as np
 from gluonx import ops
 from gluonx.common.arguments import from_elsewhere
 from gluonx.common.frames import shorten
-from gluonx.deferred import program_cache
-from gluonx.deferred.amp_policy import adaptable
-from gluonx.deferred.core import Handle
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import invoke
+from gluonx.deferred.operators.amp_policy import adaptable
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record.engine import invoke
+from gluonx.deferred.values import program_cache
+from gluonx.deferred.values.core import Handle
 from gluonx.ops.host import kernels
 from gluonx.ops.host.pullbacks import power_rule
 

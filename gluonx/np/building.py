@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gluonx.deferred.core import Index
+from gluonx.deferred.values.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
 from gluonx.np.documentation import page

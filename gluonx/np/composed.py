@@ -12,8 +12,9 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from gluonx.common.arguments import written
-from gluonx.deferred import DerivedOp, index_checks, invoke
-from gluonx.deferred.core import Tracer, new_handle
+from gluonx.deferred import DerivedOp, invoke
+from gluonx.deferred.values import index_checks
+from gluonx.deferred.values.core import Tracer, new_handle
 from gluonx.dtype import DTypeLike
 from gluonx.errors import BadIndexError, ShapeError
 from gluonx.np import functions as F

@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike
 from gluonx.common.arguments import Size, from_elsewhere, written
 from gluonx.common.host import copied_as
 from gluonx.deferred import invoke
-from gluonx.deferred.core import new_handle
-from gluonx.deferred.host import host_array, stays_on_host
+from gluonx.deferred.run.host import host_array, stays_on_host
+from gluonx.deferred.values.core import new_handle
 from gluonx.device import DeviceLike, resolve
 from gluonx.dtype import WIDE, DTypeLike, canonical, keeping_64_bits, on_device, standard, wide_default
 from gluonx.errors import ArgumentError

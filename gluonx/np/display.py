@@ -12,8 +12,8 @@ import jax
 import numpy as np
 
 from gluonx.common import html
-from gluonx.deferred.core import HostArray, Packed, Pending, Placeholder, Tracer
-from gluonx.deferred.shapes import Gone, Unknown, Zeros
+from gluonx.deferred.values.core import HostArray, Packed, Pending, Placeholder, Tracer
+from gluonx.deferred.values.shapes import Gone, Unknown, Zeros
 
 if TYPE_CHECKING:
     from gluonx.np.handle import ndarray

@@ -1,8 +1,8 @@
 """The array that users compute with: a mutable handle on immutable values.
 
 :class:`ndarray` looks like NumPy's. What it holds (a device array, a tracer, or a pending value) is up to the engine;
-see :mod:`gluonx.deferred.core`. Operators record or run, in-place operators rebind the handle, and a basic slice is a
-:class:`_View` that reads from its base on demand and writes through to it.
+see :mod:`gluonx.deferred.values.core`. Operators record or run, in-place operators rebind the handle, and a basic slice
+is a :class:`_View` that reads from its base on demand and writes through to it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,19 @@ from gluonx.common.arguments import Size
 from gluonx.common.extensions import NAMES
 from gluonx.common.frames import door, shorten
 from gluonx.common.host import copied
-from gluonx.deferred import integers, interrupts, source_location
-from gluonx.deferred.contracts import Rebound
-from gluonx.deferred.core import (
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.operators.segments import add_mark
+from gluonx.deferred.record import integers
+from gluonx.deferred.record.engine import invoke, stripped
+from gluonx.deferred.record.graph import settle, source_of
+from gluonx.deferred.record.placing import at_home, kept, moved
+from gluonx.deferred.record.rows import RowVariable
+from gluonx.deferred.record.tape import backward
+from gluonx.deferred.run.host import host_array, stays_on_host
+from gluonx.deferred.trace.tracing import READ_IN_TRACE
+from gluonx.deferred.values import interrupts, source_location
+from gluonx.deferred.values.contracts import Rebound
+from gluonx.deferred.values.core import (
     Aval,
     Handle,
     HostArray,
@@ -47,17 +57,8 @@ from gluonx.deferred.core import (
     state_with,
     twin_of,
 )
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import invoke, stripped
-from gluonx.deferred.graph import settle, source_of
-from gluonx.deferred.host import host_array, stays_on_host
-from gluonx.deferred.placing import at_home, kept, moved
-from gluonx.deferred.program_cache import once
-from gluonx.deferred.rows import RowVariable
-from gluonx.deferred.segments import add_mark
-from gluonx.deferred.shapes import Unknown, Zeros
-from gluonx.deferred.tape import backward
-from gluonx.deferred.tracing import READ_IN_TRACE
+from gluonx.deferred.values.program_cache import once
+from gluonx.deferred.values.shapes import Unknown, Zeros
 from gluonx.device import DeviceLike
 from gluonx.dtype import WIDE, DTypeLike, canonical, is_inexact, keeping_64_bits, on_device, refuse_cut
 from gluonx.errors import ArgumentError, DeviceError, DynamicShapeError, GraphError, ShapeError, TracedValueError
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from gluonx.block.parameter import Parameter
-    from gluonx.deferred.contracts import Placement
+    from gluonx.deferred.values.contracts import Placement
     from gluonx.np.methods import Methods  # from methods.pyi; `gluonx.np.methods` adds them to the class
 else:
     Methods = object

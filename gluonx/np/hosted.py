@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike
 
 from gluonx.common.arguments import Size, refuse
 from gluonx.common.host import copied
-from gluonx.deferred import invoke, program_cache
-from gluonx.deferred.core import new_handle
-from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred import invoke
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.values import program_cache
+from gluonx.deferred.values.core import new_handle
 from gluonx.dtype import on_device
 from gluonx.errors import ArgumentError
 from gluonx.np.functions import ravel, take

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred import index_checks, program_cache
-from gluonx.deferred.core import Handle, Index
-from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.values import index_checks, program_cache
+from gluonx.deferred.values.core import Handle, Index
 from gluonx.errors import BadIndexError, BadKeyError
 from gluonx.ops.host import kernels
 from gluonx.ops.host.pullbacks import Rule, Ways, placed

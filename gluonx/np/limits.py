@@ -13,8 +13,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx.deferred.core import Handle, HostArray, Tracer
-from gluonx.deferred.vectors import Packed
+from gluonx.deferred.values.core import Handle, HostArray, Tracer
+from gluonx.deferred.values.vectors import Packed
 from gluonx.errors import ShapeError
 
 _POSITIVE, _NOT_NEGATIVE, _PROBABILITY = ("be above 0", lambda v: v > 0), ("not be negative", lambda v: v >= 0), (

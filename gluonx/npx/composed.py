@@ -14,7 +14,7 @@ from gluonx import files as serialize
 from gluonx import np
 from gluonx.common.arguments import refuse, written
 from gluonx.deferred import invoke
-from gluonx.deferred.core import current_state
+from gluonx.deferred.values.core import current_state
 from gluonx.device import Device as Device
 from gluonx.device import cpu as cpu
 from gluonx.device import cpu_pinned as cpu_pinned

@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike
 
 from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import index_checks
-from gluonx.deferred.core import Handle, Tracer, current_state
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import as_handle, invoke, random_inputs
-from gluonx.deferred.interceptor import is_traced_around
-from gluonx.deferred.program_cache import memo
-from gluonx.deferred.remat import again, checkpointed
-from gluonx.deferred.tracing import Traced, aval_or_unknown, is_handle, trace_function
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record.engine import as_handle, invoke, random_inputs
+from gluonx.deferred.record.interceptor import is_traced_around
+from gluonx.deferred.trace.remat import again, checkpointed
+from gluonx.deferred.trace.tracing import Traced, aval_or_unknown, is_handle, trace_function
+from gluonx.deferred.values import index_checks
+from gluonx.deferred.values.core import Handle, Tracer, current_state
+from gluonx.deferred.values.program_cache import memo
 from gluonx.errors import DynamicShapeError, TracedValueError
 from gluonx.ops.registry import get
 from gluonx.sharding import gathered, in_use
@@ -385,7 +385,7 @@ def chain(
     scan : bool
         Whether to look for layers that do the same.
     remat : str, optional
-        What a backward computes again of each layer, see :func:`gluonx.deferred.remat.policy_of`.
+        What a backward computes again of each layer, see :func:`gluonx.deferred.trace.remat.policy_of`.
 
     Returns
     -------

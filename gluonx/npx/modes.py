@@ -18,7 +18,7 @@ import jax
 from gluonx import dtype as _dtype
 from gluonx.common import process
 from gluonx.common.arguments import written
-from gluonx.deferred.core import ever_ran
+from gluonx.deferred.values.core import ever_ran
 from gluonx.errors import GluonxError
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

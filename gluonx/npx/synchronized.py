@@ -12,9 +12,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gluonx.deferred import DerivedOp, program_cache, tracing
-from gluonx.deferred.core import current_state
+from gluonx.deferred import DerivedOp
 from gluonx.deferred.replicas.operators import Together
+from gluonx.deferred.trace import tracing
+from gluonx.deferred.values import program_cache
+from gluonx.deferred.values.core import current_state
 from gluonx.errors import DeviceError
 from gluonx.ops.normalization import batch_norm, batch_norm_over
 from gluonx.sharding import current_mesh

@@ -2,7 +2,8 @@
 
 A compiled program cannot raise. In it a read out of range takes the nearest element and a write is dropped; a matrix
 without an inverse gives inf or NaN. So the record of an operator declares here what is to be checked, and the engine
-checks it where that costs nothing (`gluonx.deferred.index_checks` and `gluonx.deferred.linalg_checks`):
+checks it where that costs nothing (`gluonx.deferred.values.index_checks` and
+`gluonx.deferred.operators.linalg_checks`):
 
 - ``index``, an `Index`: which operand holds indices, and their `Bounds`;
 - ``matrix``, a function that says why a result is not finite: ``matrix(attrs, out, inputs)`` returns the reason, or

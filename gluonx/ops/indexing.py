@@ -2,7 +2,7 @@
 
 Indices may be floats with integer values, as everywhere in MXNet. No operator here raises for an index out of range,
 since an XLA program cannot: reads take the nearest element, writes are dropped. Indices whose values are known before
-an operator runs are checked by :mod:`gluonx.deferred.index_checks`.
+an operator runs are checked by :mod:`gluonx.deferred.values.index_checks`.
 """
 
 from __future__ import annotations

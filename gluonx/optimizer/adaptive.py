@@ -12,7 +12,7 @@ from gluonx.optimizer.optimizer import Optimizer, declared, register
 from gluonx.optimizer.rules import clipped, preprocess, wide, zeros_like_weight
 
 if TYPE_CHECKING:
-    from gluonx.deferred.contracts import Shaped
+    from gluonx.deferred.values.contracts import Shaped
 
 
 __all__ = ["FTML", "AdaDelta", "AdaGrad", "Ftrl", "GroupAdaGrad", "RMSProp"]

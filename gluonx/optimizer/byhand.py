@@ -1,10 +1,10 @@
 """Updates by hand with NumPy, for shapes that were never seen.
 
 ``optimizer.update(...)`` and an `Updater` may get a new shape with each array, and JAX takes 5 to 10 ms to trace a rule
-for it. :class:`ByHand` is the NumPy kernel of such an update (`gluonx.deferred.host`). It traces the rule of one weight
-with symbols for its lengths: JAX proves while it traces that the jaxpr holds for every length of at least one, and
-`gluonx.ops.host.jaxprs` makes one program of it for all of them. So a formula is written once, and traced once for each
-number of axes and dtype, even if each loop makes its own optimizer.
+for it. :class:`ByHand` is the NumPy kernel of such an update (`gluonx.deferred.run.host`). It traces the rule of one
+weight with symbols for its lengths: JAX proves while it traces that the jaxpr holds for every length of at least one,
+and `gluonx.ops.host.jaxprs` makes one program of it for all of them. So a formula is written once, and traced once for
+each number of axes and dtype, even if each loop makes its own optimizer.
 
 What JAX cannot prove (a mean over rows), empty arrays, and draws take the usual way, which traces each shape.
 """
@@ -20,9 +20,9 @@ import numpy as np
 from gluonx.common.frames import telling
 from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
-from gluonx.deferred.core import tracing
-from gluonx.deferred.growth import BAD_CALLS
-from gluonx.deferred.program_cache import memo
+from gluonx.deferred.operators.growth import BAD_CALLS
+from gluonx.deferred.values.core import tracing
+from gluonx.deferred.values.program_cache import memo
 from gluonx.dtype import WIDE, keeping_64_bits, without_64_bits
 from gluonx.optimizer.rules import FlatRule
 

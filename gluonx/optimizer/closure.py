@@ -19,12 +19,12 @@ import jax
 
 from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
-from gluonx.deferred.contracts import StepRequest
-from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import invoke, random_inputs
-from gluonx.deferred.program_cache import memo
-from gluonx.deferred.tracing import Traced, trace_function
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record.engine import invoke, random_inputs
+from gluonx.deferred.trace.tracing import Traced, trace_function
+from gluonx.deferred.values.contracts import StepRequest
+from gluonx.deferred.values.core import Handle, current_state, new_handle, set_state, state_with
+from gluonx.deferred.values.program_cache import memo
 from gluonx.errors import DeviceError, GraphError, TracedValueError
 from gluonx.ops import prng
 from gluonx.optimizer.rules import Update, total

@@ -1,10 +1,10 @@
 """Updates of a few rows of a table.
 
-The gradient of a look-up is stored by rows (`gluonx.deferred.rows`): row numbers, and the summed gradient of each row.
-An optimizer that updates lazily applies its rule only to those rows of the weight and of its states: they are gathered,
-the formula works on them as on any array, and the results are scattered back. The arrays are donated, so XLA writes in
-place, and a step costs in proportion to the rows. Other rules, and ``lazy_update=False``, get the gradient in the
-weight's shape, because momentum and weight decay also change rows without a gradient.
+The gradient of a look-up is stored by rows (`gluonx.deferred.record.rows`): row numbers, and the summed gradient of
+each row. An optimizer that updates lazily applies its rule only to those rows of the weight and of its states: they are
+gathered, the formula works on them as on any array, and the results are scattered back. The arrays are donated, so XLA
+writes in place, and a step costs in proportion to the rows. Other rules, and ``lazy_update=False``, get the gradient in
+the weight's shape, because momentum and weight decay also change rows without a gradient.
 
 Unused elements of the row numbers hold the number of rows, which is no row; results for them are dropped.
 """

@@ -16,7 +16,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from gluonx.common.frames import telling
-from gluonx.deferred.core import aval_of, intern_aval, new_handle
+from gluonx.deferred.values.core import aval_of, intern_aval, new_handle
 from gluonx.dtype import on_device
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from gluonx.common.arguments import refuse
 from gluonx.common.frames import warn
 from gluonx.common.recent import recall
 from gluonx.common.thresholds import threshold
-from gluonx.deferred.program_cache import memo
+from gluonx.deferred.values.program_cache import memo
 from gluonx.optimizer.byhand import ByHand
 from gluonx.optimizer.gradients import Gradients, altered
 from gluonx.optimizer.numbers import Rates, StepNumbers

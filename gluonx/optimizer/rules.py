@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     import optax
 
     from gluonx.common.packing import Layout
-    from gluonx.deferred.contracts import HasDType, Shaped
+    from gluonx.deferred.values.contracts import HasDType, Shaped
     from gluonx.dtype import DTypeLike
 
 
@@ -432,7 +432,7 @@ class FlatRule:
     def bound(self) -> DerivedOp:
         """The rule as an operator for `gluonx.deferred.invoke`, whose inputs and outputs are those of `__call__`.
 
-        If it draws, the inputs end with those of `gluonx.deferred.engine.random_inputs`.
+        If it draws, the inputs end with those of `gluonx.deferred.record.engine.random_inputs`.
         """
         return self.bound_by_row(frozenset())
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.values.core import new_handle
 from gluonx.dtype import on_device
 from gluonx.errors import FormatError
 
 if TYPE_CHECKING:
-    from gluonx.deferred.core import Handle
+    from gluonx.deferred.values.core import Handle
     from gluonx.optimizer.optimizer import Optimizer
 
 

@@ -45,8 +45,8 @@ def run_rule(
     """Count an update and apply the optimizer's rule in place, as one recorded operator over all the arrays."""
     from gluonx import autograd
     from gluonx.deferred import invoke
-    from gluonx.deferred.core import current_state
-    from gluonx.deferred.engine import random_inputs
+    from gluonx.deferred.record.engine import random_inputs
+    from gluonx.deferred.values.core import current_state
 
     numbers = optimizer.counted(list(indices), indices).vector()
     rule = optimizer._rule_by_hand(indices, weights)

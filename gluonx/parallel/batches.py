@@ -9,8 +9,8 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from gluonx import sharding
-from gluonx.deferred import source_location
-from gluonx.deferred.core import Handle, new_handle
+from gluonx.deferred.values import source_location
+from gluonx.deferred.values.core import Handle, new_handle
 from gluonx.dtype import WIDE, keeping_64_bits, operand_dtype
 from gluonx.errors import DeviceError, ShapeError
 from gluonx.ops import prng

@@ -10,8 +10,8 @@ import numpy as np
 from jax.sharding import Mesh
 
 from gluonx import sharding
-from gluonx.deferred import placing
-from gluonx.deferred.core import Handle, new_handle
+from gluonx.deferred.record import placing
+from gluonx.deferred.values.core import Handle, new_handle
 from gluonx.device import Device
 from gluonx.dtype import on_device
 from gluonx.errors import DeviceError

@@ -22,8 +22,9 @@ import numpy as np
 from gluonx import autograd, sharding
 from gluonx.block.abstract import abstract
 from gluonx.block.block import Block
-from gluonx.deferred import flushing, growth, host, repeats
-from gluonx.deferred.core import Handle, aval_of, intern_aval, new_handle
+from gluonx.deferred.operators import growth
+from gluonx.deferred.run import flushing, host, repeats
+from gluonx.deferred.values.core import Handle, aval_of, intern_aval, new_handle
 from gluonx.device import current_device, device_of, planned
 from gluonx.dtype import canonical, keeping_64_bits
 from gluonx.errors import DeviceError, ShapeError

@@ -21,7 +21,8 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-from gluonx.deferred import flushing, source_location
+from gluonx.deferred.run import flushing
+from gluonx.deferred.values import source_location
 from gluonx.ops import prng
 from gluonx.parallel import roll
 

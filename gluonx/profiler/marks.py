@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from gluonx.deferred import source_location
+from gluonx.deferred.values import source_location
 from gluonx.profiler.session import PROFILE
 from gluonx.profiler.trace import MARK
 

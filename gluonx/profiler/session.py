@@ -15,7 +15,8 @@ import jax
 import numpy as np
 
 from gluonx import engine
-from gluonx.deferred import flushing, host, source_location
+from gluonx.deferred.run import flushing, host
+from gluonx.deferred.values import source_location
 from gluonx.dtype import keeping_64_bits
 from gluonx.files.atomic import atomic_write
 from gluonx.profiler.trace import MARK, Origin, Rows, aggregate, origins_of, placed, read

@@ -3,7 +3,8 @@
 ``jax.profiler`` writes one file of Chrome trace events for a stretch. An event of the device names an instruction of a
 compiled program, and the program's text says in its metadata which operator of which block that instruction came from,
 since the engine traces each operator under ``jax.named_scope("<block path>:<operator>")``
-(`gluonx.deferred.source_location.scope_name`). Both are public: the JSON file, and ``jax.stages.Compiled.as_text``.
+(`gluonx.deferred.values.source_location.scope_name`). Both are public: the JSON file, and
+``jax.stages.Compiled.as_text``.
 
 A fused instruction does the work of several operators; its time goes to the one that its metadata name, which is
 XLA's choice. An instruction without metadata (a copy) goes under its own name.

@@ -22,8 +22,8 @@ import jax
 
 from gluonx import np, npx
 from gluonx.block.block import Block, HybridBlock
-from gluonx.deferred.core import Handle, current_state
-from gluonx.deferred.tracing import infer
+from gluonx.deferred.trace.tracing import infer
+from gluonx.deferred.values.core import Handle, current_state
 from gluonx.errors import GluonxError, ShapeError
 from gluonx.np import ndarray
 

@@ -1,7 +1,7 @@
 """Arrays of sparse storage: csr matrices, and arrays of which some rows are stored.
 
 ``mx.nd.sparse`` in programs of MXNet. `storage` holds the two classes, `functions` what is computed with them; how the
-gradient of a large table is kept by rows is `gluonx.deferred.rows`, and how an optimizer updates only these rows
+gradient of a large table is kept by rows is `gluonx.deferred.record.rows`, and how an optimizer updates only these rows
 `gluonx.optimizer.lazily`. See docs/sparse.md.
 
 Which names there are is what the modules list in their ``__all__``.

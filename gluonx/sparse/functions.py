@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.common.frames import door
-from gluonx.deferred import program_cache
-from gluonx.deferred import rows as by_row
-from gluonx.deferred.core import Handle, current_state, new_handle, set_state, state_with, twin_of
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import invoke
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record import rows as by_row
+from gluonx.deferred.record.engine import invoke
+from gluonx.deferred.values import program_cache
+from gluonx.deferred.values.core import Handle, current_state, new_handle, set_state, state_with, twin_of
 from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.np.handle import ndarray
@@ -432,7 +432,7 @@ def _laid_op(count: int) -> DerivedOp:
 
 
 def rows_of(table: ndarray, numbers: ArrayLike) -> RowSparseNDArray:
-    """Return some rows of a dense array, as a row_sparse array, by `gluonx.deferred.rows.look_up`."""
+    """Return some rows of a dense array, as a row_sparse array, by `gluonx.deferred.record.rows.look_up`."""
     wanted = np.unique(_host(numbers).astype(np.int64).reshape(-1))
     if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < table.shape[0]:
         raise IndexError(f"row numbers must be from 0 to less than {table.shape[0]}, got {wanted[0]} to {wanted[-1]}")

@@ -8,9 +8,9 @@ Where they are, and what that is good for:
 
 - *Values* are a handle as any other, on the device: gradients flow through them, and they may be pending.
 - *Numbers of rows and columns* are NumPy arrays on the host, since the shapes of all that follows depend on them. Only
-  the rows of a gradient are a handle too: a program computes them (`gluonx.deferred.rows`), in as many places as there
-  may be rows, and the number of rows stands where there is none. They are read, and cut to those that are there, when
-  somebody asks for ``indices`` or ``data``; the update of a weight takes them as they are.
+  the rows of a gradient are a handle too: a program computes them (`gluonx.deferred.record.rows`), in as many places as
+  there may be rows, and the number of rows stands where there is none. They are read, and cut to those that are there,
+  when somebody asks for ``indices`` or ``data``; the update of a weight takes them as they are.
 
 A sparse array is an ndarray too. What has no rule for its storage (see `gluonx.sparse.functions`) takes it as a dense
 array, which is made then, as MXNet does: a warning tells of it, once for each storage and line, unless the variable
@@ -28,9 +28,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from gluonx.common.frames import door, warn
-from gluonx.deferred import program_cache
-from gluonx.deferred import rows as by_row
-from gluonx.deferred.core import (
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record import rows as by_row
+from gluonx.deferred.record.engine import invoke, stripped
+from gluonx.deferred.record.graph import settle, source_of
+from gluonx.deferred.values import program_cache
+from gluonx.deferred.values.core import (
     Handle,
     Pending,
     Tracer,
@@ -45,10 +48,7 @@ from gluonx.deferred.core import (
     state_with,
     twin_of,
 )
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.engine import invoke, stripped
-from gluonx.deferred.graph import settle, source_of
-from gluonx.deferred.shapes import Zeros
+from gluonx.deferred.values.shapes import Zeros
 from gluonx.dtype import canonical, on_device
 from gluonx.errors import ArgumentError, GluonxError, ShapeError
 from gluonx.np.handle import ndarray
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from gluonx.deferred.rows import RowVariable
+    from gluonx.deferred.record.rows import RowVariable
     from gluonx.device import Device, DeviceLike
     from gluonx.dtype import DTypeLike
 

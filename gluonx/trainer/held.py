@@ -14,8 +14,8 @@ from jax.sharding import Sharding
 
 from gluonx.block.parameter import Parameter
 from gluonx.common.packing import Groups
-from gluonx.deferred.core import aval_of, new_handle
-from gluonx.deferred.graph import at_one_moment
+from gluonx.deferred.record.graph import at_one_moment
+from gluonx.deferred.values.core import aval_of, new_handle
 from gluonx.dtype import on_device
 from gluonx.optimizer.rules import FlatRule
 from gluonx.optimizer.units import Units, states_together

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gluonx.block.parameter import Parameter
-from gluonx.deferred.contracts import StepRequest
-from gluonx.deferred.core import Attached, Packed, Pending
-from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.record.rows import RowVariable
 from gluonx.deferred.replicas import joining
-from gluonx.deferred.rows import RowVariable
-from gluonx.deferred.shapes import Gone
+from gluonx.deferred.values.contracts import StepRequest
+from gluonx.deferred.values.core import Attached, Packed, Pending
+from gluonx.deferred.values.shapes import Gone
 from gluonx.dtype import on_device
 from gluonx.optimizer import Optimizer
 from gluonx.optimizer.rules import Update

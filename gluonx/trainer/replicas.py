@@ -13,17 +13,17 @@ import numpy as np
 
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import check_distinct
-from gluonx.deferred import rows
-from gluonx.deferred.program_cache import once
+from gluonx.deferred.record import rows
+from gluonx.deferred.record.rows import RowVariable
 from gluonx.deferred.replicas import joining
-from gluonx.deferred.rows import RowVariable
+from gluonx.deferred.values.program_cache import once
 from gluonx.errors import (
     DeviceError,
     GluonxError,
 )
 
 if TYPE_CHECKING:
-    from gluonx.deferred.core import Variable
+    from gluonx.deferred.values.core import Variable
 
 
 def gradients_of(variable: Variable) -> tuple[Any, ...]:

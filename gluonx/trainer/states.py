@@ -25,7 +25,7 @@ from gluonx.common.arguments import Checked
 from gluonx.common.frames import door
 from gluonx.common.host import to_jax
 from gluonx.common.instances import with_own_dict
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.values.core import new_handle
 from gluonx.errors import (
     ArgumentError,
     FormatError,

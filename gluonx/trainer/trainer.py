@@ -27,11 +27,11 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Text
 from gluonx.common.extensions import NAMES
 from gluonx.common.frames import door
-from gluonx.deferred import engine
-from gluonx.deferred.contracts import StepRequest
-from gluonx.deferred.core import Handle, current_state
+from gluonx.deferred.record import engine
 from gluonx.deferred.replicas import joining
-from gluonx.deferred.tracing import Traced
+from gluonx.deferred.trace.tracing import Traced
+from gluonx.deferred.values.contracts import StepRequest
+from gluonx.deferred.values.core import Handle, current_state
 from gluonx.engine import plain_steps
 from gluonx.errors import (
     ArgumentError,

@@ -10,7 +10,7 @@ import pytest
 from gluonx import autograd, initializer
 from gluonx.block.parameter import Constant, Parameter
 from gluonx.deferred import invoke
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.values.core import new_handle
 from gluonx.device import cpu, gpu
 from gluonx.errors import (
     DeferredInitializationError,

@@ -8,7 +8,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, init, nn, np
-from gluonx.deferred import flushing
+from gluonx.deferred.run import flushing
 from gluonx.errors import ArgumentError
 
 KEY = jax.random.key(0)

@@ -112,7 +112,7 @@ class Broken(nn.HybridBlock):
         self.calls = 0
 
     def forward(self, x):
-        return x * (2 if mx.deferred.core.current_state().trace is None else 3)
+        return x * (2 if mx.deferred.values.core.current_state().trace is None else 3)
 
 
 def test_hybridize_consistency():

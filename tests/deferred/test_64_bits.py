@@ -21,7 +21,7 @@ from gluonx.compat import operator as legacy_operator
 from gluonx.compat import util
 from gluonx.data import ArrayDataset, DataLoader
 from gluonx.deferred import invoke
-from gluonx.deferred.flushing import limits_of_churn
+from gluonx.deferred.run.flushing import limits_of_churn
 from gluonx.errors import ShapeError
 from gluonx.export.stablehlo import load_artifact
 from gluonx.loss import L2Loss, SoftmaxCrossEntropyLoss

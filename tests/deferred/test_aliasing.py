@@ -7,8 +7,9 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, loss, nn, np
-from gluonx.deferred import aliasing, policy
-from gluonx.deferred.aliasing import Limits
+from gluonx.deferred.run import policy
+from gluonx.deferred.values import aliasing
+from gluonx.deferred.values.aliasing import Limits
 
 
 def test_the_limits_are_measured_here():

@@ -13,8 +13,9 @@ import numpy as onp
 import pytest
 
 from gluonx import Parameter, autograd, engine, gluon, nd, nn, np, npx
-from gluonx.deferred import flushing, integers
-from gluonx.deferred.derived import PLAIN, DerivedOp
+from gluonx.deferred.operators.derived import PLAIN, DerivedOp
+from gluonx.deferred.record import integers
+from gluonx.deferred.run import flushing
 from gluonx.errors import GraphError, ShapeError, TracedValueError
 
 

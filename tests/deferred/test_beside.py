@@ -12,7 +12,7 @@ import pytest
 
 from gluonx import Trainer, autograd, engine, nn, np
 from gluonx.common.process import cores
-from gluonx.deferred import beside, flushing, host, policy
+from gluonx.deferred.run import beside, flushing, host, policy
 from lib import ROOT
 from lib.compiling import Gate, compiling_threads, interrupted_waits
 
@@ -309,7 +309,7 @@ def test_what_the_step_holds_is_not_written_to_at_the_takeover():
 TRAINING = """
 import os, signal, sys, threading, time
 from gluonx import Trainer, autograd, engine, nn, np
-from gluonx.deferred import beside, policy
+from gluonx.deferred.run import beside, policy
 policy.limits.update(runs=2, begun=10**9)
 x = np.ones((4, 30))
 

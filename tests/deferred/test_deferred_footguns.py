@@ -14,8 +14,8 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, loss, nn, np
-from gluonx.deferred import flushing
-from gluonx.deferred.program import Program
+from gluonx.deferred.run import flushing
+from gluonx.deferred.run.program import Program
 
 pytestmark = pytest.mark.usefixtures("young_heap")
 
@@ -580,7 +580,7 @@ def test_a_forward_that_is_held_and_renewed_does_not_grow_the_graph():
     recorded = engine.stats()["nodes_recorded"]
     for _ in range(20):
         setup.forward()  # no backward: an evaluation under record(), the last result held
-    depth = gluonx.deferred.graph.current_graph().cursor.depth
+    depth = gluonx.deferred.record.graph.current_graph().cursor.depth
     assert depth < 200, f"{depth} nodes pending after {recorded}"
     setup.last = None
 

@@ -6,7 +6,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, nn, np, parallel
-from gluonx.deferred import flushing
+from gluonx.deferred.run import flushing
 from lib.meshes import on, ran
 
 LAYERS = 12  # by name 10 and 11 come before 2

@@ -11,8 +11,10 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, gluon, loss, metric, nn, np, npx
-from gluonx.deferred import flushing, growth, source_location
-from gluonx.deferred.core import ROOT
+from gluonx.deferred.operators import growth
+from gluonx.deferred.run import flushing
+from gluonx.deferred.values import source_location
+from gluonx.deferred.values.core import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -621,7 +623,7 @@ def test_what_runs_operator_by_operator_keeps_only_what_is_needed():
 
 def executed(looks):
     """Has `looks` called after each operator that runs by itself."""
-    from gluonx.deferred import program
+    from gluonx.deferred.run import program
 
     patch = pytest.MonkeyPatch()
     inner = program.run_alone

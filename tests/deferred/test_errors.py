@@ -20,8 +20,9 @@ from gluonx import Trainer, autograd, engine, loss, nn, np, npx
 from gluonx import files as serialize
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
-from gluonx.deferred import flushing, tape
-from gluonx.deferred.program import Program
+from gluonx.deferred.record import tape
+from gluonx.deferred.run import flushing
+from gluonx.deferred.run.program import Program
 from gluonx.errors import (
     DeferredInitializationError,
     DeviceError,

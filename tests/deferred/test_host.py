@@ -14,8 +14,8 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, nn, np, npx, rnn
-from gluonx.deferred import host
-from gluonx.deferred.core import HostArray
+from gluonx.deferred.run import host
+from gluonx.deferred.values.core import HostArray
 
 pytestmark = pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")
 

@@ -4,8 +4,8 @@ import pytest
 
 import gluonx
 from gluonx import autograd, engine, nn, np, npx
-from gluonx.deferred.core import current_state, set_state
-from gluonx.deferred.interceptor import Interceptor, is_traced_around
+from gluonx.deferred.record.interceptor import Interceptor, is_traced_around
+from gluonx.deferred.values.core import current_state, set_state
 
 
 def looped(x, state):

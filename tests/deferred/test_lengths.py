@@ -10,8 +10,9 @@ import pytest
 
 import gluonx
 from gluonx import autograd, gluon, np, npx
-from gluonx.deferred import lengths, linking, policy, repeats
-from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.operators import lengths, linking
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.run import policy, repeats
 from gluonx.gluon import nn, rnn
 from lib import sentences
 

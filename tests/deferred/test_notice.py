@@ -1,4 +1,4 @@
-"""What a terminal or a notebook shows while a program is compiled for long (`gluonx.deferred.notice`)."""
+"""What a terminal or a notebook shows while a program is compiled for long (`gluonx.deferred.run.notice`)."""
 
 import os
 import pty
@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gluonx.deferred import notice
+from gluonx.deferred.run import notice
 from lib import ROOT
 
 
@@ -68,7 +68,7 @@ def test_nothing_is_told_where_nobody_looks(monkeypatch):
 
 
 PROGRAM = """
-import gluonx.deferred.notice as notice
+import gluonx.deferred.run.notice as notice
 notice._after, notice._every = 0.0, 0.01
 from gluonx import autograd, gluon, np
 net = gluon.nn.Dense(3)

@@ -15,7 +15,8 @@ import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
 from gluonx.common import process
 from gluonx.common.process import one_blas_thread
-from gluonx.deferred import flushing, host, linking, policy, program, repeats
+from gluonx.deferred.operators import linking
+from gluonx.deferred.run import flushing, host, policy, program, repeats
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss
 from gluonx.ops.host import jaxprs

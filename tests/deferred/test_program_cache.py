@@ -12,10 +12,11 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, cpu, engine, nn, np, npx
-from gluonx.deferred import flushing, program_cache
-from gluonx.deferred.core import ROOT, Node
-from gluonx.deferred.derived import DerivedOp
-from gluonx.deferred.program_cache import Cache
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.run import flushing
+from gluonx.deferred.values import program_cache
+from gluonx.deferred.values.core import ROOT, Node
+from gluonx.deferred.values.program_cache import Cache
 
 
 @pytest.fixture(autouse=True)

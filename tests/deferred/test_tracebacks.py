@@ -236,7 +236,7 @@ def test_all_of_it_is_there_when_asked_for(tmp_path):
     path.write_text(PROGRAM + "\noperator()\n")
     for value, shown in (("full", True), ("", False), ("short", False)):
         told = run([str(path)], tmp_path, GLUONX_TRACEBACK=value).stderr
-        assert ("deferred/engine.py" in told) == shown
+        assert ("deferred/record/engine.py" in told) == shown
         assert ("The above exception was the direct cause" in told) == shown
 
 

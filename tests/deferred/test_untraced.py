@@ -6,7 +6,8 @@ from threadpoolctl import threadpool_info
 
 import gluonx
 from gluonx import autograd, engine, gluon, np, npx
-from gluonx.deferred import linking, policy, repeats, untraced
+from gluonx.deferred.operators import linking, untraced
+from gluonx.deferred.run import policy, repeats
 from gluonx.gluon import nn
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import gluonx as mx
 from gluonx import autograd, engine, gluon, np, npx
-from gluonx.deferred import source_location
+from gluonx.deferred.values import source_location
 from gluonx.gluon import nn
 from lib import ROOT
 from lib.sources import every_source

@@ -12,8 +12,9 @@ import pytest
 
 import gluonx as mx
 from gluonx import autograd, engine, gluon, np
-from gluonx.deferred import flushing, vectors
-from gluonx.deferred.core import Packed, intern_aval
+from gluonx.deferred.run import flushing
+from gluonx.deferred.values import vectors
+from gluonx.deferred.values.core import Packed, intern_aval
 from gluonx.gluon import nn
 from gluonx.optimizer import optimizer as optimizers
 from gluonx.optimizer.units import arranged

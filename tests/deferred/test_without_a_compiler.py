@@ -13,7 +13,7 @@ import pytest
 import gluonx
 from benchmarks.programs import PROGRAMS
 from gluonx import Trainer, autograd, engine, nn, np, npx, random
-from gluonx.deferred import host, policy, program, repeats
+from gluonx.deferred.run import host, policy, program, repeats
 from gluonx.loss import SoftmaxCELoss
 
 pytestmark = [pytest.mark.first_runs, pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")]

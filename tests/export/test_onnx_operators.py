@@ -12,7 +12,7 @@ import pytest
 from gluonx import nn, npx
 from gluonx import np as gnp
 from gluonx.contrib.quantization import quantize_net
-from gluonx.deferred.engine import invoke
+from gluonx.deferred.record.engine import invoke
 from gluonx.errors import GraphError
 from gluonx.export import InputSpec
 from gluonx.export.onnx import emit

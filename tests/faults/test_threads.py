@@ -14,7 +14,8 @@ from test_interrupts import LARGE, SMALL, Loop, Sums
 
 import gluonx as mx
 from gluonx import gluon, init, np, npx
-from gluonx.deferred import engine, flushing
+from gluonx.deferred.record import engine
+from gluonx.deferred.run import flushing
 from gluonx.gluon import nn
 
 

@@ -13,7 +13,7 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, np
-from gluonx.deferred.flushing import limits_of_churn
+from gluonx.deferred.run.flushing import limits_of_churn
 
 _SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
 _FEW = int(os.environ.get("GLUONX_FUZZ", "40"))

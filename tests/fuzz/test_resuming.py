@@ -8,7 +8,7 @@ import pytest
 
 from fuzz import resuming
 from fuzz.harness import counts
-from gluonx.deferred import flushing
+from gluonx.deferred.run import flushing
 
 # Orbax leaves reads that failed to its closed event loop, and warns of its own old names.
 pytestmark = [pytest.mark.usefixtures("collected"), pytest.mark.filterwarnings("ignore")]

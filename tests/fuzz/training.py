@@ -16,7 +16,7 @@ import numpy as onp
 
 from fuzz.harness import sweep
 from gluonx import Trainer, autograd, engine, loss, nn, np, npx
-from gluonx.deferred.flushing import limits_of_churn
+from gluonx.deferred.run.flushing import limits_of_churn
 
 _OPTIMIZERS = [
     ("sgd", {"learning_rate": 0.1}),

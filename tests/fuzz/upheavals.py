@@ -17,7 +17,7 @@ import numpy as onp
 
 from fuzz.harness import sweep
 from gluonx import Trainer, autograd, engine, nn, np, random
-from gluonx.deferred import flushing
+from gluonx.deferred.run import flushing
 from gluonx.errors import GluonxError
 
 _OPTIMIZERS = [

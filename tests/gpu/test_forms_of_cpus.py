@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import pytest
 
 from gluonx import loss, nn, rnn
-from gluonx.deferred import host
+from gluonx.deferred.run import host
 from gluonx.errors import DeviceError
 from gluonx.ops import get
 from gluonx.ops.cpu.convolution import native_operations

@@ -11,7 +11,7 @@ from jax import monitoring
 
 import gluonx
 from gluonx import Trainer, autograd, engine, loss, nn, np, parallel, rnn
-from gluonx.deferred import flushing
+from gluonx.deferred.run import flushing
 
 __all__ = ["NETS", "STRATEGIES", "Experts", "collectives", "compilations", "kinds", "on", "ran", "train"]
 

@@ -10,7 +10,7 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, np
-from gluonx.deferred.flushing import limits_of_churn
+from gluonx.deferred.run.flushing import limits_of_churn
 from lib import TESTS
 from lib.contract import Row, head, weight
 

@@ -11,7 +11,7 @@ from jax.test_util import check_grads
 
 import gluonx as mx
 from gluonx import autograd
-from gluonx.deferred.derived import pullback_of
+from gluonx.deferred.operators.derived import pullback_of
 from gluonx.ops import get
 from gluonx.ops.cpu import reductions as cpu
 from gluonx.ops.cpu.convolution import for_cpu, native_operations

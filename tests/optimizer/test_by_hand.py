@@ -11,7 +11,7 @@ import pytest
 
 import gluonx
 from gluonx import engine, np, optimizer
-from gluonx.deferred import host
+from gluonx.deferred.run import host
 from gluonx.optimizer import byhand
 from gluonx.optimizer import optimizer as optimizers
 from lib.golden import load_cases

@@ -14,7 +14,7 @@ from gluonx import Trainer, autograd, engine, lr_scheduler, nn, np, optimizer
 from gluonx import files as serialize
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
-from gluonx.deferred import flushing, program
+from gluonx.deferred.run import flushing, program
 from gluonx.errors import FormatError, GluonxError, StaleGradientError
 from gluonx.optimizer import units
 from lib.derivatives import doubling

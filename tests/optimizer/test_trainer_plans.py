@@ -10,7 +10,7 @@ from gluonx import Trainer, autograd, cpu, initializer, nn, np
 from gluonx.block.block import HybridBlock
 from gluonx.block.fusion import Fused
 from gluonx.block.parameter import Parameter
-from gluonx.deferred.core import Attached
+from gluonx.deferred.values.core import Attached
 from gluonx.errors import DeferredInitializationError, StaleGradientError
 from gluonx.trainer import plan as plans
 

@@ -10,7 +10,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, amp, autograd, engine, gluon, nn, np, parallel, sharding
-from gluonx.deferred.core import aval_of
+from gluonx.deferred.values.core import aval_of
 from lib.meshes import NETS, STRATEGIES, Experts, collectives, compilations, kinds, on, ran, train
 
 STEPS = 20

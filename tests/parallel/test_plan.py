@@ -14,7 +14,7 @@ import pytest
 
 import gluonx
 from gluonx import loss, nn, parallel
-from gluonx.deferred import growth
+from gluonx.deferred.operators import growth
 from gluonx.errors import DeviceError, ShapeError
 from gluonx.parallel import hlo, planning, topologies
 from gluonx.parallel.gpus import GPUS, Chip

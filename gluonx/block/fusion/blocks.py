@@ -28,8 +28,8 @@ from gluonx.block.fusion.layout import Fused, joiner
 from gluonx.block.fusion.pieces import FusedParameter, check_alike, dissolve, is_in_use
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
-from gluonx.deferred.core import current_state, finds_shapes
-from gluonx.deferred.engine import invoke
+from gluonx.deferred.record.engine import invoke
+from gluonx.deferred.values.core import current_state, finds_shapes
 from gluonx.errors import FusionError
 
 if TYPE_CHECKING:

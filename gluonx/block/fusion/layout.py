@@ -25,7 +25,7 @@ import numpy as np
 
 from gluonx.block.structure import Shape, is_complete, merge
 from gluonx.common.packing import Layout
-from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.operators.derived import DerivedOp
 from gluonx.errors import FusionError
 
 if TYPE_CHECKING:

@@ -26,7 +26,9 @@ from gluonx.block.fusion.layout import Fused, keeper, reader, writer
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, placement
 from gluonx.common.frames import door
-from gluonx.deferred.core import (
+from gluonx.deferred.record.engine import invoke
+from gluonx.deferred.record.graph import current_graph, settle
+from gluonx.deferred.values.core import (
     Handle,
     Pending,
     Tracer,
@@ -37,9 +39,7 @@ from gluonx.deferred.core import (
     record_scope,
     set_variable,
 )
-from gluonx.deferred.engine import invoke
-from gluonx.deferred.graph import current_graph, settle
-from gluonx.deferred.shapes import Zeros
+from gluonx.deferred.values.shapes import Zeros
 from gluonx.device import DeviceLike
 from gluonx.dtype import WIDE, DTypeLike, keeping_64_bits, on_device
 from gluonx.errors import FusionError, GraphError, NotInitializedYet, ShapeError, UninitializedError

@@ -19,7 +19,7 @@ from gluonx.compat.number_types import NUMBER_TYPES
 from gluonx.compat.operators.training import BY_KEYWORD, LOSSES, METRICS, ONLY_IN_1, OPTIMIZERS
 from gluonx.compat.parameter_dict import NamedConstant, ParameterDict
 from gluonx.compat.prefixes import Naming
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 from gluonx.dtype import bfloat16
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ _OF_MXNET_1 = {
 
 def _amp_on() -> bool:
     """Return whether ``amp.init()`` was called."""
-    return bool(_real("gluonx.deferred.amp_policy").Switch.on)
+    return bool(_real("gluonx.deferred.operators.amp_policy").Switch.on)
 
 
 # Looked up each time, for they change.

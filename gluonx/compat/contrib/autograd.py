@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gluonx import autograd
 from gluonx.autograd import mark_variables
 from gluonx.compat import nd
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 
 if TYPE_CHECKING:
     from gluonx.np.handle import ndarray

@@ -11,7 +11,7 @@ from gluonx.common.frames import warn
 from gluonx.compat import nd
 from gluonx.compat.io.batches import DataDesc, DataIter
 from gluonx.compat.mode import Mode
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 from gluonx.errors import ShapeError
 from gluonx.ops.prng import host_rng
 from gluonx.sparse import CSRNDArray, csr_matrix

@@ -13,7 +13,7 @@ import numpy as onp
 
 from gluonx.compat.io import parameters as par
 from gluonx.compat.io.batches import DataBatch, DataDesc, DataIter
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.values.core import new_handle
 from gluonx.device import resolve
 from gluonx.dtype import on_device
 from gluonx.errors import ArgumentError, FormatError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gluonx.common.frames import door
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.row import LegacyOp
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 
 if TYPE_CHECKING:
     from gluonx.np.handle import ndarray

@@ -18,7 +18,7 @@ from gluonx.compat.nd.names import method_of
 from gluonx.compat.nd.ndarray import NDArray, as_nd
 from gluonx.compat.operators.row import core
 from gluonx.compat.operators.table import TABLE
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 from gluonx.dtype import canonical
 from gluonx.np.creation import read_as
 from gluonx.np.handle import borrow, ndarray

@@ -12,7 +12,7 @@ from gluonx.common.frames import door
 from gluonx.compat.nd.calling import front
 from gluonx.compat.nd.ndarray import NDArray, kept_nd
 from gluonx.compat.operators.table import METHODS, TABLE
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 from gluonx.sparse import BaseSparseNDArray, RowSparseNDArray
 from gluonx.sparse.functions import looked_up
 

@@ -24,8 +24,8 @@ from gluonx.common.host import copied
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.scalar_types import scalar_type
 from gluonx.compat.operators.table import TABLE
-from gluonx.deferred import core as engine
-from gluonx.deferred.core import Handle, new_handle, set_handle_class, twin_of
+from gluonx.deferred.values import core as engine
+from gluonx.deferred.values.core import Handle, new_handle, set_handle_class, twin_of
 from gluonx.dtype import on_device
 from gluonx.errors import ShapeError
 from gluonx.np.handle import Detached, Kind, View, is_readable, make_kinds, ndarray, write_through

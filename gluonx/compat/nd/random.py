@@ -9,7 +9,7 @@ from gluonx.compat.nd.calling import write_out
 from gluonx.compat.nd.names import lookup
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.table import TABLE
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 from gluonx.ops.prng import seed as seed
 
 if TYPE_CHECKING:

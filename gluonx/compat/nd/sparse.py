@@ -14,8 +14,8 @@ from gluonx import sparse
 from gluonx.common.frames import door
 from gluonx.compat.nd.names import RULES, Rule, module_of, written_nd
 from gluonx.compat.nd.ndarray import as_nd, kept_nd
-from gluonx.deferred import rows
-from gluonx.deferred.core import new_handle
+from gluonx.deferred.record import rows
+from gluonx.deferred.values.core import new_handle
 from gluonx.dtype import on_device
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, functions
 

@@ -11,7 +11,7 @@ from gluonx import np
 from gluonx.compat.nd.calling import front
 from gluonx.compat.nd.ndarray import as_nd
 from gluonx.compat.operators.table import TABLE
-from gluonx.deferred.core import Handle
+from gluonx.deferred.values.core import Handle
 
 if TYPE_CHECKING:
     from gluonx.compat.nd.ndarray import NDArray

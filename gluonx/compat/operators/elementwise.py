@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gluonx.compat.operators.row import core, row, rows, same
-from gluonx.deferred.growth import dtype_of
+from gluonx.deferred.operators.growth import dtype_of
 from gluonx.dtype import is_inexact
 
 if TYPE_CHECKING:

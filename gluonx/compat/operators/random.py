@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gluonx import np
 from gluonx.compat.mode import Mode
 from gluonx.compat.operators.row import core, row, same
-from gluonx.deferred.growth import dtype_of
+from gluonx.deferred.operators.growth import dtype_of
 from gluonx.np.limits import check_old
 
 if TYPE_CHECKING:

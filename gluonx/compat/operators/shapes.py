@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.deferred.core import current_state, new_handle
-from gluonx.deferred.shapes import Unknown
-from gluonx.deferred.tracing import infer
+from gluonx.deferred.trace.tracing import infer
+from gluonx.deferred.values.core import current_state, new_handle
+from gluonx.deferred.values.shapes import Unknown
 from gluonx.errors import DeferredInitializationError
 from gluonx.export.record import is_open
 

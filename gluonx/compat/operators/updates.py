@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gluonx import autograd
 from gluonx.compat.operators.elementwise import kept
 from gluonx.compat.operators.row import core, row
-from gluonx.deferred.growth import dtype_of
+from gluonx.deferred.operators.growth import dtype_of
 from gluonx.errors import ShapeError
 from gluonx.ops.updates import UPDATES
 

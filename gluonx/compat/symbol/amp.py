@@ -18,7 +18,7 @@ from gluonx.compat.symbol import Symbol
 from gluonx.compat.symbol.graph import Entry, Node, entry_name, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.table import get
-from gluonx.deferred.amp_policy import Policy
+from gluonx.deferred.operators.amp_policy import Policy
 from gluonx.ops.registry import OPS
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from gluonx.compat.symbol.graph import Node, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS, complete
 from gluonx.compat.symbol.infer import shapes as infer_shapes
 from gluonx.compat.symbol.symbol import Symbol
-from gluonx.deferred.source_location import FORWARDS
+from gluonx.deferred.values.source_location import FORWARDS
 from gluonx.errors import GluonxError, GraphError, ShapeError, UninitializedError
 from gluonx.export.record import record_forward
 

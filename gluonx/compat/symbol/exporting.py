@@ -18,8 +18,8 @@ from gluonx.compat.symbol.emit import RULES, Emit, Rule
 from gluonx.compat.symbol.graph import Entry, aux_nodes, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
 from gluonx.compat.symbol.symbol import Symbol
-from gluonx.deferred.graph import at_one_moment
-from gluonx.deferred.shapes import Unknown
+from gluonx.deferred.record.graph import at_one_moment
+from gluonx.deferred.values.shapes import Unknown
 from gluonx.errors import GraphError, ShapeError, UninitializedError
 from gluonx.export.record import Program, Ref, Step, is_open, record_forward, recorded
 from gluonx.files import save_arrays

@@ -20,8 +20,8 @@ from gluonx.common.recent import recall
 from gluonx.compat.operators.shapes import agreed, shapes_from_output
 from gluonx.compat.symbol.graph import Entry, Node, walk
 from gluonx.compat.symbol.run import run
-from gluonx.deferred.program_cache import memo
-from gluonx.deferred.tracing import infer
+from gluonx.deferred.trace.tracing import infer
+from gluonx.deferred.values.program_cache import memo
 from gluonx.errors import DeferredInitializationError, GluonxError, ShapeError
 from gluonx.export.record import is_open
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from jax.sharding import Sharding
 
-from gluonx.deferred import flushing
-from gluonx.deferred.contracts import Args, Operand
-from gluonx.deferred.core import Handle, current_state, new_handle
-from gluonx.deferred.derived import DerivedOp, run_alone
-from gluonx.deferred.engine import flush, invoke
-from gluonx.deferred.graph import Graph, current_graph, record, settle
+from gluonx.deferred.operators.derived import DerivedOp, run_alone
+from gluonx.deferred.record.engine import flush, invoke
+from gluonx.deferred.record.graph import Graph, current_graph, record, settle
 from gluonx.deferred.replicas.operators import Joint
 from gluonx.deferred.replicas.parting import alike, parted
+from gluonx.deferred.run import flushing
+from gluonx.deferred.values.contracts import Args, Operand
+from gluonx.deferred.values.core import Handle, current_state, new_handle
 from gluonx.dtype import as_array, on_device
 
 __all__ = ["even_out", "invoke_joint", "joint"]

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 import jax
 
-from gluonx.deferred.contracts import Operator
-from gluonx.deferred.derived import DerivedOp
+from gluonx.deferred.operators.derived import DerivedOp
+from gluonx.deferred.values.contracts import Operator
 from gluonx.errors import DeviceError
 
 __all__ = ["Joint", "Together"]

@@ -10,15 +10,15 @@ import jax
 import numpy as np
 from jax.sharding import Sharding
 
-from gluonx.deferred import program_cache
-from gluonx.deferred.contracts import InputRef, Leaf, Operator, ScalarRef
-from gluonx.deferred.core import ROOT, Aval, Node, aval_of, intern_aval
-from gluonx.deferred.program import GradInfo
 from gluonx.deferred.replicas.operators import Joint, Together
+from gluonx.deferred.run.program import GradInfo
+from gluonx.deferred.values import program_cache
+from gluonx.deferred.values.contracts import InputRef, Leaf, Operator, ScalarRef
+from gluonx.deferred.values.core import ROOT, Aval, Node, aval_of, intern_aval
 from gluonx.device import is_folded
 
 if TYPE_CHECKING:
-    from gluonx.deferred.graph import Graph
+    from gluonx.deferred.record.graph import Graph
 
 __all__ = ["AXIS", "Replica", "alike", "aval_of_leaf", "fall_apart", "parted"]
 

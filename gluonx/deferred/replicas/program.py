@@ -11,19 +11,19 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import program_cache
-from gluonx.deferred.aliasing import held_arguments
-from gluonx.deferred.core import counters
-from gluonx.deferred.program import Plan
 from gluonx.deferred.replicas.operators import Joint
 from gluonx.deferred.replicas.parting import AXIS, Replica, alike, aval_of_leaf, parted
-from gluonx.deferred.vectors import resolved
+from gluonx.deferred.run.program import Plan
+from gluonx.deferred.values import program_cache
+from gluonx.deferred.values.aliasing import held_arguments
+from gluonx.deferred.values.core import counters
+from gluonx.deferred.values.vectors import resolved
 from gluonx.device import is_folded
 from gluonx.dtype import on_device
 from gluonx.sharding import multi_device_options
 
 if TYPE_CHECKING:
-    from gluonx.deferred.graph import Graph
+    from gluonx.deferred.record.graph import Graph
 
 __all__ = ["Program", "way_of"]
 

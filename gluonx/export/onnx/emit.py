@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gluonx.deferred.derived import strong
-from gluonx.deferred.growth import scalar_dtype
+from gluonx.deferred.operators.derived import strong
+from gluonx.deferred.operators.growth import scalar_dtype
 from gluonx.dtype import as_array
 from gluonx.errors import GraphError
 from gluonx.export.onnx.graph import Graph, Value, common_dtype, is_static

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gluonx.common.recent import recall
-from gluonx.deferred import program_cache
+from gluonx.deferred.values import program_cache
 from gluonx.errors import GraphError
 from gluonx.export.onnx.write import need_onnx
 from gluonx.importing.onnx.rules import Node, integer

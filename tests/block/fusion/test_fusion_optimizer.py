@@ -9,7 +9,7 @@ import gluonx
 from gluonx import Fused, Trainer, autograd, engine, nn, np, optimizer
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
-from gluonx.deferred import flushing
+from gluonx.deferred.run import flushing
 from gluonx.errors import FormatError, StaleGradientError
 
 NAMES = sorted(

@@ -9,7 +9,7 @@ import pytest
 from ml_dtypes import bfloat16
 
 from gluonx import ops
-from gluonx.deferred.derived import run_alone
+from gluonx.deferred.operators.derived import run_alone
 from gluonx.np import handle, indexing
 from gluonx.ops.host import algebra, kernels, layers
 from gluonx.ops.rnn import packing

@@ -10,9 +10,9 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, np, ops
-from gluonx.deferred import engine
-from gluonx.deferred.core import intern_aval
-from gluonx.deferred.derived import out_avals, pullback_of, run_alone
+from gluonx.deferred.operators.derived import out_avals, pullback_of, run_alone
+from gluonx.deferred.record import engine
+from gluonx.deferred.values.core import intern_aval
 from gluonx.ops.host import kernels, pullbacks
 
 NUMBERS = onp.random.default_rng(0)
@@ -396,7 +396,7 @@ def test_every_pullback_is_here() -> None:
 
 
 def test_shapes_are_told_by_a_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gluonx.deferred.derived.numpy_is_first", [lambda: True])
+    monkeypatch.setattr("gluonx.deferred.operators.derived.numpy_is_first", [lambda: True])
     monkeypatch.setattr(jax, "eval_shape", lambda *args: pytest.fail("traced"))
     op = ops.get("matmul").bind()
     single, (out,) = out_avals(op, (intern_aval((2, 311), onp.dtype("f")), intern_aval((311, 4), onp.dtype("f"))))
