@@ -78,10 +78,10 @@ ROWS: dict[str, Callable[[], tuple[Any, Any, Callable[..., Any]]]] = {
 def _side(row: str, whole: bool, hybridize: bool) -> dict[str, float]:
     import gluonx
     from gluonx import Trainer, autograd, np
-    from gluonx.deferred.run import policy, repeats
+    from gluonx.common import policy
 
     if whole:
-        repeats.limits["nodes"] = 10**9
+        policy.limits["long"] = 10**9
         policy.limits["runs"] = 0
     net, batch, loss_of = ROWS[row]()
     net.initialize()

@@ -74,7 +74,7 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 
 
 def warm(run: Callable[[int], Any]) -> None:
-    """Run until XLA's program has taken over from NumPy, where gluonx is what runs (`gluonx.deferred.run.policy`)."""
+    """Run until XLA's program has taken over from NumPy, where gluonx is what runs (`gluonx.common.policy`)."""
     run(16)
     for _ in range(200):
         engine = sys.modules.get("gluonx.engine")

@@ -30,9 +30,9 @@ def _resident_mb() -> float:
 
 def _run(count: int) -> None:
     from gluonx import autograd, engine, np
-    from gluonx.deferred.run import flushing
+    from gluonx.common import policy
 
-    flushing.limits_of_churn["programs"] = count  # every program is compiled, as if it were to come again
+    policy.limits["many"] = count  # every program is compiled, as if it were to come again
     before = highest = estimated = 0.0
     for n in range(count):
         x = np.array(onp.ones((1 + n % 100, 1 + n // 100), "f"))

@@ -13,12 +13,13 @@ from typing import Any
 
 import jax
 
+from gluonx.common import policy
 from gluonx.common.process import compilation_cache as compilation_cache
 from gluonx.common.process import tune as tune
 from gluonx.deferred.record import engine as _engine
 from gluonx.deferred.record import graph
 from gluonx.deferred.replicas import program as replicas
-from gluonx.deferred.run import beside, flushing, policy
+from gluonx.deferred.run import beside, flushing
 from gluonx.deferred.run import host as _host
 from gluonx.deferred.values import index_checks, program_cache
 from gluonx.deferred.values.core import Node, counters, current_state, set_state, state_with

@@ -7,7 +7,7 @@ import jax
 import numpy
 import pytest
 
-from gluonx.deferred.run import policy
+from gluonx.common import policy
 from lib.sample import DEAR, SAMPLED, TURNS, WHOLE, chosen
 
 
@@ -22,7 +22,7 @@ BY_NUMPY = os.environ.get("GLUONX_TEST_TIER") == "numpy"
 
 @pytest.fixture(autouse=True)
 def _tier(request):
-    """Have programs compiled at once: a test is a few steps, which NumPy would run (`gluonx.deferred.run.policy`).
+    """Have programs compiled at once: a test is a few steps, which NumPy would run (`gluonx.common.policy`).
 
     Tests marked ``first_runs`` are about these, and so is every test under ``GLUONX_TEST_TIER=numpy``.
     """

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from gluonx import engine
-from gluonx.deferred.run import policy
-from gluonx.deferred.run.flushing import limits_of_churn
+from gluonx.common import policy
 from lib import programs
 
 _SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
@@ -28,7 +27,7 @@ def _wanted(program):
 @pytest.mark.parametrize("mode", ["compiled", "by NumPy", "interpreted", "naive", "bulk"])
 def test_every_mode_agrees_with_the_reference(mode, monkeypatch):
     # Every example is a new program from one line: what is under test is not the guard against that.
-    monkeypatch.setitem(limits_of_churn, "programs", 10**6 if mode in ("compiled", "by NumPy") else 0)
+    monkeypatch.setitem(policy.limits, "many", 10**6 if mode in ("compiled", "by NumPy") else 0)
     monkeypatch.setitem(policy.limits, "runs", 10**6 if mode == "by NumPy" else 0)
     monkeypatch.setattr("gluonx.deferred.run.flushing._sites", {})
 

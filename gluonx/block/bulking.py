@@ -17,16 +17,14 @@ from typing import Any
 
 import jax
 
-from gluonx.common.thresholds import threshold
-from gluonx.deferred.operators.growth import LIMIT_NODES
+from gluonx.common import policy
 from gluonx.deferred.record.engine import flush_known
 from gluonx.deferred.record.graph import current_graph, leave_graph
 from gluonx.deferred.values.core import Handle, HostArray, State, Tracer, aval_of, counters, set_state, state_with
 
-__all__ = ["Calls", "limits"]
+__all__ = ["Calls"]
 
-limits = {"often": threshold("bulk.often"), "kinds": threshold("bulk.kinds"), "programs": threshold("bulk.programs")}
-_AT_MOST = LIMIT_NODES // 2  # operations in one program
+_AT_MOST = policy.PENDING // 2  # operations in one program
 
 
 class _Local(threading.local):
@@ -56,11 +54,11 @@ class Calls:
             return forward(*args, **kwargs)
         kind = _kind_of(args, kwargs, state)
         seen = self.kinds.get(kind)
-        if seen is None and kind is not None and len(self.kinds) < limits["kinds"]:
+        if seen is None and kind is not None and len(self.kinds) < policy.KINDS:
             seen = self.kinds[kind] = [0, 0]
         if seen is not None:
             seen[0] += 1
-            if seen[0] > limits["often"] and seen[1] < limits["programs"] and current_graph().cursor.parent is None:
+            if seen[0] > policy.CALLS and seen[1] < policy.SAMPLING and current_graph().cursor.parent is None:
                 compiled = counters.programs_compiled
                 try:
                     return _gathered(forward, args, kwargs, state)

@@ -15,8 +15,8 @@ import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 from numpy.typing import ArrayLike
 
+from gluonx.common import policy
 from gluonx.common.recent import recall
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators.derived import DerivedOp
 from gluonx.deferred.record.engine import as_handle, invoke, random_inputs
 from gluonx.deferred.record.interceptor import is_traced_around
@@ -42,7 +42,6 @@ _WRITES = (
     "loop state, or use a Python loop."
 )
 _interned: dict[Any, DerivedOp] = memo()
-_MOST = threshold("loops.known")  # loops that are remembered
 
 
 def _flatten(tree: object) -> tuple[list[Handle], Any]:
@@ -111,7 +110,7 @@ def _loop(
         op.gathers = gathers
         return op
 
-    op = make() if key is None else recall(_interned, key, _MOST, make)
+    op = make() if key is None else recall(_interned, key, policy.SHARED, make)
     head = random_inputs(current_state(), n_random * steps) if n_random else (np.zeros((2,), np.uint32), 0)
     return invoke(op, (*head, *captured, *inputs))
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from gluonx.common import policy
 from gluonx.common.frames import telling
 from gluonx.common.recent import recall
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators.growth import BAD_CALLS
 from gluonx.deferred.values.core import tracing
 from gluonx.deferred.values.program_cache import memo
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from gluonx.ops.host.jaxprs import HostProgram
 
 
-_MOST = threshold("updates.known")
 _programs: dict[Any, Any] = memo()
 
 
@@ -73,7 +72,7 @@ def _program(rule: FlatRule, arrays: tuple[Any, ...], numbers: int) -> HostProgr
     if any(a.shape != shape and a.ndim for a in arrays) or arrays[0].size == 0:
         return None
     key = (rule, len(shape), numbers, *[(a.dtype, a.ndim) for a in arrays])
-    return recall(_programs, key, _MOST, lambda: _any_shape(rule, arrays, numbers))
+    return recall(_programs, key, policy.SHARED, lambda: _any_shape(rule, arrays, numbers))
 
 
 def _any_shape(rule: FlatRule, arrays: Sequence[Any], numbers: int) -> HostProgram | None:

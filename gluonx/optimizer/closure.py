@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from gluonx.common import policy
 from gluonx.common.recent import recall
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators.derived import DerivedOp
 from gluonx.deferred.record.engine import invoke, random_inputs
 from gluonx.deferred.trace.tracing import Traced, trace_function
@@ -53,7 +53,6 @@ _NO_WEIGHT = "the closure given to trainer.step uses none of the Trainer's param
 _SUM_OF_LOSSES = DerivedOp("sum_of_losses", lambda *losses: sum(map(total, losses)))
 _SUM_OF_LOSSES.steady = True
 _steps: dict[Any, DerivedOp] = memo()
-_MOST = threshold("closures.known")
 
 
 def traced_closure(closure: Callable[[], Any], weights: Sequence[Any]) -> Traced:
@@ -145,7 +144,7 @@ def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> Derive
         hash(key)
     except TypeError:
         return op
-    return recall(_steps, key, _MOST, lambda: op)
+    return recall(_steps, key, policy.KINDS, lambda: op)
 
 
 @dataclass(frozen=True)

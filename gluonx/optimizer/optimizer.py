@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
+from gluonx.common import policy
 from gluonx.common.arguments import refuse
 from gluonx.common.frames import warn
 from gluonx.common.recent import recall
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.values.program_cache import memo
 from gluonx.optimizer.byhand import ByHand
 from gluonx.optimizer.gradients import Gradients, altered
@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 
 Class = TypeVar("Class", bound="type[Optimizer]")
 
-_MOST = threshold("updates.known")
-_MOST_OWN = 16 * _MOST  # for one optimizer that shares no rules: by hand, LARS has three for each parameter
+_MOST_OWN = 16 * policy.SHARED  # for one optimizer that shares no rules: by hand, LARS has three for each parameter
 _made: dict[Any, Any] = memo()  # by the settings of declared optimizers: their rules and the operators of their steps
 
 _OVERWRITES = (
@@ -541,7 +540,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
         """
         if own or not self.is_declared():
             return recall(self._own_rules, key, _MOST_OWN, make)
-        return recall(_made, key, _MOST, make)
+        return recall(_made, key, policy.SHARED, make)
 
     def _completed(self, rule: Any) -> Any:
         """Return a rule with the averaging, clipping and float32 copies of a Trainer's step around it."""

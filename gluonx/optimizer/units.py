@@ -27,16 +27,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from gluonx.common import policy
 from gluonx.common.packing import Groups
-from gluonx.common.thresholds import threshold
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.optimizer.numbers import Hyper
 
 if TYPE_CHECKING:
     from gluonx.optimizer.optimizer import Optimizer
     from gluonx.optimizer.rules import FlatRule
-
-LIMIT = threshold("small.elements")  # the bound for weights and gradients too, so that all three are packed alike
 
 
 @dataclass(frozen=True)
@@ -246,7 +244,7 @@ def states_together(rule: FlatRule, leaves: Sequence[Any], alone: frozenset[int]
     """
     found: dict[Any, list[int]] = {}
     for i, (name, owner, leaf) in enumerate(zip(rule.leaf_names, rule.owners, leaves, strict=True)):
-        if owner is None or alone is None or owner in alone or np.prod(leaf.shape, dtype=np.int64) > LIMIT:
+        if owner is None or alone is None or owner in alone or np.prod(leaf.shape, dtype=np.int64) > policy.PACKED:
             found[i] = [i]
         else:
             found.setdefault((kind_of(name, owner), np.dtype(leaf.dtype)), []).append(i)
@@ -276,7 +274,7 @@ def arranged(
         if by_element and not (optimizer.by_index or optimizer.draws):
             small: dict[Any, list[int]] = {}
             for k, w in enumerate(structs):
-                single = k in alone or np.prod(w.shape, dtype=np.int64) > LIMIT
+                single = k in alone or np.prod(w.shape, dtype=np.int64) > policy.PACKED
                 small.setdefault(k if single else np.dtype(w.dtype), []).append(k)
             if len(small) < len(structs):
                 units = arrays.joining([tuple(own) for own in small.values()], [w.shape for w in structs])

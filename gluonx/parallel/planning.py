@@ -22,8 +22,8 @@ import numpy as np
 from gluonx import autograd, sharding
 from gluonx.block.abstract import abstract
 from gluonx.block.block import Block
-from gluonx.deferred.operators import growth
-from gluonx.deferred.run import flushing, host, repeats
+from gluonx.common import policy
+from gluonx.deferred.run import flushing, host
 from gluonx.deferred.values.core import Handle, aval_of, intern_aval, new_handle
 from gluonx.device import current_device, device_of, planned
 from gluonx.dtype import canonical, keeping_64_bits
@@ -120,17 +120,14 @@ def _ending_before_the_compiler() -> Generator[list[bool]]:
 
     stepping = [False]  # set once the step is to be computed: what is computed before is not all of it
     # Nothing is there, so nothing is too large to be pending, and nothing can be run operator by operator.
-    bounds = (growth.limits, "bytes"), (repeats.limits, "nodes"), (flushing.limits_of_churn, "programs")
-    before = [limits[name] for limits, name in bounds]
+    before = policy.limits.copy()
     flushing.agreements.insert(0, end)
-    for limits, name in bounds:
-        limits[name] = sys.maxsize
+    policy.limits.update(pending=sys.maxsize, long=sys.maxsize, many=sys.maxsize)
     try:
         with host.switched(False):
             yield stepping
     finally:
-        for (limits, name), bound in zip(bounds, before, strict=True):
-            limits[name] = bound
+        policy.limits.update(before)
         flushing.agreements.remove(end)
 
 

@@ -11,9 +11,9 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, nn, np, npx
-from gluonx.block import bulking as calls
+from gluonx.common import policy
 
-OFTEN = calls.limits["often"]
+OFTEN = policy.CALLS
 
 
 class Net(nn.Block):
@@ -124,7 +124,7 @@ def test_a_forward_that_differs_each_time_is_left_alone():
 
 
 def test_few_kinds_of_input_have_a_program(monkeypatch):
-    monkeypatch.setitem(calls.limits, "kinds", 2)
+    monkeypatch.setattr(policy, "KINDS", 2)
     net = made()
     for rows in (2, 3, 4):
         for _ in range(OFTEN + 1):

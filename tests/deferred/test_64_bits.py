@@ -17,11 +17,11 @@ from np import test_np
 
 import gluonx
 from gluonx import autograd, engine, metric, nd, nn, np, npx, ops, rnn
+from gluonx.common import policy
 from gluonx.compat import operator as legacy_operator
 from gluonx.compat import util
 from gluonx.data import ArrayDataset, DataLoader
 from gluonx.deferred import invoke
-from gluonx.deferred.run.flushing import limits_of_churn
 from gluonx.errors import ShapeError
 from gluonx.export.stablehlo import load_artifact
 from gluonx.loss import L2Loss, SoftmaxCrossEntropyLoss
@@ -706,7 +706,7 @@ def test_files_in_the_format_of_mxnet(tmp_path):
 def test_what_runs_operator_by_operator(monkeypatch):
     """A line whose programs never come again: gradients of several uses are summed in float64 too."""
     npx.waitall()  # what an earlier test left pending would be warned of
-    monkeypatch.setitem(limits_of_churn, "programs", 0)
+    monkeypatch.setitem(policy.limits, "many", 0)
     x, y = np.array([1 / 3], dtype="float64"), np.array([1 / 3])
     x.attach_grad()
     y.attach_grad()

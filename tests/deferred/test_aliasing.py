@@ -7,7 +7,7 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, loss, nn, np
-from gluonx.deferred.run import policy
+from gluonx.common import policy
 from gluonx.deferred.values import aliasing
 from gluonx.deferred.values.aliasing import Limits
 

@@ -13,16 +13,16 @@ import numpy as onp
 import pytest
 
 from gluonx import Parameter, autograd, engine, gluon, nd, nn, np, npx
+from gluonx.common import policy
 from gluonx.deferred.operators.derived import PLAIN, DerivedOp
 from gluonx.deferred.record import integers
-from gluonx.deferred.run import flushing
 from gluonx.errors import GraphError, ShapeError, TracedValueError
 
 
 @pytest.fixture(autouse=True)
 def _many_programs(monkeypatch):
     """All of them come from a few lines of this file, which is not what is under test."""
-    monkeypatch.setitem(flushing.limits_of_churn, "programs", 10**6)
+    monkeypatch.setitem(policy.limits, "many", 10**6)
 
 
 @pytest.fixture(params=["deferred", "naive", "split"])

@@ -11,8 +11,9 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, nn, np
+from gluonx.common import policy
 from gluonx.common.process import cores
-from gluonx.deferred.run import beside, flushing, host, policy
+from gluonx.deferred.run import beside, flushing, host
 from lib import ROOT
 from lib.compiling import Gate, compiling_threads, interrupted_waits
 
@@ -309,7 +310,8 @@ def test_what_the_step_holds_is_not_written_to_at_the_takeover():
 TRAINING = """
 import os, signal, sys, threading, time
 from gluonx import Trainer, autograd, engine, nn, np
-from gluonx.deferred.run import beside, policy
+from gluonx.common import policy
+from gluonx.deferred.run import beside
 policy.limits.update(runs=2, begun=10**9)
 x = np.ones((4, 30))
 

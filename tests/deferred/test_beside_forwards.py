@@ -9,7 +9,8 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, nn, np
-from gluonx.deferred.run import beside, host, policy
+from gluonx.common import policy
+from gluonx.deferred.run import beside, host
 from lib.compiling import Gate, compilations, compiling_threads, interrupted_waits
 
 pytestmark = [pytest.mark.first_runs, pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")]

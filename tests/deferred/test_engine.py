@@ -11,7 +11,7 @@ import pytest
 
 import gluonx
 from gluonx import Trainer, autograd, engine, gluon, loss, metric, nn, np, npx
-from gluonx.deferred.operators import growth
+from gluonx.common import policy
 from gluonx.deferred.run import flushing
 from gluonx.deferred.values import source_location
 from gluonx.deferred.values.core import ROOT
@@ -310,7 +310,7 @@ def test_a_loop_of_changing_length_that_reads_each_step_compiles_each_piece_once
 
 
 def test_a_line_that_keeps_making_new_programs_is_told_once_and_then_interpreted(monkeypatch):
-    monkeypatch.setitem(flushing.limits_of_churn, "programs", 3)
+    monkeypatch.setitem(policy.limits, "many", 3)
     x = np.ones((17,))  # the trie is one for the process: a shape of its own keeps other tests out
     x.attach_grad()
 
@@ -372,7 +372,9 @@ def test_new_shapes_of_a_small_net_train_without_a_compiler(hybridized):
 
 @pytest.mark.parametrize("kind, bound", [("nodes", 10), ("bytes", 1150)])
 def test_the_bound_on_what_is_pending_flushes_with_one_warning(kind, bound, monkeypatch):
-    monkeypatch.setitem(growth.limits, kind, bound)
+    monkeypatch.setattr(policy, "PENDING", bound) if kind == "nodes" else monkeypatch.setitem(
+        policy.limits, "pending", bound
+    )
     x = np.full((23 if kind == "nodes" else 29,), 0.5)
     x.attach_grad()
 

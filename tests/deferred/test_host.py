@@ -14,6 +14,7 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, nn, np, npx, rnn
+from gluonx.common import policy
 from gluonx.deferred.run import host
 from gluonx.deferred.values.core import HostArray
 
@@ -392,9 +393,9 @@ def test_a_recorded_forward_that_nothing_is_asked_of_compiles_nothing(compiled: 
 def test_memory_is_bounded() -> None:
     op = np.exp  # a function of one operator
     x = np.array(onp.ones(9000, onp.float32))
-    for n in range(5000, 5000 + 2 * host.limits["kept"]):
+    for n in range(5000, 5000 + 2 * policy.SHARED):
         op(x[:n])
     from gluonx import ops
 
     known: Any = ops.get("exp").bind().host
-    assert len(known.seen) <= host.limits["kept"]
+    assert len(known.seen) <= policy.SHARED

@@ -10,9 +10,10 @@ import pytest
 
 import gluonx
 from gluonx import autograd, gluon, np, npx
+from gluonx.common import policy
 from gluonx.deferred.operators import lengths, linking
 from gluonx.deferred.operators.derived import DerivedOp
-from gluonx.deferred.run import policy, repeats
+from gluonx.deferred.run import repeats
 from gluonx.gluon import nn, rnn
 from lib import sentences
 

@@ -13,10 +13,10 @@ from threadpoolctl import threadpool_info
 
 import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
-from gluonx.common import process
+from gluonx.common import policy, process
 from gluonx.common.process import one_blas_thread
 from gluonx.deferred.operators import linking
-from gluonx.deferred.run import flushing, host, policy, program, repeats
+from gluonx.deferred.run import flushing, host, program, repeats
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss
 from gluonx.ops.host import jaxprs
@@ -79,9 +79,9 @@ def test_a_step_whose_runs_cost_more_is_compiled_sooner(monkeypatch, as_a_progra
     _step(net, trainer)
     program = flushing.LAST["program"].by_host.program
     once = policy.running(program.cost, program.steps)
-    monkeypatch.setitem(policy.limits, "overhead", 0)
-    monkeypatch.setitem(policy.limits, "compiled", 1)
-    monkeypatch.setitem(policy.limits, "allowed", 3.5 * once / program.steps)
+    monkeypatch.setitem(policy.limits, "base", 0)
+    monkeypatch.setitem(policy.limits, "training", 1)
+    monkeypatch.setitem(policy.limits, "compile", 3.5 * once / program.steps)
     net, trainer = _dense(10)
     compiled = []
     for _ in range(6):
@@ -95,7 +95,7 @@ def test_a_step_whose_runs_cost_more_is_compiled_sooner(monkeypatch, as_a_progra
 def test_what_is_compiled_at_once(why, monkeypatch, as_a_program):
     net, trainer = _dense({"memory": 11, "off": 12, "profiled": 13}[why])
     if why == "memory":
-        monkeypatch.setitem(policy.limits, "bytes", 1000)
+        monkeypatch.setitem(policy.limits, "values", 1000)
     if why == "profiled":
         monkeypatch.setattr(flushing, "watchers", [lambda program, args: None])
     before = _count()
@@ -403,13 +403,13 @@ def test_a_long_record_of_few_kinds_goes_operator_by_operator():
     engine.reset_stats()
     with autograd.record():
         y = np.ones(2)
-        for _ in range(repeats.limits["nodes"]):
+        for _ in range(policy.limits["long"]):
             y = np.tanh(y * w)
         y = y.sum()
     y.backward()
 
     def pure(w):
-        return jax.lax.fori_loop(0, repeats.limits["nodes"], lambda i, y: jnp.tanh(y * w), jnp.ones(2)).sum()
+        return jax.lax.fori_loop(0, policy.limits["long"], lambda i, y: jnp.tanh(y * w), jnp.ones(2)).sum()
 
     onp.testing.assert_allclose(w.grad.asnumpy(), jax.jacfwd(pure)(jnp.array([0.5, 0.25])), rtol=1e-4)
     assert _count() == 0

@@ -12,6 +12,7 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, cpu, engine, nn, np, npx
+from gluonx.common import policy
 from gluonx.deferred.operators.derived import DerivedOp
 from gluonx.deferred.run import flushing
 from gluonx.deferred.values import program_cache
@@ -24,7 +25,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     engine.clear()
     engine.reset_stats()
     monkeypatch.setattr(Cache, "limit", 40e6)
-    monkeypatch.setitem(flushing.limits_of_churn, "programs", 1000)
+    monkeypatch.setitem(policy.limits, "many", 1000)
     with engine.host(False):
         yield
     monkeypatch.undo()
@@ -207,7 +208,7 @@ def test_steps_on_several_devices_are_forgotten_too(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_ten_thousand_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more programs are kept than fit; `python -m benchmarks.shapes` looks at the memory of the process."""
-    monkeypatch.setitem(flushing.limits_of_churn, "programs", 10_000)
+    monkeypatch.setitem(policy.limits, "many", 10_000)
     alive: list[weakref.ref[Any]] = []
     for n in range(10_000):
         shape = (1 + n % 100, 1 + n // 100)
@@ -302,7 +303,7 @@ def test_clear_forgets_operators_that_are_made_for_a_kind_of_call() -> None:
 
 
 def test_a_line_is_not_held_to_have_churned_by_what_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(flushing.limits_of_churn, "programs", 2)
+    monkeypatch.setitem(policy.limits, "many", 2)
     for n in range(3, 9):
         step(n)
         engine.clear()

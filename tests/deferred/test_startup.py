@@ -31,7 +31,7 @@ monitoring.register_event_duration_secs_listener(note)
 monitoring.register_event_listener(lambda name, **more: events.update([name.rpartition("/")[2]]))
 import numpy, gluonx as mx
 from gluonx import autograd, gluon, init
-from gluonx.deferred.run import policy
+from gluonx.common import policy
 from gluonx.gluon import nn
 
 policy.limits["runs"] = 0  # the step is compiled at once: it is about the cache

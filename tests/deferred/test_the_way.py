@@ -13,7 +13,7 @@ import pytest
 
 import gluonx as mx
 from gluonx import autograd, gluon, nn, np
-from gluonx.deferred.run import policy
+from gluonx.common import policy
 from gluonx.optimizer import momentum
 from lib import ROOT
 

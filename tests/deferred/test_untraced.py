@@ -6,8 +6,9 @@ from threadpoolctl import threadpool_info
 
 import gluonx
 from gluonx import autograd, engine, gluon, np, npx
+from gluonx.common import policy
 from gluonx.deferred.operators import linking, untraced
-from gluonx.deferred.run import policy, repeats
+from gluonx.deferred.run import repeats
 from gluonx.gluon import nn
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import gluonx as mx
 from gluonx import autograd, engine, gluon, np
+from gluonx.common import policy
 from gluonx.deferred.run import flushing
 from gluonx.deferred.values import vectors
 from gluonx.deferred.values.core import Packed, intern_aval
@@ -457,7 +458,7 @@ def test_layouts_are_shared_and_cut_what_they_join():
     layout = vectors.layout_of(avals)
     assert vectors.layout_of(avals) is layout
     arrays = [onp.arange(6, dtype="float32").reshape(2, 3), onp.float32(7), onp.arange(4, dtype="float32")]
-    for _ in range(vectors._CUTS_BY_HOST + 2):
+    for _ in range(policy.CUTS + 2):
         vector = vectors.Vector(layout)
         vector.value = layout.joined([jnp.asarray(a) for a in arrays])
         for i, array in enumerate(arrays):

@@ -13,7 +13,8 @@ import pytest
 import gluonx
 from benchmarks.programs import PROGRAMS
 from gluonx import Trainer, autograd, engine, nn, np, npx, random
-from gluonx.deferred.run import host, policy, program, repeats
+from gluonx.common import policy
+from gluonx.deferred.run import host, program, repeats
 from gluonx.loss import SoftmaxCELoss
 
 pytestmark = [pytest.mark.first_runs, pytest.mark.skipif(not host.is_on(), reason="the default device is no CPU")]

@@ -13,7 +13,7 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, np
-from gluonx.deferred.run.flushing import limits_of_churn
+from gluonx.common import policy
 
 _SEED = int(os.environ.get("GLUONX_TEST_SEED", "0"))
 _FEW = int(os.environ.get("GLUONX_FUZZ", "40"))
@@ -248,7 +248,7 @@ def _sweep(check: Any, count: int) -> None:
 @pytest.fixture(autouse=True)
 def _programs(monkeypatch: pytest.MonkeyPatch) -> None:
     # Every program is a new one from one line: what is under test is not the guard against that.
-    monkeypatch.setitem(limits_of_churn, "programs", 10**6)
+    monkeypatch.setitem(policy.limits, "many", 10**6)
 
 
 @pytest.mark.dear

@@ -13,8 +13,8 @@ import pytest
 
 from fuzz.harness import counts, sweep
 from gluonx import engine
+from gluonx.common import policy
 from gluonx.deferred.run import repeats
-from gluonx.deferred.run.flushing import limits_of_churn
 from lib import programs
 
 _MODES = {
@@ -51,10 +51,10 @@ def _drawn(numbers: Any, longest: int) -> list[tuple[Any, ...]]:
 @counts(few=25, parts=5)
 def test_programs(mode: str, count: int | range, monkeypatch: pytest.MonkeyPatch) -> None:
     # Every program is a new one: compiling each would be most of the time, and `test_random_programs` does that.
-    monkeypatch.setitem(limits_of_churn, "programs", 0)
+    monkeypatch.setitem(policy.limits, "many", 0)
     monkeypatch.setattr("gluonx.deferred.run.flushing._sites", {})
     if mode == "as a long record":
-        monkeypatch.setattr(repeats, "limits", {**repeats.limits, "nodes": 1, "times": 1, "runs": 10**9})
+        monkeypatch.setattr(repeats, "limits", {**policy.limits, "long": 1, "times": 1, "runs": 10**9})
 
     def check(numbers: Any) -> None:
         program = _drawn(numbers, 24 if mode == "naive" else 16)

@@ -8,7 +8,7 @@ import pytest
 
 from fuzz import resuming
 from fuzz.harness import counts
-from gluonx.deferred.run import flushing
+from gluonx.common import policy
 
 # Orbax leaves reads that failed to its closed event loop, and warns of its own old names.
 pytestmark = [pytest.mark.usefixtures("collected"), pytest.mark.filterwarnings("ignore")]
@@ -36,5 +36,5 @@ def test_each_optimizer_goes_on(name: str, way: str) -> None:
 @pytest.mark.dear
 @pytest.mark.parametrize("name", ["sgld", "groupadagrad", "adam"])
 def test_a_line_that_has_churned_is_no_matter_where_the_steps_are_known(name: str, monkeypatch: Any) -> None:
-    monkeypatch.setitem(flushing.limits_of_churn, "programs", 0)
+    monkeypatch.setitem(policy.limits, "many", 0)
     resuming.check(resuming.usual(name, "files"), elsewhere=False)

@@ -16,7 +16,7 @@ import numpy as onp
 
 from fuzz.harness import sweep
 from gluonx import Trainer, autograd, engine, loss, nn, np, npx
-from gluonx.deferred.run.flushing import limits_of_churn
+from gluonx.common import policy
 
 _OPTIMIZERS = [
     ("sgd", {"learning_rate": 0.1}),
@@ -151,7 +151,7 @@ def _check(numbers: Any) -> None:
 
 def main(count: int, compiled: bool) -> None:
     """Run `count` plans; unless `compiled`, programs that come for the first time run operator by operator."""
-    limits_of_churn["programs"] = 10**6 if compiled else 0
+    policy.limits["many"] = 10**6 if compiled else 0
     warnings.simplefilter("ignore")
     sweep(_check, count)
 

@@ -17,6 +17,7 @@ import numpy as onp
 
 from fuzz.harness import sweep
 from gluonx import Trainer, autograd, engine, nn, np, random
+from gluonx.common import policy
 from gluonx.deferred.run import flushing
 from gluonx.errors import GluonxError
 
@@ -372,7 +373,7 @@ def _check(numbers: Any) -> None:
 
 def main(count: int, compiled: bool) -> None:
     """Run `count` plans; unless `compiled`, programs that come for the first time run operator by operator."""
-    flushing.limits_of_churn["programs"] = 10**6 if compiled else 0
+    policy.limits["many"] = 10**6 if compiled else 0
     warnings.simplefilter("ignore")
     sweep(_check, count)
 

@@ -10,7 +10,7 @@ import numpy as onp
 import pytest
 
 from gluonx import autograd, engine, np
-from gluonx.deferred.run.flushing import limits_of_churn
+from gluonx.common import policy
 from lib import TESTS
 from lib.contract import Row, head, weight
 
@@ -25,7 +25,7 @@ _FILES: dict[str, Any] = {}
 @pytest.fixture(autouse=True)
 def churn(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep compiles hundreds of programs from one line, which must not turn the compiler off."""
-    monkeypatch.setitem(limits_of_churn, "programs", 10**6)
+    monkeypatch.setitem(policy.limits, "many", 10**6)
 
 
 def golden(kind: str, key: str) -> dict[str, onp.ndarray]:

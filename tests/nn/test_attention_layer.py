@@ -8,7 +8,7 @@ from jax.test_util import check_grads
 import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx, ops, parallel
 from gluonx import files as serialize
-from gluonx.deferred.run import policy
+from gluonx.common import policy
 from gluonx.deferred.run.program import Program
 from gluonx.errors import ShapeError
 from gluonx.export.stablehlo import load_artifact

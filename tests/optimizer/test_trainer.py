@@ -14,7 +14,8 @@ from gluonx import Trainer, autograd, engine, lr_scheduler, nn, np, optimizer
 from gluonx import files as serialize
 from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
-from gluonx.deferred.run import flushing, program
+from gluonx.common import policy
+from gluonx.deferred.run import flushing
 from gluonx.errors import FormatError, GluonxError, StaleGradientError
 from gluonx.optimizer import units
 from lib.derivatives import doubling
@@ -744,7 +745,7 @@ def train_mixed(mode, optimizer="adam", **settings):
 
 @pytest.mark.dear
 def test_big_next_to_small_parameters():
-    assert max(program.PACK_ELEMENTS, units.LIMIT) < 9000 * 2
+    assert policy.PACKED < 9000 * 2
     naive, _, reference = train_mixed("naive")
     for mode in ("plain", "hybrid"):
         net, trainer, grads = train_mixed(mode)
@@ -795,7 +796,7 @@ def big_net():
     net = nn.Dense(150, in_units=150)
     net.initialize()
     net.hybridize()
-    assert net.weight.data().size > program.PACK_ELEMENTS
+    assert net.weight.data().size > policy.PACKED
     return net, Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-4})
 
 

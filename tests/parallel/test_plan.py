@@ -14,7 +14,7 @@ import pytest
 
 import gluonx
 from gluonx import loss, nn, parallel
-from gluonx.deferred.operators import growth
+from gluonx.common import policy
 from gluonx.errors import DeviceError, ShapeError
 from gluonx.parallel import hlo, planning, topologies
 from gluonx.parallel.gpus import GPUS, Chip
@@ -375,9 +375,9 @@ def test_a_loop_counts_as_its_layers_do(rules, remat):
 @needs_compiler
 def test_a_batch_beyond_the_bound_on_pending_bytes_is_planned_whole(monkeypatch):
     """The engine computes what is larger early; a plan of that would be of a forward alone."""
-    monkeypatch.setitem(growth.limits, "bytes", 1000)
+    monkeypatch.setitem(policy.limits, "pending", 1000)
     made = planned(net_of(1016), mesh="v5e:2x4")
-    assert growth.limits["bytes"] == 1000
+    assert policy.limits["pending"] == 1000
     monkeypatch.undo()
     wanted = planned(net_of(1016), mesh="v5e:2x4")
     assert made.flops == wanted.flops and made.states == wanted.states > 0

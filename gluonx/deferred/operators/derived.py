@@ -26,9 +26,9 @@ import numpy as np
 from jax.sharding import Sharding
 from jax.typing import ArrayLike
 
+from gluonx.common import policy
 from gluonx.common.frames import telling
 from gluonx.common.process import uncollected
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators import lengths
 from gluonx.deferred.values import interrupts, program_cache
 from gluonx.deferred.values.contracts import HasDType, Operator, Recorded
@@ -436,9 +436,6 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
     return found
 
 
-_SMALL = threshold("linking.kernels")
-
-
 def _shaped(op: Operator, structs: list[Any]) -> Any:
     """Return the outputs of an operator's NumPy kernel for small arrays of zeros.
 
@@ -448,7 +445,7 @@ def _shaped(op: Operator, structs: list[Any]) -> Any:
     milliseconds.
     """
     found = None if op.random or op.wide else kernel_of(op)
-    if found is None or sum([math.prod(s.shape) for s in structs if s is not None]) > _SMALL:
+    if found is None or sum([math.prod(s.shape) for s in structs if s is not None]) > policy.TRIED:
         return None
     zeros = [None if s is None else np.zeros(s.shape, s.dtype) for s in structs]
     try:

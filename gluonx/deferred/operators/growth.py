@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from gluonx.common import policy
 from gluonx.common.arguments import from_elsewhere
 from gluonx.common.frames import cast, telling
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators.derived import cuts_tape, needs_64_bits, out_avals
 from gluonx.deferred.values import program_cache, source_location
 from gluonx.deferred.values.contracts import BAD_CALLS, Args, Number, Recorded, ScalarRef, Shaped, grows, is_operator
@@ -31,21 +31,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAD_CALLS",
-    "LIMIT_BYTES",
-    "LIMIT_NODES",
     "attach",
     "fill",
     "grow",
     "input_avals",
-    "limits",
     "number",
     "scalar_dtype",
     "typed",
     "widen_floats",
 ]
 
-LIMIT_NODES, LIMIT_BYTES = threshold("pending.nodes"), threshold("pending.bytes")
-limits = {"nodes": LIMIT_NODES, "bytes": LIMIT_BYTES}
 _INT32, _INT64, _UINT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64)
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -207,7 +202,7 @@ def attach(graph: Graph, node: Node, key: tuple[Any, ...], child: Node) -> Node:
     child.line = source_location.user_line()
     child.where = source_location.block_path()
     program_cache.add(program_cache.NODE)
-    child.full = child.depth >= limits["nodes"] or child.nbytes >= limits["bytes"]
+    child.full = child.depth >= policy.PENDING or child.nbytes >= policy.limits["pending"]
     return node.children.setdefault(key, child)
 
 

@@ -7,7 +7,7 @@ prove a step of the trace for all numbers, it raises, and the operator is traced
 
 JAX does not prove one thing. A comparison of a symbol with a number, or with another expression, is False if JAX cannot
 decide it, so that an operator which asks ``n == 3`` would be traced as for all other lengths. A `Kind` therefore serves
-only numbers for which these answers are right, as far as that can be known: lengths below `_LEAST` stay numbers, and so
+only numbers for which these answers are right, as far as that can be known: lengths below five stay numbers, and so
 do lengths that occur among the operator's attributes; lengths that were equal are one symbol; two symbols, or a symbol
 and a neighbouring length, must not be the same number. Before a trace with symbols is used, its result is compared with
 the one for numbers (``check``).
@@ -25,17 +25,13 @@ from typing import Any, TypeAlias
 import jax
 import numpy as np
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.deferred.values.contracts import BAD_CALLS, Operator
 
 __all__ = ["Check", "Kind", "Numbers", "found"]
 
 Numbers: TypeAlias = "tuple[int, ...]"
 Check: TypeAlias = "Callable[[Any, Kind, Numbers, Any], bool] | None"
-_LEAST = threshold("lengths.least")
-_KEPT = threshold("lengths.kept")
-_SYMBOLIC = threshold("lengths.kinds")
-_SEEN = threshold("lengths.seen")
 
 
 class Kind:
@@ -79,7 +75,7 @@ class Kind:
                 numbers[part[0]] = length
             elif numbers[part[0]] != length:
                 return None
-        if len(set(numbers)) < len(numbers) or any(n < _LEAST or n in self._taken for n in numbers):
+        if len(set(numbers)) < len(numbers) or any(n < policy.limits["symbol"] or n in self._taken for n in numbers):
             return None
         return tuple(numbers)
 
@@ -140,7 +136,7 @@ def found(
             numbers = kind.numbers(lengths)
             assert numbers is not None, "a kind fits the lengths that it was made of"
             return made, numbers
-        if len(family.exact) >= _KEPT:
+        if len(family.exact) >= policy.KINDS:
             family.exact.pop(next(iter(family.exact)))
         exact = family.exact[lengths] = Kind(structs, (), lengths)
     made = exact.made[what] = make(exact)
@@ -188,9 +184,9 @@ def _generalized(op: Operator, family: _Family, structs: Sequence[Any], lengths:
     """
     if lengths in family.seen:
         return None
-    before = family.seen[-_SEEN:]
+    before = family.seen[-policy.LENGTHS :]
     family.seen = [*before, lengths]
-    if not before or len(family.symbolic) >= _SYMBOLIC:
+    if not before or len(family.symbolic) >= policy.LENGTHS:
         return None
     alike = sorted(before, key=lambda other: sum(map(operator.ne, other, lengths)))
     for seen in ([*before, lengths], *[[other, lengths] for other in alike]):
@@ -210,7 +206,7 @@ def _kind(op: Operator, structs: Sequence[Any], seen: Sequence[Numbers]) -> Kind
     symbols: dict[Any, int] = {}
     pattern: list[Any] = []
     for column in zip(*seen, strict=True):
-        if len(set(column)) == 1 or column[-1] < _LEAST or column[-1] in taken:
+        if len(set(column)) == 1 or column[-1] < policy.limits["symbol"] or column[-1] in taken:
             pattern.append(column[-1])
         else:
             pattern.append((symbols.setdefault(column, len(symbols)),))
@@ -238,7 +234,7 @@ def _symbols(count: int) -> tuple[Any, ...]:
     from jax import export  # not needed by programs with one shape
 
     names = [f"n{i}" for i in range(count)]
-    scope = export.SymbolicScope([f"{name} >= {_LEAST}" for name in names])
+    scope = export.SymbolicScope([f"{name} >= {policy.limits['symbol']}" for name in names])
     return tuple(export.symbolic_shape(",".join(names) + ",", scope=scope))
 
 

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 import jax
 import numpy as np
 
+from gluonx.common import policy
 from gluonx.common.process import one_blas_thread, uncollected
 from gluonx.deferred.operators import lengths
 from gluonx.deferred.operators.derived import DerivedOp, Inner, Pullback, has_any_length, needs_64_bits, strong
 from gluonx.deferred.operators.primitive import is_one
-from gluonx.deferred.operators.untraced import OPERATIONS, Untraced, chosen, untraced
+from gluonx.deferred.operators.untraced import Untraced, chosen, untraced
 from gluonx.deferred.values import program_cache
 from gluonx.deferred.values.contracts import BAD_CALLS, Equation, InputRef, Jaxpr, JaxprVar, Operator, Shaped
 from gluonx.deferred.values.core import Aval, Node, tracing
@@ -304,11 +305,12 @@ class _Linking:
         traced = _Entry(op, [], [], avals, entry.diff)
         traced.passed = entry.passed
         forward = chosen(kernels.forward, present, functools.partial(_traced_forward, traced))
-        outs = linker.call(forward, registers, [_nbytes(a) for a in entry.results], costs[0], OPERATIONS)
+        kernel = policy.limits["kernel"]
+        outs = linker.call(forward, registers, [_nbytes(a) for a in entry.results], costs[0], kernel)
         if kernels.back is not None:
             back = chosen(kernels.back, present, functools.partial(_traced_back, traced))
             nbytes = [_nbytes(avals[i]) for i in entry.diff]
-            entry.pull = lambda given: linker.call(back, [*registers, *given], nbytes, costs[1], OPERATIONS)
+            entry.pull = lambda given: linker.call(back, [*registers, *given], nbytes, costs[1], kernel)
         return outs
 
     def replay(self, entry: _Entry) -> list[int]:

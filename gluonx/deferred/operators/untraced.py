@@ -15,18 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gluonx.common import policy
 from gluonx.common.process import one_blas_thread
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators.derived import has_any_length
 from gluonx.deferred.values.contracts import Operator, Shaped
 from gluonx.ops.host.kernels import cost_of, kernel_of, results_of
 from gluonx.ops.host.pullbacks import pullback_kernel
 
-__all__ = ["OPERATIONS", "Untraced", "chosen", "results", "untraced"]
+__all__ = ["Untraced", "chosen", "results", "untraced"]
 
-_MOST = threshold("linking.kernels")
-OPERATIONS = threshold("linking.operations")
-_KEPT = threshold("lengths.kept")
 Kernel = Callable[..., Any]
 
 
@@ -116,14 +113,14 @@ def _takes(back: Kernel, values: list[Any], inputs: list[Any]) -> bool:
 def _may_run(op: Operator, inputs: Sequence[Any]) -> bool:
     """Return whether all lengths are numbers, and the inputs few enough elements for the kernels."""
     size = _size(inputs)
-    return size <= _MOST or (size < math.inf and results_of(op) is not None)
+    return size <= policy.TRIED or (size < math.inf and results_of(op) is not None)
 
 
 def _tried(op: Operator, inputs: Sequence[Any]) -> Any:
     kernel, out = kernel_of(op), _told(op, inputs)
     if kernel is None:
         return None
-    if out is None and _size(inputs) <= _MOST:
+    if out is None and _size(inputs) <= policy.TRIED:
         with one_blas_thread(), np.errstate(all="ignore"):
             try:
                 out = kernel[0](*_zeros(inputs))
@@ -178,7 +175,7 @@ def _memo(op: Operator) -> dict[Any, Any]:
     if families is None:
         families = op.families = {}
     known = families.setdefault("untraced", {})
-    if len(known) > _KEPT:
+    if len(known) > policy.KINDS:
         known.clear()
     return known
 

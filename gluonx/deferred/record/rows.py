@@ -27,8 +27,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.common import policy
 from gluonx.common.recent import recall
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators.derived import DerivedOp
 from gluonx.deferred.record import engine
 from gluonx.deferred.record.engine import invoke
@@ -198,7 +198,6 @@ def _embedding(args: Args) -> Any:
 
 
 engine.instead["embedding"] = _embedding
-_MOST_ZEROS = threshold("rows.zeros")
 _zeros: dict[Any, jax.Array] = program_cache.memo()
 
 
@@ -219,7 +218,7 @@ def shared_zeros(shape: tuple[int, ...], like: Aval) -> jax.Array:
         with keeping_64_bits(like.wide), jax.ensure_compile_time_eval():
             return jnp.zeros(shape, like.dtype, device=like.sharding)
 
-    return recall(_zeros, key, _MOST_ZEROS, make)
+    return recall(_zeros, key, policy.ZEROS, make)
 
 
 # -- where gradients end -----------------------------------------------------------------------------------------------

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.deferred.operators import growth
 from gluonx.deferred.operators.derived import DerivedOp, needs_64_bits
 from gluonx.deferred.operators.segments import Behind, CustomSegment, Out
 from gluonx.deferred.record import rows
 from gluonx.deferred.record.engine import STOP, as_handle, invoke, run_now
 from gluonx.deferred.record.graph import Blocked, current_graph, settle
-from gluonx.deferred.run.program import PACK_ELEMENTS, GradInfo, walk_back
+from gluonx.deferred.run.program import GradInfo, walk_back
 from gluonx.deferred.values import program_cache
 from gluonx.deferred.values.contracts import Args, Operator, Rebound, Source
 from gluonx.deferred.values.core import (
@@ -59,7 +59,6 @@ FREED = (
 )
 _IN_TRACE = "backward cannot be called inside a hybridized forward; call it outside, or use jax.grad there"
 _ADD = DerivedOp("add_gradients", jnp.add)
-MANY_SEGMENTS = threshold("tape.segments")
 
 
 class GradOp:
@@ -353,7 +352,7 @@ class _Walk:
 
     def _invoke(self, op: Operator, args: Args) -> Any:
         """Record `op`, or run it at once after so many segments that one program of them all would compile too long."""
-        if self.passed <= MANY_SEGMENTS or self.create_graph:
+        if self.passed <= policy.SEGMENTS or self.create_graph:
             return invoke(op, args)
         return run_now(op, args, current_state())
 
@@ -543,7 +542,7 @@ def _deliver(gradients: Iterable[tuple[Variable, Pending | Handle]]) -> None:
             if type(old.value) is not Pending and not graph.closed:
                 graph.journal.append(old)
             value, aval = total.value, total.aval
-        elif type(value) is Pending and aval.size > PACK_ELEMENTS:
+        elif type(value) is Pending and aval.size > policy.PACKED:
             _recycle(value, grad.value)
         grad.value = value
         grad.aval = aval

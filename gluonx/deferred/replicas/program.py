@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.deferred.replicas.operators import Joint
 from gluonx.deferred.replicas.parting import AXIS, Replica, alike, aval_of_leaf, parted
 from gluonx.deferred.run.program import Plan
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from gluonx.deferred.record.graph import Graph
 
 __all__ = ["Program", "way_of"]
-
-_UNDER_WAY = threshold("fake_devices.under_way")
 
 
 def way_of(
@@ -125,7 +123,7 @@ class Program:
         counters.dispatches += 1
         outs = self.call(*args)
         self.runs += 1
-        if self.on_fakes and self.runs % _UNDER_WAY == 0:
+        if self.on_fakes and self.runs % policy.limits["under_way"] == 0:
             jax.block_until_ready(outs)
         shards = [{s.device: s.data for s in out.addressable_shards} for out in outs]
         at = {slot: i for i, slot in enumerate(self.slots)}

@@ -7,7 +7,7 @@ Only the compilation, which releases Python's lock and changes nothing in the pr
 Programs are compiled one at a time, because XLA uses all cores for each.
 
 The run at which a compilation begins, and the run at which the program takes over, are fixed beforehand
-(:class:`gluonx.deferred.run.policy.Account`). So the takeover falls on the same step in each run of the same code, and
+(:class:`gluonx.common.policy.Account`). So the takeover falls on the same step in each run of the same code, and
 that step waits if the program is not ready. With ``Switch.when = "ready"`` the program takes over as soon as it is
 ready, which may be at another step in each run.
 
@@ -31,7 +31,7 @@ from gluonx.common.process import cores
 from gluonx.dtype import keeping_64_bits
 
 if TYPE_CHECKING:
-    from gluonx.deferred.run.policy import Account
+    from gluonx.common.policy import Account
 
 __all__ = ["Candidate", "Compilation", "Switch", "When", "is_possible"]
 

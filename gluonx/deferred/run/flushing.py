@@ -3,7 +3,7 @@
 There are two ways. *Interpreted* runs operator by operator. It serves a new trace without a backward, and the first
 runs of a long trace that repeats a few operators (:mod:`gluonx.deferred.run.repeats`). *A program* computes the whole
 trace. It serves a trace that comes the second time, and a trace with a backward, since a training step will come again.
-On a CPU, NumPy runs a program until compiling it pays (:mod:`gluonx.deferred.run.policy`). If NumPy cannot, a line of
+On a CPU, NumPy runs a program until compiling it pays (:mod:`gluonx.common.policy`). If NumPy cannot, a line of
 user code that keeps compiling traces which never come again gets one warning; from then on new traces from that line
 are interpreted until they come a second time.
 
@@ -32,14 +32,13 @@ import numpy as np
 from jax import debug_infs, debug_nans
 from jax.core import eval_context
 
-from gluonx.common import forked
+from gluonx.common import forked, policy
 from gluonx.common.process import collects_in_calls, one_blas_thread, pause_collector, resume_collector, uncollected
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators import growth
 from gluonx.deferred.operators.segments import Segment, attached
 from gluonx.deferred.replicas import program as replicas
 from gluonx.deferred.replicas.parting import fall_apart
-from gluonx.deferred.run import beside, host, notice, policy, repeats
+from gluonx.deferred.run import beside, host, notice, repeats
 from gluonx.deferred.run.program import Plan, Program, default_sharding, packable, scalars_of, walk_back
 from gluonx.deferred.values import program_cache, source_location
 from gluonx.deferred.values.aliasing import held_arguments, is_alone
@@ -73,7 +72,6 @@ __all__ = [
     "flush",
     "flush_full",
     "flush_inside",
-    "limits_of_churn",
     "tape_slots_of",
     "value_apart",
 ]
@@ -87,8 +85,6 @@ _UNDER_WAY_BELOW = (
     "so it can not be waited for here. Read it in the loop, or from another thread."
 )
 LAST: dict[str, Any] = {}
-_UNDER_WAY = threshold("fake_devices.under_way")
-limits_of_churn = {"programs": threshold("churn.programs")}
 _sites: dict[source_location.Line, _Site] = program_cache.memo()  # programs that were evicted are not waited for
 _value_of = attrgetter("value")
 _is_placed = attrgetter("placed")
@@ -521,7 +517,7 @@ def _interpret(node: Node, site: _Site, trains: bool) -> bool:
     """
     if not node.has_backward and not trains:
         return node.visits == 1
-    churns = site.waiting >= limits_of_churn["programs"]
+    churns = site.waiting >= policy.limits["many"]
     if churns and not site.warned:
         site.warned = True
         source_location.warn(
@@ -743,7 +739,7 @@ def _has_run(program: Program, sinks: list[Any]) -> None:
     """Note that a program has come again; on fake devices of one CPU, wait before too many runs are under way."""
     if program.runs == 2 and program.site is not None:
         program.site.waiting -= 1
-    if program.on_fakes and program.runs % _UNDER_WAY == 0:
+    if program.on_fakes and program.runs % policy.limits["under_way"] == 0:
         jax.block_until_ready([value for sink in sinks if isinstance(value := sink.value, jax.Array)])
 
 

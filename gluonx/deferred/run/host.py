@@ -3,9 +3,9 @@
 Compiling an operator for new shapes takes XLA 10 to 1,000 ms; for small arrays NumPy computes it in microseconds. So on
 a CPU, NumPy runs an operator that is not recorded
 
-- always, if the work is small (``limits["small"]`` elements): calling a compiled program would cost as much;
+- always, if the work is small (``limits["border"]`` elements): calling a compiled program would cost as much;
 - else until the time spent on these shapes is about what a compilation would have taken
-  (:mod:`gluonx.deferred.run.policy`). From then on a compiled program runs it. A still larger operator is compiled at
+  (:mod:`gluonx.common.policy`). From then on a compiled program runs it. A still larger operator is compiled at
   once. The time spent is estimated from the number of elements and not measured, so that the same program runs the same
   way each time. For random draws only the size decides. The forward of a block, such as the prediction of a hybridized
   net, is compiled beside NumPy's runs where that is possible (:mod:`gluonx.deferred.run.beside`).
@@ -39,12 +39,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from gluonx.common import forked
+from gluonx.common import forked, policy
 from gluonx.common.process import one_blas_thread
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators import growth, linalg_checks, linking
 from gluonx.deferred.operators.derived import PLAIN, DerivedOp, jaxpr_of, lowered_alone, needs_64_bits, numpy_is_first
-from gluonx.deferred.run import beside, policy
+from gluonx.deferred.run import beside
 from gluonx.deferred.values import interrupts, vectors
 from gluonx.deferred.values.contracts import Args, Number, Operator
 from gluonx.deferred.values.core import (
@@ -78,7 +77,6 @@ __all__ = [
     "is_known",
     "is_on",
     "note_known",
-    "limits",
     "nbytes",
     "on_host",
     "placed",
@@ -91,10 +89,6 @@ __all__ = [
 del layers  # imported for the NumPy kernels that it registers
 
 REFUSED: Any = object()
-limits = {
-    "small": threshold("host.small"),
-    "kept": threshold("host.kept"),
-}
 
 
 class Switch:
@@ -128,7 +122,7 @@ numpy_is_first.append(lambda: policy.limits["runs"] > 0 and is_on())
 @forked.at_fork
 def _without_limits() -> None:
     """Let NumPy do all that it can, since a forked child can compile nothing."""
-    limits["small"] = policy.limits["allowed"] = sys.maxsize
+    policy.limits.update(border=sys.maxsize, compile=sys.maxsize)
 
 
 class _Known:
@@ -151,7 +145,7 @@ class _Known:
         An array that is larger than what one operator may spend is given only to operators that touch a part of it,
         such as a slice, or to the many operators of a net.
         """
-        return aval.size <= policy.limits["allowed"] or self.work is not None or self.composed
+        return aval.size <= policy.limits["compile"] or self.work is not None or self.composed
 
 
 def _known_of(op: Operator) -> _Known:
@@ -435,9 +429,9 @@ def _by_kernel(known: _Known, numpy_kernel: Callable[..., Any], values: list[Any
             alone = len(values) == 1 and isinstance(values[0], np.ndarray)
             work = values[0].size if alone else _size(values)
         if known.draws:
-            if work > policy.limits["allowed"]:
+            if work > policy.limits["compile"]:
                 return REFUSED
-        elif work > limits["small"] and not _spend(known, _key(values), work * known.cost, 1):
+        elif work > policy.limits["border"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
         with one_blas_thread() if work > known.shared_from else _as_it_is:
             out = _quiet.copy().run(numpy_kernel, *values)
@@ -461,12 +455,8 @@ def _spend(known: _Known, key: tuple[object, ...], work: float, steps: int) -> b
     return True
 
 
-_TRIES = threshold("host.draws")
-_FEW = threshold("host.overhead")
-
-
 def _remember(known: _Known, key: tuple[object, ...], what: object) -> None:
-    if key not in known.seen and len(known.seen) >= limits["kept"]:
+    if key not in known.seen and len(known.seen) >= policy.SHARED:
         known.seen.clear()
     known.seen[key] = what
 
@@ -480,7 +470,7 @@ def _by_jaxpr(op: Operator, known: _Known, values: list[Any]) -> Any:
     program, single, forward = entry
     if program is None:
         return REFUSED
-    cheap = program.steps <= _FEW and program.cost <= limits["small"]
+    cheap = program.steps <= policy.limits["base"] and program.cost <= policy.limits["border"]
     # A draw always runs the same way for its size, so that a seed repeats it to the last bit.
     if cheap or known.draws:
         may_run = True
@@ -556,8 +546,8 @@ def _interpreted(op: Operator, values: list[Any]) -> Any:
     single = type(traced.out_info) not in (tuple, list)
     if op.random:
         outs = [traced.out_info] if single else traced.out_info
-        work = _TRIES * sum([math.prod(out.shape) for out in outs]) if program.cost == math.inf else program.cost
-        return (program, single, None) if work <= policy.limits["allowed"] else _COMPILE
+        work = policy.DRAWN * sum([math.prod(out.shape) for out in outs]) if program.cost == math.inf else program.cost
+        return (program, single, None) if work <= policy.limits["compile"] else _COMPILE
     return program, single, _forward_of(op, program, wide)
 
 

@@ -28,8 +28,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from gluonx.common import policy
 from gluonx.common.frames import telling
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators import linking
 from gluonx.deferred.operators.derived import DerivedOp, Pin, Pullback, pullback_of, run_alone, strong, zero_cotangent
 from gluonx.deferred.run import beside, host
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from gluonx.deferred.record.graph import Graph
 
 __all__ = [
-    "PACK_ELEMENTS",
     "GradInfo",
     "Plan",
     "Program",
@@ -58,8 +57,6 @@ __all__ = [
     "walk_back",
 ]
 
-PACK_ELEMENTS = threshold("small.elements")
-_TRACED = threshold("program_cache.traced")
 Numbers: TypeAlias = "Sequence[float] | jax.Array | None"  # the numbers of one kind on a path
 
 
@@ -567,7 +564,7 @@ class Program(beside.Candidate):
             with native_operations():
                 self.by_host = host.whole(jax.make_jaxpr(lambda *args: self._trace(args))(*args))
         if self.by_host is not None:
-            self.nbytes = program_cache.size_of(self.by_host.program.steps) // _TRACED
+            self.nbytes = program_cache.size_of(self.by_host.program.steps) // 8  # it is not compiled
             program_cache.add(self.nbytes, programs=1)
 
     def arguments(self, graph: Graph) -> tuple[list[Any], list[Vector]]:
@@ -687,7 +684,7 @@ def _platform(sharding: jax.sharding.Sharding) -> str:
 
 def packable(aval: Aval) -> bool:
     """Return whether a gradient leaves the program in a vector with others."""
-    return aval.size <= PACK_ELEMENTS and aval.sharding is None
+    return aval.size <= policy.PACKED and aval.sharding is None
 
 
 _LARGEST = float(np.finfo(np.float32).max)

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.deferred.operators.segments import OpSegment, Out, attached
-from gluonx.deferred.run import host, policy
+from gluonx.deferred.run import host
 from gluonx.deferred.run.program import walk_back
 from gluonx.deferred.values.contracts import InputRef
 from gluonx.deferred.values.core import Aval, Node, aval_of
@@ -31,30 +31,17 @@ from gluonx.dtype import as_array
 if TYPE_CHECKING:
     from gluonx.deferred.record.graph import Graph
 
-__all__ = ["Chain", "behind", "is_repetitive", "limits", "runs_in_pieces", "runs_of", "values_of"]
-
-# A trace of at least so many nodes, each kind of which occurs `times` on average, is interpreted in its first `runs`.
-# From `whole` nodes on it is always interpreted: XLA would take minutes for such a program.
-limits = {
-    "nodes": threshold("pieces.nodes"),
-    "kind": threshold("pieces.kind"),
-    "times": threshold("pieces.times"),
-    "runs": threshold("pieces.runs"),
-    "each": threshold("pieces.each"),
-    "whole": threshold("pieces.whole"),
-}
+__all__ = ["Chain", "behind", "is_repetitive", "runs_in_pieces", "values_of"]
 
 
 def runs_in_pieces(graph: Graph) -> bool:
     """Return whether a trace that repeats few operators is too new, or too long, to be compiled as a whole."""
     node: Node = graph.cursor
-    if node.depth < limits["nodes"]:
+    if node.depth < policy.limits["long"]:
         if not policy.limits["runs"] or not host.is_on() or node.visits > policy.limits["runs"]:
             return False
-        return (node.visits <= limits["runs"] or _is_small(graph)) and _is_cheap(graph)
-    if node.visits > runs_of(node.depth) and node.depth < limits["whole"]:
-        return False
-    return is_repetitive(graph, limits["times"])
+        return (node.visits <= policy.runs_in_pieces(node.depth) or _is_small(graph)) and _is_cheap(graph)
+    return node.visits <= policy.runs_in_pieces(node.depth) and is_repetitive(graph)
 
 
 def _is_small(graph: Graph) -> bool:
@@ -74,7 +61,7 @@ def _is_cheap(graph: Graph) -> bool:
     operator.
     """
     path: list[Node] = graph.path()
-    most = len(path) // limits["kind"]
+    most = policy.new_kinds(len(path))
     avals = [aval for node in path for aval in node.outs]
     fresh = set[Any]()
     for node in path:
@@ -90,23 +77,10 @@ def _is_cheap(graph: Graph) -> bool:
     return True
 
 
-def runs_of(operations: int) -> int:
-    """Return how often a repetitive trace is interpreted before it is compiled whole; more often if that takes longer.
-
-    Both compiling and an interpreted run take a time for each operation; the former takes some hundred times longer.
-
-    Examples
-    --------
-    >>> runs_of(150), runs_of(3900)
-    (2, 39)
-    """
-    return max(limits["runs"], operations // limits["each"])
-
-
-def is_repetitive(graph: Graph, times: int) -> bool:
-    """Return whether each kind of operator occurs at least `times` in the trace of `graph`, on average."""
+def is_repetitive(graph: Graph) -> bool:
+    """Return whether the trace of `graph` has so few kinds of operators that it pays to compile each alone."""
     path: list[Node] = graph.path()
-    most = len(path) // times
+    most = policy.few_kinds(len(path))
     avals = [aval for node in path for aval in node.outs]
     kinds = set[Any]()
     for node in path:

@@ -24,10 +24,9 @@ import jax
 import numpy as np
 from jax.core import eval_context
 
-from gluonx.common import forked
+from gluonx.common import forked, policy
 from gluonx.common.host import copied, to_jax
 from gluonx.common.process import uncollected
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.operators import amp_policy, growth, primitive
 from gluonx.deferred.operators.derived import DerivedOp, Inner, needs_64_bits, numpy_is_first, strong
 from gluonx.deferred.record import rows
@@ -598,9 +597,6 @@ def _output(leaf: object, trace: Trace, name: str) -> Any:
     )
 
 
-MANY_TRACES = threshold("traces.kinds")
-
-
 _DERIVED = {"custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vmap_call": "call"}
 _SHOWN = frozenset(["ctx_mesh", "impl", "op"])  # parameters that are callables, which the text names in full
 
@@ -897,13 +893,13 @@ class TracedCall:
         variants = self.entries.setdefault(key, [])
         variants.insert(0, traced)
         self._warn_of_many(len(self.entries) if len(variants) == 1 else len(variants))
-        del variants[MANY_TRACES:]
+        del variants[policy.KINDS :]
         return traced
 
     def _warn_of_many(self, count: int) -> None:
-        if count == MANY_TRACES:
+        if count == policy.KINDS:
             source_location.warn(
-                f"{type(self.block).__name__} was traced for {MANY_TRACES} kinds of input, or of arrays that it holds, "
+                f"{type(self.block).__name__} was traced for {count} kinds of input, or of arrays that it holds, "
                 "each a program of its own. Shapes that change can be padded; a Python number that changes from call "
                 "to call is part of the kind: give it as an array. See docs/recompile.md.",
             )

@@ -27,15 +27,15 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.deferred.values.contracts import Operator
 from gluonx.deferred.values.core import ROOT, Node, counters
 
 __all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", "program_size", "size_of"]
 
-PROGRAM, OPERATION = threshold("program_cache.program"), threshold("program_cache.operation")  # bytes
-TRACE, NODE = threshold("program_cache.trace"), threshold("program_cache.node")
-SHARE = threshold("program_cache.share")  # an operator may take one n-th of the bound
+# Bytes. A program takes as much as 40 operations besides its own, a trace as one, a node of the trie a twentieth.
+OPERATION = TRACE = policy.limits["code"]
+PROGRAM, NODE = 40 * OPERATION, OPERATION // 20
 Made = TypeVar("Made")
 _lock = threading.RLock()  # reentrant: eviction may run a finalizer that compiles
 
@@ -107,7 +107,7 @@ def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
             usage.used = Cache.now
             usage.nbytes += nbytes
             usage.programs += programs
-            if 0 < Cache.limit < SHARE * usage.nbytes:
+            if 0 < Cache.limit < 8 * usage.nbytes:
                 _forget_op(op)
         if 0 < Cache.limit < Cache.nbytes:
             _forget(0.75 * Cache.limit)

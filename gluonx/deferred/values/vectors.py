@@ -26,8 +26,8 @@ import jax
 import numpy as np
 from jax.core import eval_context
 
+from gluonx.common import policy
 from gluonx.common.packing import Layout
-from gluonx.common.thresholds import threshold
 from gluonx.deferred.values.aliasing import any_piece_held
 from gluonx.deferred.values.contracts import Leaf
 from gluonx.deferred.values.core import Aval, Handle, HostArray, Packed, Pending, counters
@@ -56,13 +56,12 @@ class VectorLayout(Layout):
         """Return the arrays of a computed vector. The first times, it compiles nothing for that."""
         self.cuts += 1
         with keeping_64_bits(self.avals[0].wide):
-            if self.cuts > _CUTS_BY_HOST:
+            if self.cuts > policy.CUTS:
                 with contextlib.suppress(RecursionError):  # in a signal handler that interrupted this compilation
                     return self.taken_apart(vector)
             return jax.device_put([part.copy() for part in self.split(np.asarray(vector))])
 
 
-_CUTS_BY_HOST = threshold("small.cuts_by_host")
 _layouts: weakref.WeakValueDictionary[tuple[Aval, ...], VectorLayout] = weakref.WeakValueDictionary()
 
 

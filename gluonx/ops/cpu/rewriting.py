@@ -27,7 +27,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from gluonx.common.thresholds import threshold
 from gluonx.ops.cpu.materialized import is_recomputed, materialized
 from gluonx.ops.cpu.natively import closed_over_nothing
 from gluonx.ops.cpu.threefry import LARGE
@@ -39,10 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["rewritten"]
 
-_LONGEST = threshold("chains.operations")
-_TOGETHER = threshold("chains.draws")
-_PARTS = threshold("chains.parts")
-_LONG = threshold("chains.long")
+# Shown by `benchmarks.early`.
+_LONGEST = 32  # operations that XLA may compute again in each loop of a CPU that reads their result
+_TOGETHER = 24  # draws of one shape that are made at once
+_PARTS = 16  # parts of one array that are taken by loops of their own
+_LONG = 600  # operations of the shortest program where that is done
 _BEFORE_KEY = 16  # the most operations between a program's inputs and the key of a draw
 
 # Operations that XLA repeats in each loop that reads them, and those that it fuses only into a single reader.

@@ -28,7 +28,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops.cpu.natively import default_branch
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
@@ -42,8 +42,6 @@ del draws, factors, moves, products, reductions, windows  # imported for the rul
 
 Step = Callable[[list[Any]], None]
 
-_FOLDED = threshold("host.folded")
-_FREED = threshold("host.freed")
 ANY_SHAPE = elementwise.BROADCASTING | {
     "argmax", "argmin", "concatenate", "convert_element_type", "reduce_and", "reduce_max", "reduce_min", "reduce_or",
     "reduce_prod", "reduce_sum", "rev", "transpose",
@@ -321,7 +319,7 @@ def _lower(flat: Flat, outs: list[int]) -> tuple[list[Step], float, Any]:
         if (
             all(i in known for i in ins)
             and node.name not in _LOOPS
-            and sum(specs[o].size for o in node.outs) <= _FOLDED
+            and sum(specs[o].size for o in node.outs) <= policy.FOLDED
         ):
             found = fn(*[known[i] for i in ins])
             for o, value in zip(node.outs, found if len(node.outs) > 1 else [found], strict=True):
@@ -451,7 +449,7 @@ def freeing(sizes: Sequence[Any], steps: list[tuple[Step, Node]], outs: set[int]
         made.update(node.outs)
     dead: dict[int, list[int]] = {}
     for register, number in last.items():
-        if register in made and register not in outs and sizes[register] > _FREED:
+        if register in made and register not in outs and sizes[register] > policy.FREED:
             dead.setdefault(number, []).append(register)
     found: list[Step] = []
     now = most = sum([size for register, size in enumerate(sizes) if register not in made])

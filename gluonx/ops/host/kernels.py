@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.dtype import WIDE, bfloat16
 from gluonx.ops.common import axis_of
 from gluonx.ops.elementwise import ACTIVATIONS
@@ -80,10 +80,7 @@ def cost_of(op: Any) -> float:
     if not isinstance(op, BoundOp):
         return 1
     light = op.op.light or (op.name == "activation" and op.attrs["act_type"] == "relu")
-    return 1 / _LIGHT if light else 1
-
-
-_LIGHT = threshold("host.light")
+    return 1 / policy.limits["light"] if light else 1
 
 
 def _lowered(op: Lifted, kernel: Kernel) -> Kernel:
@@ -649,7 +646,7 @@ def _argsort(
 
 # -- products ---------------------------------------------------------------------------------------------------------
 
-_DEEP = threshold("host.deep")
+_DEEP = policy.limits["product"]
 
 
 def _product(fn: Any) -> Kernel:

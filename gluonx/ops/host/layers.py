@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.ops.common import axis_of, choose, per_axis
 from gluonx.ops.conv import layout_of, target_padding
 from gluonx.ops.host import products
@@ -676,7 +676,7 @@ def _rnn_work(data: np.ndarray, flat: np.ndarray, *_: object, num_layers: int, *
     return max(data.shape[0] * num_layers * _STEP, data.shape[0] * data.shape[1] * flat.size // 128)
 
 
-_STEP = threshold("host.call") * 2
+_STEP = policy.limits["call"] * 2
 
 
 @numpy_kernel("rnn", _rnn_work, products=128)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gluonx.common.thresholds import threshold
+from gluonx.common import policy
 from gluonx.ops.host.jaxprs import (
     ANY_SHAPE,
     Block,
@@ -36,7 +36,6 @@ from gluonx.ops.host.rules import Call, Spec
 
 __all__ = ["Bound", "Fragment", "Linker"]
 
-_FOLDED = threshold("host.folded")
 _BOUND = 8  # the number of lengths for which a fragment caches its steps
 _REDUCES = ("reduce_", "arg")
 
@@ -160,7 +159,7 @@ def _opened(flat: Flat, outs: list[int]) -> list[_Open]:
         if closed or (node.name in ANY_SHAPE and not symbols):
             fn, call = ruled(flat, node, ins)
             cost = call.cost if closed else None
-            if closed and all(i in known for i in ins) and sum([specs[o].size for o in node.outs]) <= _FOLDED:
+            if closed and all(i in known for i in ins) and sum([specs[o].size for o in node.outs]) <= policy.FOLDED:
                 values = fn(*[known[i] for i in ins])
                 for o, value in zip(node.outs, values if len(node.outs) > 1 else [values], strict=True):
                     known[o] = np.asarray(value)

@@ -1,11 +1,11 @@
-"""``python -m tools.thresholds --write``: renew the table of thresholds in docs/design/engine.md."""
+"""``python -m tools.policy --write``: renew the two tables of the policy's numbers in docs/design/engine.md."""
 
 from __future__ import annotations
 
 import pathlib
 import sys
 
-from gluonx.common.thresholds import THRESHOLDS
+from gluonx.common.policy import EXCEPTIONS, NUMBERS
 
 __all__ = ["renewed", "rows"]
 
@@ -14,17 +14,19 @@ _HEAD = ["| name | value | reason | shown by |", "| --- | --- | --- | --- |"]
 
 
 def rows() -> list[str]:
-    """Return the lines of the table."""
-    found = [
-        f"| `{name}` | {t.value:,} {t.unit} | {t.reason} | `{t.shown_by}` |" for name, t in sorted(THRESHOLDS.items())
+    """Return the lines of the table: the sixteen numbers, then the exceptions to the rule."""
+    lines = [
+        f"| `{name}`{' (exception)' * (name in EXCEPTIONS)} | {n.value:,} {n.unit} | {n.reason} "
+        f"| `benchmarks.{n.shown_by}` |"
+        for name, n in (NUMBERS | EXCEPTIONS).items()
     ]
-    return [*_HEAD, *found]
+    return [*_HEAD, *lines]
 
 
 def renewed(page: str) -> str:
     """Return the page with the table as it is now."""
     before, head, rest = page.partition(_HEAD[0])
-    assert head, "the page has a table of thresholds"
+    assert head, "the page has a table of the policy's numbers"
     _, end, after = rest.partition("\n\n")
     return before + "\n".join(rows()) + end + after
 
@@ -34,4 +36,4 @@ if __name__ == "__main__":
     if "--write" in sys.argv[1:]:
         PAGE.write_text(renewed(old), encoding="utf-8")
     elif renewed(old) != old:
-        sys.exit(f"{PAGE} is out of date: python -m tools.thresholds --write")
+        sys.exit(f"{PAGE} is out of date: python -m tools.policy --write")
