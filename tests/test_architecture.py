@@ -270,7 +270,6 @@ MODULE_STATE = {
     "deferred/values/core.py _default_shardings": FACT,
     "deferred/values/core.py _scalar_slots": NOUN,
     "deferred/values/core.py _states": NOUN,
-    "deferred/run/host.py limits": FACT,
     "deferred/run/flushing.py LAST": "what explain() tells; engine.clear() empties it",
     "common/forked.py _hooks": REGISTERED,
     "ops/cudnn.py _choices": "what explain() tells of attention and recurrent layers; sixteen at most",
