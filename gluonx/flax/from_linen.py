@@ -39,7 +39,17 @@ _MODES = {"train": True, "training": True, "is_training": True, "deterministic":
 
 
 class LinenBlock(FlaxBlock):
-    """A module of Linen as a :class:`~gluonx.HybridBlock`. Made by :func:`from_linen`."""
+    """A module of Linen as a :class:`~gluonx.HybridBlock`. Made by :func:`from_linen`.
+
+    Examples
+    --------
+    >>> from flax import linen
+    >>> from gluonx import np
+    >>> net = from_linen(linen.Dense(2))
+    >>> net.initialize()
+    >>> isinstance(net, LinenBlock), net(np.ones((4, 3))).shape
+    (True, (4, 2))
+    """
 
     module: linen.Module
     _state: tuple[str, ...]

@@ -509,6 +509,12 @@ def get_cuda_compute_capability(device: Any) -> int:
     -------
     int
         Such as 80 for 8.0.
+
+    Examples
+    --------
+    >>> from gluonx import npx
+    >>> npx.get_cuda_compute_capability(npx.gpu(0))  # of an H100  # doctest: +SKIP
+    90
     """
     return int(str(Device(device).jax_device.compute_capability).replace(".", ""))
 

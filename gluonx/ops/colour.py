@@ -134,6 +134,12 @@ def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Arra
         The least share of the image itself.
     max_factor
         The largest share.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_contrast(np.ones((2, 2, 3)), 0.9, 1.1).shape
+    (2, 2, 3)
     """
     return changed("contrast", data, _drawn(key, min_factor, max_factor))
 
@@ -148,6 +154,12 @@ def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Ar
         The least share of the image itself.
     max_factor
         The largest share.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_saturation(np.ones((2, 2, 3)), 0.9, 1.1).shape
+    (2, 2, 3)
     """
     return changed("saturation", data, _drawn(key, min_factor, max_factor))
 
@@ -162,6 +174,12 @@ def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) ->
         The least turn, as a part of the circle.
     max_factor
         The largest turn.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_hue(np.ones((2, 2, 3)), 0.9, 1.1).shape
+    (2, 2, 3)
     """
     return changed("hue", data, _drawn(key, min_factor, max_factor))
 
@@ -184,6 +202,12 @@ def random_color_jitter(
     ------
     ValueError
         If one is negative.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_color_jitter(np.ones((2, 2, 3)), 0.1, 0.1, 0.1, 0.1).shape
+    (2, 2, 3)
     """
     name = "random_color_jitter"
     _need(name, data)
@@ -230,6 +254,12 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
     ------
     ShapeError
         If `data` is no image of 1 or 3 channels, or `alpha` not of three numbers.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.adjust_lighting(np.zeros((2, 2, 3)), np.array([0.1, 0.0, 0.0])).shape
+    (2, 2, 3)
     """
     return lit("adjust_lighting", data, jnp.asarray(alpha))
 
@@ -242,6 +272,12 @@ def random_lighting(key: Array, data: Array, alpha_std: Array | None = None) -> 
     ----------
     alpha_std
         The standard deviation of the three random numbers.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_lighting(np.ones((2, 2, 3)), 0.05).shape
+    (2, 2, 3)
     """
     scale = jnp.float32(0.05) if alpha_std is None else jnp.asarray(alpha_std, jnp.float32)
     return lit("random_lighting", data, jax.random.normal(key, (3,)) * scale)

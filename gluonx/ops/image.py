@@ -101,6 +101,12 @@ def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | 
     ------
     ShapeError
         If the shape is another, or `data` is not of floats.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.normalize(np.ones((3, 1, 1)), mean=(0.0, 0.5, 1.0), std=0.5)[:, 0, 0].tolist()
+    [2.0, 1.0, 0.0]
     """
     name = "image.normalize"
     if data.ndim not in (3, 4) or data.shape[-3] not in (1, 3) or not jnp.issubdtype(data.dtype, jnp.floating):
@@ -264,6 +270,12 @@ def random_crop(
         The size of the result. From a smaller image the largest rectangle that fits is cut and enlarged.
     interp : {0, 1, 2, 3, 4}
         As for `resize`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_crop(np.zeros((4, 6, 3)), width=3, height=2).shape
+    (2, 3, 3)
     """
     name = "image.random_crop"
     need_image(name, data, batches=True)
@@ -322,6 +334,12 @@ def random_resized_crop(
         As for `resize`.
     max_trial : int
         How many rectangles are tried; if none fits, a large one in the middle is taken.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_resized_crop(np.zeros((4, 6, 3)), width=3, height=2).shape
+    (2, 3, 3)
     """
     name = "image.random_resized_crop"
     need_image(name, data, batches=True)
@@ -354,14 +372,28 @@ def random_resized_crop(
 
 @register("image.flip_left_right", level=5, shape=SAME, stands_for="`numpy.flip`")
 def flip_left_right(data: Array) -> Array:
-    """Return an image, (height, width, channels), with left and right exchanged."""
+    """Return an image, (height, width, channels), with left and right exchanged.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.flip_left_right(np.arange(3).reshape(1, 3, 1)).tolist()
+    [[[2.0], [1.0], [0.0]]]
+    """
     need_image("image.flip_left_right", data)
     return jnp.flip(data, 1)
 
 
 @register("image.flip_top_bottom", level=5, shape=SAME, stands_for="`numpy.flip`")
 def flip_top_bottom(data: Array) -> Array:
-    """Return an image, (height, width, channels), with top and bottom exchanged."""
+    """Return an image, (height, width, channels), with top and bottom exchanged.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.flip_top_bottom(np.arange(3).reshape(3, 1, 1)).tolist()
+    [[[2.0]], [[1.0]], [[0.0]]]
+    """
     need_image("image.flip_top_bottom", data)
     return jnp.flip(data, 0)
 
@@ -373,13 +405,27 @@ def _maybe(key: Array, p: Array | None, data: Array, axis: int) -> Array:
 
 @register("image.random_flip_left_right", level=5, random=True, shape=SAME, gradient="through `data`")
 def random_flip_left_right(key: Array, data: Array, p: Array | None = None) -> Array:
-    """Exchange left and right of an image, (height, width, channels), with the probability `p`, 0.5 by default."""
+    """Exchange left and right of an image, (height, width, channels), with the probability `p`, 0.5 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_flip_left_right(np.arange(3).reshape(1, 3, 1), p=1.0).tolist()
+    [[[2.0], [1.0], [0.0]]]
+    """
     need_image("image.random_flip_left_right", data)
     return _maybe(key, p, data, 1)
 
 
 @register("image.random_flip_top_bottom", level=5, random=True, shape=SAME, gradient="through `data`")
 def random_flip_top_bottom(key: Array, data: Array, p: Array | None = None) -> Array:
-    """Exchange top and bottom of an image, (height, width, channels), with the probability `p`, 0.5 by default."""
+    """Exchange top and bottom of an image, (height, width, channels), with the probability `p`, 0.5 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_flip_top_bottom(np.arange(3).reshape(3, 1, 1), p=1.0).tolist()
+    [[[2.0]], [[1.0]], [[0.0]]]
+    """
     need_image("image.random_flip_top_bottom", data)
     return _maybe(key, p, data, 0)
