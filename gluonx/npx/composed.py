@@ -112,7 +112,9 @@ def batch_norm(
     return [out, *moments] if output_mean_var else out
 
 
-def _moving(result: tuple[Any, ...], running_mean: ndarray, running_var: ndarray, output_mean_var: bool) -> Any:
+def _moving(
+    result: tuple[Any, ...], running_mean: ndarray, running_var: ndarray, output_mean_var: bool
+) -> ndarray | list[ndarray]:
     """Write the new moving statistics of a batch normalization in training, and return the rest of its result."""
     out, running_mean[...], running_var[...], *moments = result
     return [out, *moments] if output_mean_var else out
