@@ -262,7 +262,7 @@ MODULE_STATE = {
     "ops/host/kernels.py _KERNELS": REGISTERED,
     "ops/host/kernels.py _RESULTS": REGISTERED,
     "ops/host/pullbacks.py PULLBACKS": REGISTERED,
-    "ops/host/rules.py RULES": REGISTERED,
+    "ops/host/primitives.py RULES": REGISTERED,
     "ops/registry.py OPS": REGISTERED,
     "ops/updates.py UPDATES": REGISTERED,
     "parallel/batches.py _last": "a line of user code has one entry",

@@ -23,7 +23,7 @@ from gluonx.block.block import Block
 from gluonx.block.parameter import Parameter
 from gluonx.deferred.tracing import is_handle
 from gluonx.errors import ArgumentError
-from gluonx.flax.block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
+from gluonx.flax.flax_block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
 from gluonx.flax.names import flat
 from gluonx.ops import prng
 

@@ -18,7 +18,7 @@ from gluonx.block.abstract import put
 from gluonx.block.block import Block
 from gluonx.deferred.core import Tracer
 from gluonx.errors import ArgumentError, TracedValueError
-from gluonx.flax.block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
+from gluonx.flax.flax_block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
 
 Path = tuple[Any, ...]
 

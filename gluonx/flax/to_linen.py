@@ -15,7 +15,7 @@ from gluonx.block.abstract import abstract, filled, ready_params
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
 from gluonx.errors import ArgumentError
-from gluonx.flax.block import MadeOfNet
+from gluonx.flax.flax_block import MadeOfNet
 from gluonx.flax.from_linen import LinenBlock
 from gluonx.flax.names import COLLECTIONS, flat, kind_of, nested, steps
 

@@ -17,7 +17,7 @@ from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
 from gluonx.block.parameter import Parameter
 from gluonx.errors import ArgumentError, UninitializedError
-from gluonx.flax.block import MadeOfNet
+from gluonx.flax.flax_block import MadeOfNet
 from gluonx.flax.from_nnx import NNXBlock
 from gluonx.flax.names import kind_of, steps
 

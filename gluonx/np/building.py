@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gluonx.deferred.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
+from gluonx.np.differing import computes
 from gluonx.np.documentation import page
-from gluonx.np.rules import computes
 from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.host import algebra, kernels
