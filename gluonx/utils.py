@@ -194,7 +194,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
 
 @program_cache.once
 def _clip_op(count: int) -> BoundOp:
-    return Op(_clip, "clip_global_norm", level=1, nout=count + 1).bind()
+    return Op(_clip, "clip_global_norm", nout=count + 1).bind()
 
 
 def _clip(max_norm: Array, *arrays: Array) -> tuple[Array, ...]:

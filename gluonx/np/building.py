@@ -120,7 +120,7 @@ def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[...,
         if pure is None:
             return None
         shape = SAME if len(names) == 1 else BROADCAST
-        op = operator(name, _broadcasting(pure), params, **{"level": 4, "ufunc": True, "shape": shape, **record})
+        op = operator(name, _broadcasting(pure), params, **{"ufunc": True, "shape": shape, **record})
     keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
     called = op.np or Front()
     return document(front(op, name), op, name, [*params, *keywords], shown=called.shown)

@@ -101,7 +101,7 @@ def _drawn(key: Array, low: Array | float, high: Array | float) -> Array:
     return start + (stop - start) * jax.random.uniform(key)
 
 
-@register("image.random_brightness", level=5, random=True, shape=SAME)
+@register("image.random_brightness", random=True, shape=SAME)
 def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image times a random factor between `min_factor` and `max_factor`.
 
@@ -124,7 +124,7 @@ def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Ar
     return changed("brightness", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_contrast", level=5, random=True, shape=SAME)
+@register("image.random_contrast", random=True, shape=SAME)
 def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image mixed with its mean brightness; its own share is a random factor between the two given.
 
@@ -144,7 +144,7 @@ def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Arra
     return changed("contrast", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_saturation", level=5, random=True, shape=SAME)
+@register("image.random_saturation", random=True, shape=SAME)
 def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image mixed with its gray copy; its own share is a random factor between the two given.
 
@@ -164,7 +164,7 @@ def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Ar
     return changed("saturation", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_hue", level=5, random=True, shape=SAME)
+@register("image.random_hue", random=True, shape=SAME)
 def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image with its colours turned by a random part of the circle between `min_factor` and `max_factor`.
 
@@ -184,7 +184,7 @@ def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) ->
     return changed("hue", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_color_jitter", level=5, random=True, shape=SAME)
+@register("image.random_color_jitter", random=True, shape=SAME)
 def random_color_jitter(
     key: Array, data: Array, *, brightness: float, contrast: float, saturation: float, hue: float
 ) -> Array:
@@ -239,7 +239,7 @@ def lit(name: str, data: Any, alpha: jax.Array | np.ndarray) -> Any:
     return _kept(wide(data) + shift[None, None], data.dtype)
 
 
-@register("image.adjust_lighting", level=5, shape=SAME)
+@register("image.adjust_lighting", shape=SAME)
 def adjust_lighting(data: Array, alpha: Array) -> Array:
     """Return an image with its light changed along the principal components of ImageNet's colours.
 
@@ -264,7 +264,7 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
     return lit("adjust_lighting", data, jnp.asarray(alpha))
 
 
-@register("image.random_lighting", level=5, random=True, shape=SAME)
+@register("image.random_lighting", random=True, shape=SAME)
 def random_lighting(key: Array, data: Array, alpha_std: Array | None = None) -> Array:
     """Apply `adjust_lighting` with normal random numbers of standard deviation `alpha_std`, 0.05 by default.
 

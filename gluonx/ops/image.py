@@ -52,7 +52,7 @@ def _each(fn: Callable[[Array], Array], data: Array) -> Array:
 # -- size -----------------------------------------------------------------------------------------------------------
 
 
-@register("image.to_tensor", level=5)
+@register("image.to_tensor")
 def to_tensor(data: Array) -> Array:
     """Turn an image, or a batch, with values from 0 to 255 into float32 from 0 to 1, with the channels first.
 
@@ -86,7 +86,7 @@ def _per_channel(name: str, what: str, value: float | Sequence[float], data: Arr
     )
 
 
-@register("image.normalize", level=5, shape=SAME)
+@register("image.normalize", shape=SAME)
 def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> Array:
     """Compute ``(data - mean) / std`` for each channel of a tensor, or a batch, with channels first.
 
@@ -131,7 +131,7 @@ def sized(name: str, size: int | Sequence[int], keep_ratio: bool, height: int, w
     return (height * short // width, short) if height > width else (short, width * short // height)
 
 
-@register("image.resize", level=5, shape="`data` with `size`")
+@register("image.resize", shape="`data` with `size`")
 def resize(data: Array, *, size: int | Sequence[int], keep_ratio: bool = False, interp: int = 1) -> Array:
     """Return an image, or a batch, in another size.
 
@@ -189,7 +189,6 @@ def _cut(data: Array, top: Array, left: Array, height: int, width: int) -> Array
 
 @register(
     "image.crop",
-    level=5,
     shape="`data` with `height` and `width`",
     gradient="through `data`",
     stands_for="`stablehlo.dynamic_slice`",
@@ -243,7 +242,6 @@ def _drawn(key: Array, bounds: Sequence[float], room: int) -> Array:
 
 @register(
     "image.random_crop",
-    level=5,
     random=True,
     shape="`data` with `height` and `width`",
     stands_for="`stablehlo.dynamic_slice`",
@@ -306,7 +304,7 @@ def _window(
     return top, left, high, broad
 
 
-@register("image.random_resized_crop", level=5, random=True, shape="`data` with `height` and `width`")
+@register("image.random_resized_crop", random=True, shape="`data` with `height` and `width`")
 def random_resized_crop(
     key: Array,
     data: Array,
@@ -370,7 +368,7 @@ def random_resized_crop(
 # -- flips ----------------------------------------------------------------------------------------------------------
 
 
-@register("image.flip_left_right", level=5, shape=SAME, stands_for="`numpy.flip`")
+@register("image.flip_left_right", shape=SAME, stands_for="`numpy.flip`")
 def flip_left_right(data: Array) -> Array:
     """Return an image, (height, width, channels), with left and right exchanged.
 
@@ -384,7 +382,7 @@ def flip_left_right(data: Array) -> Array:
     return jnp.flip(data, 1)
 
 
-@register("image.flip_top_bottom", level=5, shape=SAME, stands_for="`numpy.flip`")
+@register("image.flip_top_bottom", shape=SAME, stands_for="`numpy.flip`")
 def flip_top_bottom(data: Array) -> Array:
     """Return an image, (height, width, channels), with top and bottom exchanged.
 
@@ -403,7 +401,7 @@ def _maybe(key: Array, p: Array | None, data: Array, axis: int) -> Array:
     return jnp.where(jax.random.uniform(key) < chance, jnp.flip(data, axis), data)
 
 
-@register("image.random_flip_left_right", level=5, random=True, shape=SAME, gradient="through `data`")
+@register("image.random_flip_left_right", random=True, shape=SAME, gradient="through `data`")
 def random_flip_left_right(key: Array, data: Array, p: Array | None = None) -> Array:
     """Exchange left and right of an image, (height, width, channels), with the probability `p`, 0.5 by default.
 
@@ -417,7 +415,7 @@ def random_flip_left_right(key: Array, data: Array, p: Array | None = None) -> A
     return _maybe(key, p, data, 1)
 
 
-@register("image.random_flip_top_bottom", level=5, random=True, shape=SAME, gradient="through `data`")
+@register("image.random_flip_top_bottom", random=True, shape=SAME, gradient="through `data`")
 def random_flip_top_bottom(key: Array, data: Array, p: Array | None = None) -> Array:
     """Exchange top and bottom of an image, (height, width, channels), with the probability `p`, 0.5 by default.
 
