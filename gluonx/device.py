@@ -56,6 +56,11 @@ class Replicas:
     Calls of blocks and of what was traced look at nothing else while it is not `on`. While it is, NumPy computes
     nothing for the first device that XLA computes for the others, since the last bits differ: replicas are to stay
     equal.
+
+    Examples
+    --------
+    >>> Replicas.on  # no parameter is on several devices
+    False
     """
 
     on = False
@@ -277,6 +282,10 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     ------
     DeviceError
         If there is no such GPU.
+
+    Examples
+    --------
+    >>> free, total = gpu_memory_info(0)  # doctest: +SKIP
     """
     stats = gpu(device_id).jax_device.memory_stats() or {}
     total = int(stats.get("bytes_limit", 0))
@@ -289,12 +298,23 @@ def num_tpus() -> int:
     Returns
     -------
     int
+
+    Examples
+    --------
+    >>> num_tpus() >= 0
+    True
     """
     return _count("tpu")
 
 
 def device_of(device: JaxDevice) -> Device:
-    """Return the gluonx name of a ``jax.Device``."""
+    """Return the gluonx name of a ``jax.Device``.
+
+    Examples
+    --------
+    >>> device_of(jax.devices("cpu")[0])
+    cpu(0)
+    """
     kind = device.platform if device.platform in ("cpu", "tpu") else "gpu"
     try:
         devices = jax.local_devices(backend=kind)
@@ -304,12 +324,24 @@ def device_of(device: JaxDevice) -> Device:
 
 
 def is_folded(sharding: Any) -> bool:
-    """Return whether this is the sharding of arrays on a folded device."""
+    """Return whether this is the sharding of arrays on a folded device.
+
+    Examples
+    --------
+    >>> is_folded(jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))
+    False
+    """
     return sharding in _folded if _folded else False
 
 
 def place_device(sharding: Any) -> Device:
-    """Return the gluonx name of where an array of this sharding lies; of the first device, where there are several."""
+    """Return the gluonx name of where an array of this sharding lies; of the first device, where there are several.
+
+    Examples
+    --------
+    >>> place_device(jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))
+    cpu(0)
+    """
     found = _folded.get(sharding) if _folded else None
     return device_of(min(sharding.device_set, key=lambda device: device.id)) if found is None else Device(found)
 
@@ -347,6 +379,11 @@ def resolve(device: DeviceLike) -> JaxDevice | None:
     """Return the ``jax.Device`` for what a user gave as ``device=``, or None for "wherever JAX puts it".
 
     A sharding of JAX is taken as it is, and given for a folded device.
+
+    Examples
+    --------
+    >>> resolve("cpu:0") == jax.devices("cpu")[0], resolve(None) is None
+    (True, True)
     """
     if forked.in_child():
         return _on_host(device)

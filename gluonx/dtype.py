@@ -83,7 +83,14 @@ class _Switched:
 
 
 def kept_by_us() -> bool:
-    """Return whether gluonx has switched 64-bit types on here, in this thread."""
+    """Return whether gluonx has switched 64-bit types on here, in this thread.
+
+    Examples
+    --------
+    >>> with keeping_64_bits():
+    ...     kept_by_us()
+    True
+    """
     return _entered.by_us
 
 
@@ -91,12 +98,25 @@ def keeping_64_bits(needed: Any = True) -> contextlib.AbstractContextManager[Non
     """Get a stretch in which JAX keeps 64-bit types, if they are `needed`.
 
     Only this thread's, and only JAX's switch.
+
+    Examples
+    --------
+    >>> with keeping_64_bits():
+    ...     jnp.zeros(2, "float64").dtype
+    dtype('float64')
     """
     return _Switched(True) if needed else _NOTHING
 
 
 def without_64_bits() -> contextlib.AbstractContextManager[None]:
-    """Within :func:`keeping_64_bits`, a stretch where JAX's switch is the user's again."""
+    """Within :func:`keeping_64_bits`, a stretch where JAX's switch is the user's again.
+
+    Examples
+    --------
+    >>> with keeping_64_bits(), without_64_bits():
+    ...     kept_by_us()
+    False
+    """
     return _Switched(False)
 
 
@@ -142,7 +162,13 @@ wide_default: ContextVar[bool] = ContextVar("gluonx_np_default_dtype", default=F
 
 
 def standard(dtype: DTypeLike) -> np.dtype:
-    """Get the dtype that ``dtype=`` means for a new array: None is float32, or float64 by NumPy's default."""
+    """Get the dtype that ``dtype=`` means for a new array: None is float32, or float64 by NumPy's default.
+
+    Examples
+    --------
+    >>> standard(None), standard("int8")
+    (dtype('float32'), dtype('int8'))
+    """
     return canonical(np.float64 if dtype is None and wide_default.get() else dtype)
 
 
@@ -154,6 +180,11 @@ def operand_dtype(array: np.ndarray, beside: Any = ()) -> np.dtype:
 
     Its own, but float64, which NumPy gives without being asked, is the default dtype, float32. It is float64 where that
     is the default or where one of the dtypes in `beside` is of 64 bits and inexact.
+
+    Examples
+    --------
+    >>> operand_dtype(np.zeros(2)), operand_dtype(np.zeros(2, "int64"))
+    (dtype('float32'), dtype('int64'))
     """
     narrow = _UNASKED.get(array.dtype)
     if narrow is None or wide_default.get() or any(d in _UNASKED for d in beside):
@@ -166,6 +197,11 @@ def on_device(host: Any, device: DeviceLike = None, may_alias: bool | None = Non
 
     The device may be a sharding, over the devices of other processes too: then each process puts its part. Whether the
     result may share memory with an array that lies there already, `may_alias` says.
+
+    Examples
+    --------
+    >>> on_device(np.arange(3)).dtype
+    dtype('int64')
     """
     if isinstance(device, jax.sharding.Sharding) and not device.is_fully_addressable and isinstance(host, np.ndarray):
         with keeping_64_bits(host.dtype in WIDE):
@@ -180,12 +216,23 @@ def as_array(value: Any) -> jax.Array:
     """Return ``jnp.asarray(value)`` of an array of NumPy or JAX, with its dtype kept.
 
     It compiles nothing, as ``jnp.asarray`` does for each shape of a NumPy array (20 to 30 ms, in jax 0.10).
+
+    Examples
+    --------
+    >>> as_array(np.arange(3)).dtype
+    dtype('int64')
     """
     return value if isinstance(value, jax.Array) else on_device(value)
 
 
 def is_inexact(dtype: np.dtype) -> bool:
-    """Return whether `dtype` carries gradients: real and complex floats, bfloat16 and the 8-bit floats do."""
+    """Return whether `dtype` carries gradients: real and complex floats, bfloat16 and the 8-bit floats do.
+
+    Examples
+    --------
+    >>> is_inexact(bfloat16), is_inexact(np.dtype("int32"))
+    (True, False)
+    """
     return dtype.kind in "fc" or (dtype.kind == "V" and jnp.issubdtype(dtype, np.inexact))
 
 
@@ -196,6 +243,13 @@ def refuse_cut(what: str, into: np.dtype, found: np.dtype) -> None:
     ------
     TypeError
         For floats that are to become integers, and integers that are to become booleans or to lose their sign.
+
+    Examples
+    --------
+    >>> refuse_cut("out", np.dtype("int32"), np.dtype("float32"))
+    Traceback (most recent call last):
+        ...
+    TypeError: out is of dtype int32, which cannot hold results of dtype float32; use .astype on them.
     """
     if "buifc".find(_kind(found)) > "buifc".find(_kind(into)):
         raise TypeError(f"{what} is of dtype {into}, which cannot hold results of dtype {found}; use .astype on them.")

@@ -24,7 +24,15 @@ __all__ = ["Averages", "averaged", "weights"]
 
 
 class Averages(NamedTuple):
-    """State of :func:`averaged`: that of the inner transformation, and averages of all weights but the newest."""
+    """State of :func:`averaged`: that of the inner transformation, and averages of all weights but the newest.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, optax
+    >>> state = averaged(optax.sgd(1.0), decay=0.75).init({"weight": jnp.ones(2)})
+    >>> type(state).__name__, state.before["weight"].tolist(), float(state.decay)
+    ('Averages', [1.0, 1.0], 0.75)
+    """
 
     inner: Any
     before: Any
@@ -108,6 +116,21 @@ def weights(trainer: Trainer) -> Generator[None]:
     ------
     ArgumentError
         If there is none.
+
+    Examples
+    --------
+    >>> import optax
+    >>> from gluonx import Trainer, autograd, nn, np
+    >>> net = nn.Dense(1, in_units=2, use_bias=False, weight_initializer="ones")
+    >>> net.initialize()
+    >>> trainer = Trainer(net.collect_params(), averaged(optax.sgd(1.0), decay=0.75))
+    >>> with autograd.record():
+    ...     loss = net(np.ones((1, 2))).sum()
+    >>> loss.backward()
+    >>> trainer.step(1)
+    >>> with weights(trainer):  # 0.75 of the old weights, and 0.25 of the new ones
+    ...     net.weight.data().tolist()
+    [[0.75, 0.75]]
     """
     state, params = trainer.as_optax()
     found = [s for s in jax.tree.leaves(state, is_leaf=_is_averages) if _is_averages(s)]

@@ -111,6 +111,14 @@ def set_mode(name: str) -> None:
     ------
     ValueError
         For another name.
+
+    Examples
+    --------
+    >>> from gluonx import engine, np
+    >>> engine.set_mode("naive")  # each operator is computed before the next line
+    >>> (np.ones(2) + 1).tolist()
+    [2.0, 2.0]
+    >>> engine.set_mode("deferred")
     """
     if name not in ("deferred", "naive"):
         raise ValueError(f"the engine's modes are 'deferred' and 'naive', got {name!r}")
@@ -300,6 +308,18 @@ def explain(limit: int = 60) -> str:
     ----------
     limit : int
         At most this many operations are listed.
+
+    Examples
+    --------
+    >>> from gluonx import autograd, engine, np
+    >>> x = np.ones(2)
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = (x * 2).sum()
+    >>> y.item()
+    4.0
+    >>> print(engine.explain().partition(",")[0])
+    2 operations
     """
     last = flushing.LAST
     told = [f"{n} call(s) of a hybridized block ran un-hybridized: {why}" for why, n in counters.unhybridized.items()]

@@ -36,7 +36,17 @@ __all__ = [
 
 
 class GluonxError(RuntimeError):
-    """Base of all errors raised by gluonx (MXNet's name for it is ``MXNetError``)."""
+    """Base of all errors raised by gluonx (MXNet's name for it is ``MXNetError``).
+
+    Examples
+    --------
+    >>> from gluonx import errors, np
+    >>> try:
+    ...     np.ones((2, 3)) @ np.ones((2, 3))
+    ... except errors.GluonxError as error:
+    ...     print(type(error).__name__, isinstance(error, ValueError))
+    ShapeError True
+    """
 
 
 MXNetError = GluonxError
@@ -81,7 +91,18 @@ class UnknownDeviceError(DeviceError, KeyError):
 
 
 class DeferredInitializationError(GluonxError):
-    """A parameter is needed whose shape is not known yet."""
+    """A parameter is needed whose shape is not known yet.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> net = nn.Dense(2)  # its weight's shape is known from the first input
+    >>> net.initialize()
+    >>> net.weight.data().asnumpy()
+    Traceback (most recent call last):
+        ...
+    gluonx.errors.DeferredInitializationError: ...
+    """
 
 
 class UninitializedError(GluonxError, ValueError):

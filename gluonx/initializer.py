@@ -104,6 +104,14 @@ class InitDesc(str):
         ``{'__init__': initializer}`` decides instead of the name.
     global_init : Initializer, optional
         The initializer that was asked for the whole model.
+
+    Examples
+    --------
+    >>> desc = InitDesc("fc.weight", {"__init__": "zeros"})
+    >>> desc, desc.attrs
+    ('fc.weight', {'__init__': 'zeros'})
+    >>> One().make(desc, (2,)).tolist()
+    [0.0, 0.0]
     """
 
     attrs: dict[str, Any]
@@ -125,6 +133,14 @@ class Initializer(Checked):
     ----------
     **kwargs
         The settings, which `dumps` writes and which decide about equality.
+
+    Examples
+    --------
+    >>> class Counting(Initializer):
+    ...     def _init_weight(self, name, arr):
+    ...         arr[:] = np.arange(arr.size).reshape(arr.shape)
+    >>> Counting().make("fc.weight", (2, 2)).tolist()
+    [[0.0, 1.0], [2.0, 3.0]]
     """
 
     _kwargs: Mapping[str, Any] = {}
@@ -312,6 +328,15 @@ def register(klass: Class, name: str | None = None) -> Class:
     -------
     type
         The class itself.
+
+    Examples
+    --------
+    >>> @register
+    ... class Threes(Constant):
+    ...     def __init__(self):
+    ...         super().__init__(3)
+    >>> create("threes").make("fc.weight", (2,)).tolist()
+    [3.0, 3.0]
     """
     if not (isinstance(klass, type) and issubclass(klass, Initializer)):
         raise TypeError(f"register takes a subclass of Initializer, not {klass!r}.")
@@ -326,6 +351,15 @@ def alias(*names: str) -> Callable[[Class], Class]:
     -------
     callable
         A decorator, which returns the class itself.
+
+    Examples
+    --------
+    >>> @alias("threes", "all_threes")
+    ... class Threes(Constant):
+    ...     def __init__(self):
+    ...         super().__init__(3)
+    >>> create("all_threes").make("fc.weight", (2,)).tolist()
+    [3.0, 3.0]
     """
 
     def add(klass: Class) -> Class:
@@ -823,6 +857,12 @@ class Load(Initializer):
         For names that the dict has not.
     verbose : bool
         Log what came from where.
+
+    Examples
+    --------
+    >>> init = Load({"arg:fc.weight": np.array([1.0, 2.0])}, default_init="ones")
+    >>> init.make("fc.weight", (2,)).tolist(), init.make("out.weight", (2,)).tolist()
+    ([1.0, 2.0], [1.0, 1.0])
     """
 
     def __init__(self, param: Any, default_init: InitLike = None, verbose: bool = False) -> None:

@@ -182,7 +182,19 @@ def _at(net: Block, path: str) -> Any:
 
 
 def parameters(net: Block) -> dict[str, Parameter]:
-    """Return the low-rank parameters by structured name: what a Trainer is given."""
+    """Return the low-rank parameters by structured name: what a Trainer is given.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> net = nn.HybridSequential()
+    >>> net.add(nn.Dense(4, in_units=3))
+    >>> net.initialize()
+    >>> inject(net, "0", rank=2)
+    ['0']
+    >>> {name: param.shape for name, param in parameters(net).items()}
+    {'0.lora_a': (2, 3), '0.lora_b': (4, 2)}
+    """
     return {n: p for n, p in net.collect_params().items() if n.rpartition(".")[2] in ("lora_a", "lora_b")}
 
 
@@ -190,6 +202,19 @@ def merge(net: Block) -> list[str]:
     """Add all additions to the weights, put dense layers back, and return their paths.
 
     The net computes what it did before, as fast as without LoRA. What was frozen stays frozen.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> net = nn.HybridSequential()
+    >>> net.add(nn.Dense(4, in_units=3))
+    >>> net.initialize()
+    >>> inject(net, "0", rank=2)
+    ['0']
+    >>> merge(net)
+    ['0']
+    >>> list(net.collect_params())
+    ['0.weight', '0.bias']
     """
     attentions: list[Block] = []
 
@@ -207,7 +232,22 @@ def merge(net: Block) -> list[str]:
 
 
 def save(net: Block, filename: str | os.PathLike[str]) -> None:
-    """Write the low-rank parameters, and nothing else, to a file; its ending tells the format."""
+    """Write the low-rank parameters, and nothing else, to a file; its ending tells the format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import nn
+    >>> net = nn.HybridSequential()
+    >>> net.add(nn.Dense(4, in_units=3))
+    >>> net.initialize()
+    >>> inject(net, "0", rank=2)
+    ['0']
+    >>> path = tempfile.mkdtemp() + "/lora.safetensors"
+    >>> save(net, path)
+    >>> sorted(files.load_arrays(path))
+    ['0.lora_a', '0.lora_b']
+    """
     files.save_arrays(filename, {name: param.data().asnumpy() for name, param in parameters(net).items()})
 
 
@@ -218,6 +258,23 @@ def load(net: Block, filename: str | os.PathLike[str]) -> None:
     ------
     FormatError
         If names or shapes are others; nothing is changed then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import nn
+    >>> net = nn.HybridSequential()
+    >>> net.add(nn.Dense(4, in_units=3))
+    >>> net.initialize()
+    >>> inject(net, "0", rank=2)
+    ['0']
+    >>> path = tempfile.mkdtemp() + "/lora.safetensors"
+    >>> save(net, path)
+    >>> before = net[0].lora_a.data().tolist()
+    >>> net[0].lora_a.set_data(np.zeros((2, 3)))
+    >>> load(net, path)
+    >>> net[0].lora_a.data().tolist() == before
+    True
     """
     arrays, params = files.load_arrays(filename), parameters(net)
     wrong = sorted(arrays.keys() ^ params.keys())

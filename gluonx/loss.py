@@ -57,6 +57,15 @@ class Loss(HybridBlock):
     ------
     TypeError
         If the weight is no number.
+
+    Examples
+    --------
+    >>> from gluonx import loss, np
+    >>> class CubicLoss(loss.Loss):
+    ...     def forward(self, pred, label):
+    ...         return (np.abs(pred - label) ** 3).mean(axis=1) * self._weight
+    >>> CubicLoss(weight=0.5, batch_axis=0)(np.array([[3.0], [1.0]]), np.array([[1.0], [1.0]])).tolist()
+    [4.0, 0.0]
     """
 
     _op: Any

@@ -48,6 +48,17 @@ class LRScheduler(Checked):
         If the warm-up begins above ``base_lr``, is negative, or has an unknown mode.
     TypeError
         If ``warmup_steps`` is no integer.
+
+    Examples
+    --------
+    >>> class Halving(LRScheduler):
+    ...     def __call__(self, num_update):
+    ...         if num_update < self.warmup_steps:
+    ...             return self.get_warmup_lr(num_update)
+    ...         return self.base_lr * 0.5 ** (num_update - self.warmup_steps)
+    >>> rate = Halving(base_lr=1.0, warmup_steps=2)
+    >>> [rate(n) for n in range(5)]
+    [0.0, 0.5, 1.0, 0.5, 0.25]
     """
 
     def __init__(

@@ -189,7 +189,15 @@ class _Quantized(HybridBlock):
 
 
 class QuantizedDense(_Quantized):
-    """A dense layer of int8, which `quantize_net` makes. Its result is real, and so is what it is given."""
+    """A dense layer of int8, which `quantize_net` makes. Its result is real, and so is what it is given.
+
+    Examples
+    --------
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> quantize_net(net, calib_data=[np.random.normal(size=(8, 3))], calib_mode="naive")
+    QuantizedDense(3 -> 2, int8, linear)
+    """
 
     def __init__(
         self,
@@ -212,7 +220,15 @@ class QuantizedDense(_Quantized):
 
 
 class QuantizedConv(_Quantized):
-    """A convolution of int8, in one to three dimensions, which `quantize_net` makes."""
+    """A convolution of int8, in one to three dimensions, which `quantize_net` makes.
+
+    Examples
+    --------
+    >>> net = nn.Conv2D(2, 3, in_channels=1)
+    >>> net.initialize()
+    >>> quantize_net(net, calib_data=[np.random.normal(size=(1, 1, 4, 4))], calib_mode="naive")
+    QuantizedConv(2 filters, kernel=(3, 3), stride=(1, 1), int8)
+    """
 
     def __init__(
         self,

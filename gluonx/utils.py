@@ -195,7 +195,7 @@ def clip_global_norm(arrays: Sequence[ndarray], max_norm: float, check_isfinite:
 
 @program_cache.once
 def _clip_op(count: int) -> BoundOp:
-    return Op(_clip, "clip_global_norm", level=1, nout=count + 1).bind()
+    return Op(_clip, "clip_global_norm", nout=count + 1).bind()
 
 
 def _clip(max_norm: Array, *arrays: Array) -> tuple[Array, ...]:
@@ -242,7 +242,18 @@ def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
 
 
 def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
-    """Move a file over another one in a single step: nobody ever sees half of it."""
+    """Move a file over another one in a single step: nobody ever sees half of it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gluonx import utils
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "new").write_text("whole")
+    >>> utils.replace_file(folder / "new", folder / "old")
+    >>> (folder / "old").read_text()
+    'whole'
+    """
     os.replace(src, dst)
 
 
@@ -283,6 +294,16 @@ def download(
         When it cannot be fetched.
     FormatError
         When what came does not have the right hash.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gluonx import utils
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "weights.bin").write_bytes(b"content")
+    >>> path = utils.download((folder / "weights.bin").as_uri(), folder / "copy.bin")
+    >>> pathlib.Path(path).read_bytes()
+    b'content'
     """
     if retries < 0:
         raise ValueError(f"retries must be at least 0, got {retries}")

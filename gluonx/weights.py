@@ -82,6 +82,16 @@ def read(place: files.Place) -> dict[str, np.ndarray]:
     ------
     FormatError
         If it is damaged, or the folder has no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy
+    >>> from gluonx import files, weights
+    >>> path = tempfile.mkdtemp() + "/model.safetensors"
+    >>> files.save_arrays(path, {"fc.weight": numpy.ones((2, 3), "float32")})
+    >>> weights.read(path)["fc.weight"].shape
+    (2, 3)
     """
     if not isinstance(place, str | os.PathLike) or not os.path.isdir(place):
         return files.load_arrays(place)
@@ -134,6 +144,15 @@ def match(net: Block, source: Mapping[str, Any] | files.Place, map: Map = ()) ->
     Returns
     -------
     Report
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import nn, weights
+    >>> net = nn.Dense(2, in_units=3)
+    >>> print(weights.match(net, {"weight": numpy.ones((2, 3)), "bias": numpy.ones(2), "steps": numpy.ones(1)}))
+    2 arrays match by name
+      steps: no place here
     """
     return naming.match(net.collect_params(), _arrays(source), map)
 
@@ -150,6 +169,14 @@ def suggest(net: Block, source: Mapping[str, Any] | files.Place) -> dict[str, Ta
     Returns
     -------
     dict of str to target
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import nn, weights
+    >>> net = nn.Dense(2, in_units=3)
+    >>> weights.suggest(net, {"fc.weight": numpy.ones((2, 3)), "fc.bias": numpy.ones(2)})
+    {'fc.weight': 'weight', 'fc.bias': 'bias'}
     """
     return naming.suggest(net.collect_params(), _arrays(source))
 
@@ -172,6 +199,16 @@ def load(net: Block, source: Mapping[str, Any] | files.Place, map: Map = (), **o
     ------
     FormatError
         If something does not fit. The message lists it all, and the block has not changed.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import nn, weights
+    >>> net = nn.Dense(2, in_units=3)
+    >>> stored = {"fc.kernel": numpy.ones((3, 2), "float32"), "fc.bias": numpy.zeros(2, "float32")}
+    >>> report = weights.load(net, stored, {"fc.kernel": weights.Turned("weight"), "fc.bias": "bias"})
+    >>> net.weight.shape, len(report.by_name)
+    ((2, 3), 2)
     """
     arrays = _arrays(source)
     map = map if isinstance(map, Mapping) else list(map)
@@ -199,6 +236,17 @@ def save(net: Block, place: files.Place, map: Mapping[str, Target] | Report, for
     ------
     FormatError
         If a parameter has no name in the map.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import nn, weights
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> path = tempfile.mkdtemp() + "/model.safetensors"
+    >>> weights.save(net, path, {"fc.kernel": weights.Turned("weight"), "fc.bias": "bias"})
+    >>> {name: array.shape for name, array in weights.read(path).items()}
+    {'fc.kernel': (3, 2), 'fc.bias': (2,)}
     """
     map = map.by_name if isinstance(map, Report) else map
     params, named = net.collect_params(), {name for target in map.values() for name in naming.names_of(target)}
@@ -234,6 +282,21 @@ def from_pretrained(folder: str | os.PathLike[str], **options: Any) -> Any:
         If the net is of a kind that there is none of here.
     FormatError
         If the files do not fit.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> from gluonx import files, weights
+    >>> from gluonx.model_zoo import transformers
+    >>> config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 10, "n_embd": 8}
+    >>> config |= {"n_layer": 1, "n_head": 2, "n_positions": 16}
+    >>> net = transformers.of_config(config)
+    >>> net.initialize()
+    >>> folder = pathlib.Path(tempfile.mkdtemp())  # in place of one that the Hub's tools have fetched
+    >>> _ = (folder / "config.json").write_text(json.dumps(config))
+    >>> weights.save(net, folder / "model.safetensors", transformers.saved_names(net))
+    >>> type(weights.from_pretrained(folder)).__name__
+    'GPT2'
     """
     path = os.path.join(folder, "config.json")
     if not os.path.isdir(folder):

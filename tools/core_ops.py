@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,15 +19,6 @@ import numpy as np
 from gluonx.ops.registry import BROADCAST, OPS, SAME, Op
 
 __all__ = ["gradient", "page", "shape_rule", "stands_for"]
-
-LEVELS = {
-    1: "fully connected nets",
-    2: "convolution",
-    3: "tensors",
-    4: "broadcast and reduction",
-    5: "vision",
-    6: "sequence",
-}
 
 _WHOLE = frozenset(
     ["indices", "index", "ind", "condition", "mask", "length", "sequence_length", "pred_lengths", "label_lengths",
@@ -113,6 +105,11 @@ def _line(op: Op) -> str:
     return "| " + " | ".join([cell.replace("|", "\\|") for cell in cells]) + " |\n"
 
 
+def _title(module: str) -> str:
+    """Return what the operators of a module are: its docstring up to the first colon or the end of the line."""
+    return re.split(r":|\.$", (sys.modules[module].__doc__ or "").partition("\n")[0])[0]
+
+
 def page(operators: Iterable[Op]) -> str:
     """Return the whole page.
 
@@ -121,13 +118,13 @@ def page(operators: Iterable[Op]) -> str:
     operators : iterable of Op
         The registry's values; those that neither ``gluonx.ops`` nor ``gluonx.np`` defines are left out.
     """
-    unique = sorted({op.name: op for op in operators}.values(), key=lambda op: (op.level, op.name))
+    unique = sorted({op.name: op for op in operators}.values(), key=lambda op: (op.__module__, op.name))
     parts = [_HEAD]
     head = "| " + " | ".join(_COLUMNS) + " |\n" + "| --- " * len(_COLUMNS) + "|\n"
     own = [op for op in unique if op.__module__.startswith("gluonx.ops")]
-    for level in sorted({op.level for op in own}):
-        lines = [_line(op) for op in own if op.level == level]
-        parts += [f"## Level {level}: {LEVELS.get(level, 'others')}\n\n", head, *lines, "\n"]
+    for module in sorted({op.__module__ for op in own}, key=_title):
+        lines = [_line(op) for op in own if op.__module__ == module]
+        parts += [f"## {_title(module)}\n\n", head, *lines, "\n"]
     made = [op for op in unique if op.__module__.startswith(("gluonx.np", "gluonx.npx"))]
     parts += ["## Made from `jax.numpy`\n\nAttributes, shapes and gradients are those of the NumPy function.\n\n"]
     parts += ["| name | inputs | stands for |\n| --- | --- | --- |\n"]

@@ -79,7 +79,7 @@ def outcome(case: Case, hybridize: bool = False) -> str:
     """Return ``'right'``, or what went otherwise: ``'refused: ...'``, when it was read or run, or ``'wrong: ...'``."""
     from gluonx import np as gnp
     from gluonx.errors import GraphError
-    from gluonx.importing.onnx.block import import_model
+    from gluonx.importing.onnx.onnx_block import import_model
 
     try:
         net = import_model(case.model)

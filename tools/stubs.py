@@ -34,7 +34,7 @@ from gluonx.compat.nd import names as nd_names
 from gluonx.compat.operators.table import TABLE
 from gluonx.compat.symbol import front
 from gluonx.compat.symbol.methods import Methods
-from gluonx.np import methods, rules, table
+from gluonx.np import differing, methods, table
 from gluonx.np.arithmetic import Arithmetic
 from gluonx.ops import OPS
 
@@ -170,7 +170,7 @@ def _of_np(name: str) -> str:
         return "Any"
     if name in table.UNARY or name in table.BINARY:
         return "ndarray"
-    return _one_array(rules.computes(name))
+    return _one_array(differing.computes(name))
 
 
 def _of_linalg(name: str) -> str:

@@ -93,39 +93,75 @@ def list_lp16_ops(target_dtype: DTypeLike) -> list[str]:
 
 
 def list_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Operators that run in float32 whatever comes in."""
+    """Operators that run in float32 whatever comes in.
+
+    Examples
+    --------
+    >>> "log_softmax" in list_fp32_ops("bfloat16")
+    True
+    """
     target_of(target_dtype)
     return _listed("float32")
 
 
 def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, list[str]]]:
-    """Operators that run in float32 if an attribute has one of some values: (operator, attribute, values)."""
+    """Operators that run in float32 if an attribute has one of some values: (operator, attribute, values).
+
+    Examples
+    --------
+    >>> [(name, attribute) for name, attribute, values in list_conditional_fp32_ops("float16")][:1]
+    [('activation', 'act_type')]
+    """
     target_of(target_dtype)
     given = sorted({(_plain(op), *op.amp) for op in OPS.values() if isinstance(op.amp, tuple)})
     return [(name, attribute, list(values)) for name, attribute, values in given]
 
 
 def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
-    """Operators that run in the widest type among their inputs."""
+    """Operators that run in the widest type among their inputs.
+
+    Examples
+    --------
+    >>> "add" in list_widest_type_cast("float16")
+    True
+    """
     target_of(target_dtype)
     return _listed("widest")
 
 
 def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
-    """Operators that run in the type that comes in: all others of the registry."""
+    """Operators that run in the type that comes in: all others of the registry.
+
+    Examples
+    --------
+    >>> "relu" in list_lp16_fp32_ops("float16"), "fully_connected" in list_lp16_fp32_ops("float16")
+    (True, False)
+    """
     target_of(target_dtype)
     listed = {_plain(op) for op in OPS.values() if op.amp}
     return sorted({_plain(op) for op in OPS.values()} - listed)
 
 
 def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
-    """Operators that are loss and output in one: they give the output, and have the gradient of the loss to a label."""
+    """Operators that are loss and output in one: they give the output, and have the gradient of the loss to a label.
+
+    Examples
+    --------
+    >>> "softmax_output" in list_loss_output_functions("float16")
+    True
+    """
     target_of(target_dtype)
     found = {op.name for op in OPS.values() if op.name.endswith("_output") and "label" in op.inputs}
     return sorted(found - {"svm_output"})  # which MXNet's list leaves out
 
 
 def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]]:
-    """Operators that take data in `target_dtype` beside parameters in float32, and which parameters."""
+    """Operators that take data in `target_dtype` beside parameters in float32, and which parameters.
+
+    Examples
+    --------
+    >>> "batch_norm" in list_lp16_use_fp32_params("float16")
+    True
+    """
     target_of(target_dtype)
     return {name: list(params) for name, params in PARAMETERS_IN_FP32.items()}

@@ -229,6 +229,16 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
         If :func:`gluonx.amp.init` was not called before.
     TypeError
         If it is no Trainer.
+
+    Examples
+    --------
+    >>> from gluonx import amp, nn, Trainer
+    >>> amp.init("float16")
+    >>> net = nn.Dense(1, in_units=2)
+    >>> net.initialize()
+    >>> trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    >>> amp.init_trainer(trainer)  # amp.scale_loss(loss, trainer) works now
+    >>> amp.reset()
     """
     trainer = _trainer(optimizer_or_trainer, "init_trainer")
     if not State.ready:
@@ -293,6 +303,22 @@ def unscale(optimizer_or_trainer: Trainer) -> None:
     ------
     GluonxError
         If the Trainer has no loss scale.
+
+    Examples
+    --------
+    >>> from gluonx import amp, autograd, nn, np, Trainer
+    >>> amp.init("bfloat16")
+    >>> net = nn.Dense(1, in_units=2, weight_initializer="ones")
+    >>> net.initialize()
+    >>> trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    >>> amp.init_trainer(trainer)
+    >>> with autograd.record():
+    ...     with amp.scale_loss(net(np.ones((1, 2))), trainer) as scaled:
+    ...         scaled.backward()
+    >>> amp.unscale(trainer)
+    >>> net.weight.grad().tolist()
+    [[1.0, 1.0]]
+    >>> amp.reset()
     """
     scaler = _scaler_of(optimizer_or_trainer, "unscale")
     if not scaler.scaled:

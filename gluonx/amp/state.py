@@ -103,6 +103,15 @@ def init(
 
 
 def reset() -> None:
-    """Switch mixed precision off again; MXNet has no way to."""
+    """Switch mixed precision off again; MXNet has no way to.
+
+    Examples
+    --------
+    >>> from gluonx import amp, np
+    >>> amp.init("bfloat16")
+    >>> amp.reset()
+    >>> np.dot(np.ones((1, 3)), np.ones((3, 1))).dtype
+    dtype('float32')
+    """
     amp_policy.set_policy(None)
     State.ready = False

@@ -71,7 +71,7 @@ class Calls:
             _local.inside = False
 
 
-def _kind_of(args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> Any:
+def _kind_of(args: tuple[Any, ...], kwargs: dict[str, Any], state: State) -> tuple[Any, ...] | None:
     """Return a key shared by calls that are likely to be one program; None if this call cannot be gathered."""
     kind: list[Any] = [state.training, *kwargs]
     for a in (*args, *kwargs.values()):

@@ -61,7 +61,7 @@ class Names:
         del block
         return arrays
 
-    def size(self, known: int) -> Any:
+    def size(self, known: int) -> int | None:
         """Return what a layer's ``repr`` says of a size, which is -1 where it is open."""
         return known
 

@@ -33,6 +33,12 @@ class Turned:
     ----------
     name : str
         Our name.
+
+    Examples
+    --------
+    >>> from gluonx import weights
+    >>> weights.Turned("0.weight")  # the file has (in, out) where the layer has (out, in)
+    Turned(name='0.weight')
     """
 
     name: str
@@ -47,6 +53,12 @@ class Split:
     names : sequence of str
         Our names, in their order.
     axis : int
+
+    Examples
+    --------
+    >>> from gluonx import weights
+    >>> weights.Split(["query.weight", "key.weight", "value.weight"])
+    Split(names=['query.weight', 'key.weight', 'value.weight'], axis=0)
     """
 
     names: Sequence[str]
@@ -64,6 +76,12 @@ class Part:
     index, count : int
         The number of this part, from 0, and the number of parts.
     axis : int
+
+    Examples
+    --------
+    >>> from gluonx import weights
+    >>> {f"gate{i}.weight": weights.Part("rnn.weight", i, 4) for i in range(4)}["gate3.weight"]
+    Part(name='rnn.weight', index=3, count=4, axis=0)
     """
 
     name: str
@@ -90,6 +108,14 @@ class Report:
         Our names whose array has another shape: the file's and the block's.
     missing, extra : list of str
         Our names that the file lacks, and their names that fit no parameter.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import nn, weights
+    >>> report = weights.match(nn.Dense(2, in_units=3), {"weight": numpy.ones((3, 2))})
+    >>> report.mismatched, report.missing
+    ({'weight': ((3, 2), (2, 3))}, ['bias'])
     """
 
     by_name: dict[str, Target] = field(default_factory=dict)

@@ -571,7 +571,7 @@ class Parameter:
         else:
             self._adopt(fresh, devices)
 
-    def _reduce(self) -> Any:
+    def _reduce(self) -> ndarray:
         """Return the value on the host, the mean of replicas that differ."""
         return new_handle(on_device(self._reduced()))
 
@@ -714,7 +714,7 @@ class Parameter:
             )
         return found
 
-    def _stand_in(self) -> Any:
+    def _stand_in(self) -> ndarray:
         """Return an array for an uninitialized parameter while only shapes are inferred."""
         if is_complete(self.shape):
             return new_handle(jax.numpy.zeros(self.shape, self.dtype))
@@ -798,7 +798,7 @@ class Parameter:
         finally:
             set_state(before)
 
-    def _brought(self, data: Any) -> Any:
+    def _brought(self, data: Any) -> ndarray:
         """Return `data` on this parameter's device, or with its sharding."""
         if self._layout is not None:
             return placed(data if isinstance(data, ndarray) else new_handle(data), self._sharding(self._device))

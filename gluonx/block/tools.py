@@ -130,7 +130,18 @@ class Snapshot:
 
 
 class HookHandle:
-    """The handle of a registered hook; :meth:`detach`, or leaving a ``with`` block on it, removes the hook."""
+    """The handle of a registered hook; :meth:`detach`, or leaving a ``with`` block on it, removes the hook.
+
+    Examples
+    --------
+    >>> from gluonx import nn, np
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> with net.register_forward_hook(lambda block, args, out: print(out.shape)) as handle:
+    ...     _ = net(np.ones((4, 3)))
+    (4, 2)
+    >>> _ = net(np.ones((4, 3)))  # the hook is gone
+    """
 
     __slots__ = ("_block", "_hooks")
 

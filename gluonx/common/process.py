@@ -232,6 +232,17 @@ def compilation_cache(folder: str | os.PathLike[str] | None) -> None:
     """Keep compiled programs in `folder` for the next process, small ones too; None keeps none.
 
     ``JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS`` says which programs are worth keeping, where it is set.
+
+    Examples
+    --------
+    >>> import tempfile, jax
+    >>> from gluonx import engine
+    >>> before = jax.config.jax_compilation_cache_dir
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     engine.compilation_cache(folder)
+    ...     jax.config.jax_compilation_cache_dir == folder
+    True
+    >>> engine.compilation_cache(before)
     """
     import jax
     from jax.experimental.compilation_cache import compilation_cache as jax_cache

@@ -15,7 +15,7 @@ from gluonx.export.onnx.export import export_onnx
 from gluonx.export.onnx.write import OPSET
 from gluonx.export.stablehlo import InputSpec
 from gluonx.files import load_arrays
-from gluonx.importing.onnx.block import import_model
+from gluonx.importing.onnx.onnx_block import import_model
 
 __all__ = ["export_model", "get_operator_support", "import_model"]
 

@@ -32,7 +32,19 @@ Batch = TypeVar("Batch")
 
 
 class Dataset(Generic[Batch]):
-    """Interface of all datasets: subclasses have ``__getitem__`` and ``__len__``."""
+    """Interface of all datasets: subclasses have ``__getitem__`` and ``__len__``.
+
+    Examples
+    --------
+    >>> class Squares(Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...
+    ...     def __getitem__(self, idx):
+    ...         return idx**2
+    >>> list(Squares().take(3)), Squares().transform(lambda x: -x)[3]
+    ([0, 1, 4], -9)
+    """
 
     def __getitem__(self, idx: int) -> Any:
         raise NotImplementedError(f"{type(self).__name__} must define __getitem__")

@@ -15,7 +15,14 @@ from gluonx.errors import ArgumentError
 
 
 class Packed(NamedTuple):
-    """The result of `pack`: three arrays of int32, of shape (rows, length)."""
+    """The result of `pack`: three arrays of int32, of shape (rows, length).
+
+    Examples
+    --------
+    >>> tokens, segments, positions = pack([[5, 6], [7]], length=3)
+    >>> tokens.tolist(), segments.tolist(), positions.tolist()
+    ([[5, 6, 7]], [[1, 1, 2]], [[0, 1, 0]])
+    """
 
     tokens: np.ndarray
     segments: np.ndarray

@@ -432,6 +432,11 @@ class IRHeader(NamedTuple):
         The number of the sample.
     id2 : int
         Another number, usually 0.
+
+    Examples
+    --------
+    >>> IRHeader(0, 3.0, id=7, id2=0).label
+    3.0
     """
 
     flag: int
@@ -488,6 +493,12 @@ def unpack(s: Any) -> tuple[IRHeader, bytes]:
     ------
     FormatError
         If `s` is shorter than its header says.
+
+    Examples
+    --------
+    >>> header, content = unpack(pack(IRHeader(0, 3.0, 7, 0), b"data"))
+    >>> header.label, content
+    (3.0, b'data')
     """
     if len(s) < _HEADER.size:
         raise FormatError(f"unpack: a packed record begins with a header of {_HEADER.size} bytes, got {len(s)} bytes")
@@ -560,6 +571,13 @@ def unpack_img(s: Any, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:
     ------
     FormatError
         If `s` is no packed record, or its image damaged.
+
+    Examples
+    --------
+    >>> packed = pack_img((0, 3.0, 0, 0), np.zeros((8, 6, 3), np.uint8), img_fmt=".png")
+    >>> header, image = unpack_img(packed)
+    >>> header.label, image.shape
+    (3.0, (8, 6, 3))
     """
     header, data = unpack(s)
     image = decode(data, iscolor, to_rgb=False, source=f"the record with id {header.id}")

@@ -27,7 +27,22 @@ _LAST_BATCH = ("keep", "discard", "rollover")
 
 
 class Sampler:
-    """Interface of all samplers: subclasses have ``__iter__`` and ``__len__``."""
+    """Interface of all samplers: subclasses have ``__iter__`` and ``__len__``.
+
+    Examples
+    --------
+    >>> class Backwards(Sampler):
+    ...     def __init__(self, length):
+    ...         self.length = length
+    ...
+    ...     def __iter__(self):
+    ...         return iter(range(self.length - 1, -1, -1))
+    ...
+    ...     def __len__(self):
+    ...         return self.length
+    >>> list(BatchSampler(Backwards(5), 2))
+    [[4, 3], [2, 1], [0]]
+    """
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"{type(self).__name__} must define __iter__")

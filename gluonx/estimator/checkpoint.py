@@ -67,6 +67,14 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         checkpoint has completed already.
     FormatError
         When a training begins, if a file of the checkpoint is damaged or missing.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     handler = CheckpointHandler(folder, epoch_period=2, max_checkpoints=3, resume_from_checkpoint=True)
+    ...     # fitter.fit(loader, epochs=10, event_handlers=[handler])
+    >>> handler.saved_checkpoints  # the last three, as soon as ``fit`` runs
+    []
     """
 
     _kept = ("current_batch", "current_epoch", "best", "values")

@@ -25,7 +25,21 @@ if TYPE_CHECKING:
 
 
 class EventHandler:
-    """The base of all events."""
+    """The base of all events.
+
+    Examples
+    --------
+    >>> class Counts(BatchEnd):
+    ...     _kept = ("batches",)
+    ...     batches = 0
+    ...
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.batches += 1
+    >>> handler = Counts()
+    >>> handler.batch_end(None)
+    >>> handler.state_dict()
+    {'batches': 1}
+    """
 
     _kept: ClassVar[tuple[str, ...]] = ()  # attributes that a checkpoint keeps
 
@@ -51,28 +65,78 @@ class EventHandler:
 
 
 class TrainBegin(EventHandler):
-    """The event before the first epoch."""
+    """The event before the first epoch.
+
+    Examples
+    --------
+    >>> class Greets(TrainBegin):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         print("training begins")
+    >>> Greets().train_begin(None)  # ``fit`` calls it
+    training begins
+    """
 
     def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Run before the first epoch."""
 
 
 class TrainEnd(EventHandler):
-    """The event after the last epoch."""
+    """The event after the last epoch.
+
+    Examples
+    --------
+    >>> class Parts(TrainEnd):
+    ...     def train_end(self, estimator, *args, **kwargs):
+    ...         print("training is over")
+    >>> Parts().train_end(None)  # ``fit`` calls it
+    training is over
+    """
 
     def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Run after the last epoch."""
 
 
 class EpochBegin(EventHandler):
-    """The event before the first batch of an epoch."""
+    """The event before the first batch of an epoch.
+
+    Examples
+    --------
+    >>> class Halves(EpochBegin):
+    ...     def epoch_begin(self, estimator, *args, **kwargs):
+    ...         estimator.trainer.set_learning_rate(estimator.trainer.learning_rate / 2)
+    >>> import gluonx
+    >>> from gluonx import estimator, loss, nn
+    >>> net = nn.Dense(1, in_units=2)
+    >>> net.initialize()
+    >>> trainer = gluonx.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> fitter = estimator.Estimator(net, loss.L2Loss(), trainer=trainer)
+    >>> Halves().epoch_begin(fitter)  # ``fit`` calls it
+    >>> fitter.trainer.learning_rate
+    0.25
+    """
 
     def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Run before the first batch of an epoch."""
 
 
 class EpochEnd(EventHandler):
-    """The event after the last batch of an epoch."""
+    """The event after the last batch of an epoch.
+
+    Examples
+    --------
+    >>> class UntilLow(EpochEnd):
+    ...     def epoch_end(self, estimator, *args, **kwargs):
+    ...         return estimator.train_metrics[0].get()[1] < 0.01
+    >>> import gluonx
+    >>> from gluonx import estimator, loss, nn, np
+    >>> net = nn.Dense(1, in_units=2)
+    >>> net.initialize()
+    >>> trainer = gluonx.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> fitter = estimator.Estimator(net, loss.L2Loss(), trainer=trainer)
+    >>> fitter.train_metrics[0].update(0, np.array([0.001]))
+    >>> bool(UntilLow().epoch_end(fitter))  # true: ``fit`` ends here
+    True
+    """
 
     def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Run after the last batch of an epoch; a true result ends the training."""
@@ -80,14 +144,33 @@ class EpochEnd(EventHandler):
 
 
 class BatchBegin(EventHandler):
-    """The event before a batch."""
+    """The event before a batch.
+
+    Examples
+    --------
+    >>> class Sizes(BatchBegin):
+    ...     def batch_begin(self, estimator, *args, **kwargs):
+    ...         print(len(kwargs["batch"][0]), "samples")
+    >>> Sizes().batch_begin(None, batch=([1, 2, 3], [0, 1, 0]))  # ``fit`` calls it
+    3 samples
+    """
 
     def batch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Run before a batch, with the keyword ``batch``."""
 
 
 class BatchEnd(EventHandler):
-    """The event after a batch."""
+    """The event after a batch.
+
+    Examples
+    --------
+    >>> class Largest(BatchEnd):
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         print(kwargs["loss"].max().item())
+    >>> from gluonx import np
+    >>> Largest().batch_end(None, loss=np.array([0.5, 2.0]))  # ``fit`` calls it
+    2.0
+    """
 
     def batch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Run after a batch, with the keywords ``batch``, ``pred``, ``label`` and ``loss``; true ends the epoch."""
@@ -125,6 +208,12 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
     ----------
     max_epoch, max_batch : int, optional
         The bounds. ``fit`` puts its own in their place.
+
+    Examples
+    --------
+    >>> handler = StoppingHandler(max_batch=2)
+    >>> handler.batch_end(None), handler.batch_end(None)  # the second ends the training
+    (False, True)
     """
 
     _kept = ("current_batch", "current_epoch")
@@ -162,6 +251,16 @@ class MetricHandler(EpochBegin, BatchEnd):
         A `gluonx.metric.Loss` is given the losses, all others labels and predictions.
     priority : number, default -1000
         Before most handlers, which may then read.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> accuracy = metric.Accuracy()
+    >>> handler = MetricHandler(accuracy)
+    >>> handler.epoch_begin(None)
+    >>> handler.batch_end(None, label=np.array([0, 1]), pred=np.array([[0.9, 0.1], [0.6, 0.4]]), loss=np.zeros(2))
+    >>> accuracy.get()
+    ('accuracy', 0.5)
     """
 
     def __init__(self, metrics: Any, priority: float = -1000) -> None:
@@ -197,6 +296,14 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         Before most handlers, which may then read validation metrics.
     event_handlers : EventHandler or list of EventHandler, optional
         Handlers of the evaluation.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> handler = ValidationHandler([1, 2], lambda val_data, **_: print("evaluates on", val_data), epoch_period=2)
+    >>> handler.epoch_end(SimpleNamespace(batch_axis=0))
+    >>> handler.epoch_end(SimpleNamespace(batch_axis=0))
+    evaluates on [1, 2]
     """
 
     _kept = ("current_batch", "current_epoch")
@@ -250,6 +357,20 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     ------
     ValueError
         If `log_interval` is neither.
+
+    Examples
+    --------
+    >>> import logging, sys
+    >>> import gluonx
+    >>> from gluonx import estimator, loss, metric, nn
+    >>> net = nn.Dense(1, in_units=2)
+    >>> net.initialize()
+    >>> trainer = gluonx.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> fitter = estimator.Estimator(net, loss.L2Loss(), trainer=trainer)
+    >>> fitter.logger.handlers[:] = [logging.StreamHandler(sys.stdout)]
+    >>> LoggingHandler(metrics=[metric.Loss("training loss")]).epoch_begin(fitter)
+    [Epoch 0] Begin, current learning rate: 0.5000
+    >>> fitter.logger.handlers.clear()
     """
 
     _kept = ("current_epoch", "batch_index", "processed_samples")
@@ -392,6 +513,20 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     ------
     ValueError
         If `monitor` is no single metric, or for another `mode`.
+
+    Examples
+    --------
+    >>> from gluonx import metric, np
+    >>> error = metric.Loss()
+    >>> handler = EarlyStoppingHandler(error, patience=2)
+    >>> for value in (1.0, 0.5, 0.6, 0.7):  # two epochs without an improvement
+    ...     error.reset()
+    ...     error.update(0, np.array([value]))
+    ...     print(handler.epoch_end(None))
+    False
+    False
+    False
+    True
     """
 
     _kept = ("wait", "stopped_epoch", "current_epoch", "best")
@@ -453,6 +588,21 @@ class GradientUpdateHandler(BatchEnd):
     ----------
     priority : number, default -2000
         Before all others.
+
+    Examples
+    --------
+    >>> import gluonx
+    >>> from gluonx import autograd, estimator, loss, nn, np
+    >>> net = nn.Dense(1, in_units=2, weight_initializer="ones")
+    >>> net.initialize()
+    >>> trainer = gluonx.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> fitter = estimator.Estimator(net, loss.L2Loss(), trainer=trainer)
+    >>> with autograd.record():
+    ...     lost = fitter.loss(net(np.ones((4, 2))), np.zeros((4, 1)))
+    >>> lost.backward()
+    >>> GradientUpdateHandler().batch_end(fitter, loss=lost)
+    >>> net.weight.data().tolist()
+    [[0.0, 0.0]]
     """
 
     def __init__(self, priority: float = -2000) -> None:

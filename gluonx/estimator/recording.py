@@ -36,6 +36,14 @@ class RecordingHandler(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
     ------
     ArgumentError
         If `batch_period` is no whole number above 0.
+
+    Examples
+    --------
+    >>> class Prints(RecordingHandler):
+    ...     def write(self, step, values):
+    ...         print(step, values)
+    >>> Prints(batch_period=10).write(4, {"training loss": 0.25})  # ``fit`` does so after each epoch and ten batches
+    4 {'training loss': 0.25}
     """
 
     def __init__(self, metrics: Any = None, batch_period: int | None = None, priority: float = 1000) -> None:
@@ -102,6 +110,20 @@ class CSVHandler(RecordingHandler):
     ------
     FormatError
         When a training begins, if there is a file with other columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import metric
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     handler = CSVHandler(f"{folder}/training.csv", metric.Loss("training loss"))
+    ...     handler.begin(None)  # ``fit`` makes these three calls
+    ...     handler.write(4, {"epoch": 1.0, "training loss": 0.25})
+    ...     handler.end()
+    ...     with open(handler.path) as file:
+    ...         print(file.read())
+    step,epoch,training loss,learning rate,samples per second,memory in MB
+    4,1.0,0.25,,,
     """
 
     def __init__(self, path: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
@@ -154,6 +176,14 @@ class TensorBoardHandler(RecordingHandler):
         If `folder` is neither.
     ImportError
         When a training begins, if tensorboardX is not installed.
+
+    Examples
+    --------
+    >>> class Writer:  # in place of tensorboardX's
+    ...     def add_scalar(self, name, value, step):
+    ...         print(step, name, value)
+    >>> TensorBoardHandler(Writer()).write(4, {"training loss": 0.25})  # ``fit`` does so after each epoch
+    4 training loss 0.25
     """
 
     def __init__(self, folder: Any, *args: Any, **kwargs: Any) -> None:
@@ -201,6 +231,14 @@ class WandbHandler(RecordingHandler):
     ------
     ImportError
         When a training begins, if wandb is not installed.
+
+    Examples
+    --------
+    >>> class Run:  # in place of that of wandb.init()
+    ...     def log(self, values, step):
+    ...         print(step, values)
+    >>> WandbHandler(Run()).write(4, {"training loss": 0.25})  # ``fit`` does so after each epoch
+    4 {'training loss': 0.25}
     """
 
     def __init__(

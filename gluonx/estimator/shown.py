@@ -58,6 +58,22 @@ class ProgressHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
     ------
     ImportError
         When a training begins, if tqdm is not installed.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import gluonx
+    >>> from gluonx import estimator, loss, nn
+    >>> net = nn.Dense(1, in_units=2)
+    >>> net.initialize()
+    >>> trainer = gluonx.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> fitter = estimator.Estimator(net, loss.L2Loss(), trainer=trainer)
+    >>> handler = ProgressHandler(file=sys.stdout, leave=False, disable=True)  # without `disable` bars are drawn
+    >>> handler.train_begin(fitter)
+    >>> handler.epoch_begin(fitter)
+    >>> handler.epoch_end(fitter)
+    >>> handler.current_epoch
+    1
     """
 
     _kept = ("current_epoch",)
@@ -138,6 +154,13 @@ class LiveCurves(TrainBegin, BatchEnd, EpochEnd, TrainEnd):
     ------
     ImportError
         When a training begins, if matplotlib is not installed.
+
+    Examples
+    --------
+    >>> handler = LiveCurves(batch_period=10, path="curves.png")
+    >>> # fitter.fit(loader, epochs=10, event_handlers=[handler])
+    >>> handler.history  # points by the name of each metric, as soon as ``fit`` runs
+    {}
     """
 
     _kept = ("history",)

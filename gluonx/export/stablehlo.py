@@ -119,6 +119,12 @@ class Signature:
         The smallest and the largest size of each symbolic dimension.
     constraints : tuple of str
         As given to :func:`save_artifact`.
+
+    Examples
+    --------
+    >>> spec = InputSpec("x", ("b", 2), "float32")
+    >>> print(Signature((spec,), (spec,), {"b": (1, None)}))
+    (x: float32[b, 2]) -> (float32[b, 2])
     """
 
     inputs: tuple[InputSpec, ...]
@@ -524,6 +530,15 @@ class Artifact:
         On the default device.
     exported : jax.export.Exported
         The program itself; its ``call(params, *flat_inputs)`` gives the flat outputs.
+
+    Examples
+    --------
+    >>> import tempfile, numpy
+    >>> spec = InputSpec("x", ("b", 2), "float32")
+    >>> folder = save_artifact(tempfile.mkdtemp() + "/n", lambda p, x: x * p["w"], {"w": numpy.float32([2, 3])}, [spec])
+    >>> artifact = load_artifact(folder)
+    >>> isinstance(artifact, Artifact), str(artifact.signature)
+    (True, '(x: float32[b, 2]) -> (float32[b, 2])')
     """
 
     def __init__(
@@ -626,6 +641,16 @@ def check_inputs(signature: Signature, arrays: Sequence[Any]) -> None:
     ------
     ShapeError
         If a dtype, rank or size does not fit; the message names the input and the dimension.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> spec = InputSpec("x", ("b", 2), "float32")
+    >>> check_inputs(Signature((spec,), (spec,), {"b": (1, None)}), [numpy.ones((4, 2), "float32")])
+    >>> check_inputs(Signature((spec,), (spec,), {"b": (1, None)}), [numpy.ones((4, 3), "float32")])
+    Traceback (most recent call last):
+        ...
+    gluonx.errors.ShapeError: ...
     """
     sizes: dict[str, tuple[int, str]] = {}
     for spec, array in zip(signature.inputs, arrays):
@@ -681,6 +706,14 @@ def load_artifact(path: str | os.PathLike[str]) -> Artifact:
     Notes
     -----
     The checksums find accidents, not an attacker, who would write his own. The program runs no Python code.
+
+    Examples
+    --------
+    >>> import tempfile, numpy
+    >>> spec = InputSpec("x", ("b", 2), "float32")
+    >>> folder = save_artifact(tempfile.mkdtemp() + "/n", lambda p, x: x + p["w"], {"w": numpy.float32([2, 3])}, [spec])
+    >>> load_artifact(folder).params["w"].tolist()
+    [2.0, 3.0]
     """
     folder = Path(path)
     model = _read_model(folder)

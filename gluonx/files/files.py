@@ -140,6 +140,16 @@ def load_npy(file: BinaryIO) -> np.ndarray | None:
     ------
     FormatError
         If the array is damaged or cut off.
+
+    Examples
+    --------
+    >>> import io, numpy
+    >>> file = io.BytesIO()
+    >>> numpy.save(file, numpy.ones(2))
+    >>> file.seek(0)
+    0
+    >>> load_npy(file).tolist()
+    [1.0, 1.0]
     """
     start = file.tell()
     head = file.read(len(NPY))
@@ -175,6 +185,17 @@ def arriving(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> Iterator
     ------
     FormatError, OSError
         As :func:`load_arrays`.
+
+    Examples
+    --------
+    >>> import tempfile, numpy
+    >>> path = tempfile.mkdtemp() + "/net.params"
+    >>> save_arrays(path, {"weight": numpy.ones(2, "float32")})
+    >>> with arriving(path) as (arrays, checks):
+    ...     copy = arrays["weight"].copy()
+    ...     checks.settle()  # the copy is right, or this raises
+    >>> copy.tolist()
+    [1.0, 1.0]
     """
     checks = Checks()
     with opened(source, max_expanded_bytes, True) as file:
@@ -212,6 +233,14 @@ def load_ndarrays(source: Readable, *, max_expanded_bytes: int = 1 << 30) -> lis
     ------
     FormatError, OSError
         As :func:`load_arrays`.
+
+    Examples
+    --------
+    >>> import tempfile, numpy
+    >>> path = tempfile.mkdtemp() + "/some.nd"
+    >>> save_ndarrays(path, [numpy.ones(2, "float32"), numpy.zeros(3, "float32")])
+    >>> [array.shape for array in load_ndarrays(path)]
+    [(2,), (3,)]
     """
     with opened(source, max_expanded_bytes) as file:
         file.keeps_sparse = True
@@ -241,6 +270,14 @@ def load_metadata(source: Readable) -> dict[str, str]:
     ------
     FormatError
         If the file is no parameter file.
+
+    Examples
+    --------
+    >>> import tempfile, numpy
+    >>> path = tempfile.mkdtemp() + "/net.safetensors"
+    >>> save_arrays(path, {"weight": numpy.ones(2, "float32")}, metadata={"epoch": "3"})
+    >>> load_metadata(path)
+    {'epoch': '3'}
     """
     with opened(source, 0) as file:
         kind, found = _container(file), None
@@ -297,6 +334,14 @@ def save_arrays(
     -----
     Formats: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html and
     https://huggingface.co/docs/safetensors.
+
+    Examples
+    --------
+    >>> import tempfile, numpy
+    >>> path = tempfile.mkdtemp() + "/net.safetensors"
+    >>> save_arrays(path, {"weight": numpy.ones((2, 3), "float32")})
+    >>> load_arrays(path)["weight"].shape
+    (2, 3)
     """
     kind = format or ("safetensors" if name_of(path).endswith(".safetensors") else "npz")
     plain = {name: _plain(name, value) for name, value in arrays.items()}
@@ -332,6 +377,14 @@ def save_ndarrays(path: Place, arrays: Any) -> None:
     ------
     FormatError, TypeError, OSError
         As :func:`save_arrays`.
+
+    Examples
+    --------
+    >>> import tempfile, numpy
+    >>> path = tempfile.mkdtemp() + "/some.nd"
+    >>> save_ndarrays(path, {"weight": numpy.ones(2, "float32")})
+    >>> load_ndarrays(path)["weight"].tolist()
+    [1.0, 1.0]
     """
     named = isinstance(arrays, Mapping)
     if not named:

@@ -26,7 +26,13 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")  # of two letters at least
 
 
 def name_of(place: Any) -> str:
-    """Name a place for messages; the ending may tell a format."""
+    """Name a place for messages; the ending may tell a format.
+
+    Examples
+    --------
+    >>> name_of("net.params"), name_of(io.BytesIO())
+    ('net.params', '<file object>')
+    """
     if hasattr(place, "read") or hasattr(place, "write"):
         name = getattr(place, "name", None)
         return name if isinstance(name, str) else "<file object>"
@@ -55,6 +61,11 @@ def at_hand(source: Any) -> Any:
         If a file object gives text, not bytes.
     OSError
         If there is nothing at the address.
+
+    Examples
+    --------
+    >>> at_hand(io.BytesIO(b"content")), at_hand("net.params")
+    (b'content', 'net.params')
     """
     if isinstance(source, bytes | bytearray | memoryview) or is_path(source):
         return source

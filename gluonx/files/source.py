@@ -149,7 +149,13 @@ def _native(array: np.ndarray) -> np.ndarray:
 
 
 def checksum_of(described: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of what a file in JSON says, without its own entry ``checksum``."""
+    """Return the SHA-256 of what a file in JSON says, without its own entry ``checksum``.
+
+    Examples
+    --------
+    >>> checksum_of({"format": 1}) == checksum_of({"format": 1, "checksum": "..."})
+    True
+    """
     content = {key: value for key, value in described.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

@@ -11,7 +11,14 @@ from gluonx.files.source import Source, byte_count
 
 
 class Stored(NamedTuple):
-    """A sparse array as it is stored: ``'csr'`` (`index`: indptr, columns) or ``'row_sparse'`` (row numbers)."""
+    """A sparse array as it is stored: ``'csr'`` (`index`: indptr, columns) or ``'row_sparse'`` (row numbers).
+
+    Examples
+    --------
+    >>> stored = Stored("row_sparse", (3, 2), np.ones((1, 2)), [np.array([1])])  # its one row that is stored is row 1
+    >>> stored.stype, stored.shape
+    ('row_sparse', (3, 2))
+    """
 
     stype: str
     shape: tuple[int, ...]

@@ -75,6 +75,13 @@ class TrainerStates:
         The class of its learning rate scheduler, and that one's attributes.
     older : bool
         Whether MXNet 1 wrote the file.
+
+    Examples
+    --------
+    >>> states = TrainerStates({0: (np.zeros(2), np.zeros(2))}, "Adam", {"lr": 0.1})
+    >>> arrays, _ = states.by_name(["weight"])
+    >>> sorted(arrays)
+    ['weight/mean', 'weight/var']
     """
 
     states: dict[int, Any]
@@ -170,7 +177,14 @@ class _States(Machine):
 
 
 def is_pickle(source: Readable) -> bool:
-    """Return whether a file begins as pickles do, and so may be trainer states of MXNet."""
+    """Return whether a file begins as pickles do, and so may be trainer states of MXNet.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> is_pickle(pickle.dumps({})), is_pickle(b"PK")
+    (True, False)
+    """
     with opened(source, 0) as file:
         return file.read(1) == b"\x80"
 
@@ -194,6 +208,13 @@ def load_trainer_states(source: Readable) -> TrainerStates:
         asked for.
     OSError
         If the file cannot be opened.
+
+    Examples
+    --------
+    >>> load_trainer_states(b"no pickle")
+    Traceback (most recent call last):
+        ...
+    gluonx.errors.FormatError: ...
     """
     with opened(source, 0) as file:
         if file.size > _MAX_BYTES:

@@ -59,6 +59,16 @@ def load_state(target: Block | nnx.Module, tree: Any) -> None:
     ------
     FormatError
         If something is missing, unexpected or of another shape. Nothing has changed then.
+
+    Examples
+    --------
+    >>> from gluonx import nn
+    >>> net, other = nn.Dense(2, in_units=3), nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> other.initialize()
+    >>> load_state(other, state_of(net))
+    >>> other.weight.data().tolist() == net.weight.data().tolist()
+    True
     """
     values = _by_name(nnx.to_pure_dict(tree) if isinstance(tree, nnx.State) else tree)
     if isinstance(target, Block):
@@ -97,6 +107,14 @@ def save_checkpoint(net: Block | nnx.Module, path: str | PathLike[str]) -> None:
     ------
     ValueError
         If it exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> save_checkpoint(net, tempfile.mkdtemp() + "/net")
     """
     from orbax.checkpoint import StandardCheckpointer
 
@@ -120,6 +138,18 @@ def load_checkpoint(target: Block | nnx.Module, path: str | PathLike[str]) -> No
         If something is missing, unexpected or of another shape. Nothing has changed then.
     FileNotFoundError
         If there is no such checkpoint.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import nn
+    >>> net, other = nn.Dense(2, in_units=3), nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> path = tempfile.mkdtemp() + "/net"
+    >>> save_checkpoint(net, path)
+    >>> load_checkpoint(other, path)
+    >>> other.weight.data().tolist() == net.weight.data().tolist()
+    True
     """
     from orbax.checkpoint import Checkpointer, PyTreeCheckpointHandler, RestoreArgs, args
 

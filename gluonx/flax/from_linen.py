@@ -23,7 +23,7 @@ from gluonx.block.block import Block
 from gluonx.block.parameter import Parameter
 from gluonx.deferred.trace.tracing import is_handle
 from gluonx.errors import ArgumentError
-from gluonx.flax.block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
+from gluonx.flax.flax_block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
 from gluonx.flax.names import flat
 from gluonx.ops import prng
 
@@ -39,7 +39,15 @@ _MODES = {"train": True, "training": True, "is_training": True, "deterministic":
 
 
 class LinenBlock(FlaxBlock):
-    """A module of Linen as a :class:`~gluonx.HybridBlock`. Made by :func:`from_linen`."""
+    """A module of Linen as a :class:`~gluonx.HybridBlock`. Made by :func:`from_linen`.
+
+    Examples
+    --------
+    >>> from flax import linen
+    >>> net = from_linen(linen.Dense(2))
+    >>> isinstance(net, LinenBlock), net.module.features
+    (True, 2)
+    """
 
     module: linen.Module
     _state: tuple[str, ...]

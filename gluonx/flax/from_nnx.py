@@ -18,7 +18,7 @@ from gluonx.block.abstract import put
 from gluonx.block.block import Block
 from gluonx.deferred.values.core import Tracer
 from gluonx.errors import ArgumentError, TracedValueError
-from gluonx.flax.block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
+from gluonx.flax.flax_block import FlaxBlock, MadeOfNet, NeedsKey, parameter_for
 
 Path = tuple[Any, ...]
 
@@ -44,6 +44,13 @@ class NNXBlock(FlaxBlock):
 
     Its parameters are the module's variables, called by their paths with dots (``'layers.0.kernel'``): those of
     ``nnx.Param`` are trained, those of other kinds (``BatchStat``) are not, and are written where the module does.
+
+    Examples
+    --------
+    >>> from flax import nnx
+    >>> net = from_nnx(nnx.Linear(3, 2, rngs=nnx.Rngs(0)))
+    >>> isinstance(net, NNXBlock), net.variable("kernel").get_value().shape
+    (True, (3, 2))
     """
 
     _template: _Template

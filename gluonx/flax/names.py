@@ -27,7 +27,15 @@ from gluonx.errors import ArgumentError
 
 
 class Frozen(nnx.Variable):
-    """A parameter of Gluon that is not trained: a constant, or one with ``grad_req='null'``."""
+    """A parameter of Gluon that is not trained: a constant, or one with ``grad_req='null'``.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from flax import nnx
+    >>> issubclass(Frozen, nnx.Param), Frozen(jnp.ones(2)).shape
+    (False, (2,))
+    """
 
 
 COLLECTIONS: dict[type[nnx.Variable], str] = {nnx.Param: "params", nnx.BatchStat: "batch_stats", Frozen: "frozen"}

@@ -15,7 +15,7 @@ from gluonx.block.abstract import abstract, filled, ready_params
 from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
 from gluonx.errors import ArgumentError
-from gluonx.flax.block import MadeOfNet
+from gluonx.flax.flax_block import MadeOfNet
 from gluonx.flax.from_linen import LinenBlock
 from gluonx.flax.names import COLLECTIONS, flat, kind_of, nested, steps
 
@@ -51,7 +51,18 @@ class _Template:
 
 
 class GluonLinen(MadeOfNet, linen.Module):
-    """A Gluon net as a ``flax.linen.Module``. Made by :func:`to_linen`."""
+    """A Gluon net as a ``flax.linen.Module``. Made by :func:`to_linen`.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import flax, nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> module, variables = flax.to_linen(net)
+    >>> isinstance(module, GluonLinen), module.apply(variables, numpy.ones((4, 3), "float32")).shape
+    (True, (4, 2))
+    """
 
     template: Any
 

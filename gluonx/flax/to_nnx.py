@@ -17,7 +17,7 @@ from gluonx.block.block import Block
 from gluonx.block.functional import PureForward
 from gluonx.block.parameter import Parameter
 from gluonx.errors import ArgumentError, UninitializedError
-from gluonx.flax.block import MadeOfNet
+from gluonx.flax.flax_block import MadeOfNet
 from gluonx.flax.from_nnx import NNXBlock
 from gluonx.flax.names import kind_of, steps
 
@@ -47,6 +47,16 @@ class GluonModule(MadeOfNet, nnx.Module):
     ----------
     deterministic : bool
         Whether it predicts; ``train()`` and ``eval()`` set it.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from gluonx import flax, nn
+    >>> net = nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> module = flax.to_nnx(net)
+    >>> isinstance(module, GluonModule), module(numpy.ones((4, 3), "float32")).shape
+    (True, (4, 2))
     """
 
     def __init__(self, block: Block, make: Callable[[Parameter], nnx.Variable], rngs: nnx.Rngs | None = None) -> None:

@@ -88,7 +88,17 @@ class Described:
 
 
 class Augmenter(Described):
-    """Base of all augmenters; keywords are the settings that `dumps` tells."""
+    """Base of all augmenters; keywords are the settings that `dumps` tells.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> class Inverted(image.Augmenter):
+    ...     def __call__(self, src):
+    ...         return 255 - src
+    >>> Inverted()(np.full((2, 2, 3), 5, dtype="uint8"))[0, 0].tolist()
+    [250, 250, 250]
+    """
 
     def __call__(self, src: ndarray | np.ndarray) -> Any:
         """Return the changed image, of the kind of array that it was."""
@@ -113,6 +123,13 @@ class SequentialAug(Augmenter):
     Parameters
     ----------
     ts : list of Augmenter
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> both = image.SequentialAug([image.ResizeAug(4), image.CenterCropAug((3, 3))])
+    >>> both(np.ones((8, 6, 3), dtype="uint8")).shape
+    (3, 3, 3)
     """
 
     def __init__(self, ts: list[Any]) -> None:
@@ -135,6 +152,13 @@ class RandomOrderAug(SequentialAug):
     Parameters
     ----------
     ts : list of Augmenter
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> both = image.RandomOrderAug([image.BrightnessJitterAug(0.1), image.ContrastJitterAug(0.1)])
+    >>> both(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
     """
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
@@ -217,7 +241,14 @@ class CenterCropAug(_ToSize):
 
 
 class RandomSizedCropAug(Augmenter):
-    """Cut a random rectangle and resize it to `size` (width, height); see `random_size_crop`."""
+    """Cut a random rectangle and resize it to `size` (width, height); see `random_size_crop`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.RandomSizedCropAug((4, 5), area=0.5, ratio=(0.8, 1.25))(np.ones((8, 6, 3), dtype="uint8")).shape
+    (5, 4, 3)
+    """
 
     def __init__(
         self,
@@ -328,7 +359,14 @@ class SaturationJitterAug(Augmenter):
 
 
 class HueJitterAug(Augmenter):
-    """Turn the colours, in YIQ, by up to `hue` of half the circle."""
+    """Turn the colours, in YIQ, by up to `hue` of half the circle.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.HueJitterAug(0.1)(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
+    """
 
     def __init__(self, hue: float) -> None:
         super().__init__(hue=hue)
@@ -342,7 +380,14 @@ class HueJitterAug(Augmenter):
 
 
 class ColorJitterAug(RandomOrderAug):
-    """Change brightness, contrast and saturation at random, in a random order; 0 leaves one as it is."""
+    """Change brightness, contrast and saturation at random, in a random order; 0 leaves one as it is.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.ColorJitterAug(brightness=0.1, contrast=0.1, saturation=0)(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
+    """
 
     def __init__(self, brightness: float, contrast: float, saturation: float) -> None:
         table = ((BrightnessJitterAug, brightness), (ContrastJitterAug, contrast), (SaturationJitterAug, saturation))
@@ -357,6 +402,13 @@ class LightingAug(Augmenter):
     alphastd : float
         The standard deviation of the amounts.
     eigval, eigvec : array, shapes (3,) and (3, 3)
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> lighting = image.LightingAug(0.1, eigval=[0.2, 0.1, 0.05], eigvec=np.eye(3))
+    >>> lighting(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
     """
 
     def __init__(self, alphastd: float, eigval: ArrayLike, eigvec: ArrayLike) -> None:

@@ -54,7 +54,18 @@ Sample = tuple[np.ndarray, np.ndarray]
 
 
 class DetAugmenter(Described):
-    """Base of augmenters for images with boxes; keywords are the settings that `dumps` tells."""
+    """Base of augmenters for images with boxes; keywords are the settings that `dumps` tells.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> class Moved(image.DetAugmenter):
+    ...     def __call__(self, src, label):
+    ...         return np.roll(src, 1, axis=1), label + np.array([0, 1 / src.shape[1], 0, 1 / src.shape[1], 0])
+    >>> picture, label = Moved()(np.zeros((4, 4, 3)), np.array([[7, 0.25, 0.25, 0.5, 0.5]]))
+    >>> label.tolist()
+    [[7.0, 0.5, 0.25, 0.75, 0.5]]
+    """
 
     def __call__(self, src: ndarray | np.ndarray, label: ndarray | np.ndarray) -> Any:
         """Return the changed image, of the kind of array that it was, and its label."""
@@ -84,6 +95,13 @@ class DetBorrowAug(DetAugmenter):
     ------
     TypeError
         If it is none.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> picture, label = image.DetBorrowAug(image.CastAug("float16"))(np.zeros((4, 4, 3)), np.ones((1, 5)))
+    >>> picture.dtype, label.shape
+    (dtype('float16'), (1, 5))
     """
 
     def __init__(self, augmenter: Augmenter) -> None:
@@ -113,6 +131,13 @@ class DetRandomSelectAug(DetAugmenter):
     ------
     ValueError
         If one is no DetAugmenter.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> one = image.DetRandomSelectAug([image.DetHorizontalFlipAug(1.0)], skip_prob=0)
+    >>> one(np.zeros((4, 4, 3)), np.array([[7, 0.25, 0.25, 0.5, 0.5]]))[1].tolist()
+    [[7.0, 0.5, 0.25, 0.75, 0.5]]
     """
 
     def __init__(self, aug_list: DetAugmenter | list[Any] | tuple[Any, ...], skip_prob: float = 0) -> None:
@@ -136,7 +161,14 @@ class DetRandomSelectAug(DetAugmenter):
 
 
 class DetHorizontalFlipAug(DetAugmenter):
-    """Exchange left and right, of boxes too, with probability `p`."""
+    """Exchange left and right, of boxes too, with probability `p`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.DetHorizontalFlipAug(1.0)(np.zeros((4, 4, 3)), np.array([[7, 0.25, 0.25, 0.5, 0.5]]))[1].tolist()
+    [[7.0, 0.5, 0.25, 0.75, 0.5]]
+    """
 
     def __init__(self, p: float) -> None:
         super().__init__(p=p)
@@ -185,6 +217,14 @@ class DetRandomCropAug(_DetRandomBoxAug):
         An object of which less is left is dropped.
     max_attempts : int
         How many rectangles are tried; if none fits the sample stays as it is.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> crop = image.DetRandomCropAug(min_object_covered=0.9, area_range=(0.5, 1.0))
+    >>> picture, label = crop(np.zeros((40, 40, 3)), np.array([[7, 0.4, 0.4, 0.6, 0.6]]))
+    >>> label.shape
+    (1, 5)
     """
 
     _least = 0.0
@@ -264,6 +304,14 @@ class DetRandomPadAug(_DetRandomBoxAug):
         How many sizes are tried; if none fits the sample stays as it is.
     pad_val : number, or three
         The colour around the image.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> pad = image.DetRandomPadAug(aspect_ratio_range=1.0, area_range=4.0)
+    >>> picture, label = pad(np.zeros((8, 8, 3)), np.array([[7, 0.0, 0.0, 1.0, 1.0]]))
+    >>> picture.shape, float(label[0, 3] - label[0, 1])
+    ((16, 16, 3), 0.5)
     """
 
     _least = 1.0
@@ -338,6 +386,13 @@ def CreateMultiRandCropAugmenter(
     ------
     ArgumentError
         If lists have different lengths.
+
+    Examples
+    --------
+    >>> from gluonx import image
+    >>> made = image.CreateMultiRandCropAugmenter(min_object_covered=[0.1, 0.5, 0.9])
+    >>> [one.min_object_covered for one in made.aug_list]
+    [0.1, 0.5, 0.9]
     """
     given = [min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts]
     lists = [value if isinstance(value, list) else [value] for value in given]

@@ -101,6 +101,16 @@ def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True,
         If there is no such file.
     FormatError
         If it is no image, or a damaged one.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gluonx import image, recordio
+    >>> _, picture = recordio.unpack(recordio.pack_img((0, 0, 0, 0), np.zeros((8, 6, 3), np.uint8), img_fmt=".png"))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.png"
+    >>> _ = path.write_bytes(picture)
+    >>> image.imread(path).shape
+    (8, 6, 3)
     """
     with open(filename, "rb") as file:
         image = functional.decode(file.read(), flag, to_rgb, source=os.fspath(filename))
@@ -232,6 +242,12 @@ def copyMakeBorder(
     -------
     ndarray or numpy.ndarray
         Of shape ``(top + height + bot, left + width + right, channels)``.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.copyMakeBorder(np.ones((8, 6, 3), dtype="uint8"), 1, 1, 2, 2).shape
+    (10, 10, 3)
     """
     return _given(out, _bordered(src, top, bot, left, right, type, values or value))
 
@@ -363,6 +379,13 @@ def random_size_crop(
     -------
     tuple
         The image, and ``(x0, y0, width, height)`` of what was cut out.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> picture, place = image.random_size_crop(np.ones((8, 6, 3), dtype="uint8"), (4, 5), area=0.5, ratio=(0.8, 1.25))
+    >>> picture.shape, len(place)
+    ((5, 4, 3), 4)
     """
     area = area_bounds("random_size_crop", area, kwargs)
     bounds = tuple(area) if isinstance(area, (tuple, list)) else (area, 1.0)
@@ -439,6 +462,12 @@ def imrotate(
         If `src` is not of float32.
     ValueError
         If both zooms are asked for, or the number of angles is another.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.imrotate(np.arange(4).reshape(1, 2, 2), 180.0).round().tolist()
+    [[[3.0, 2.0], [1.0, 0.0]]]
     """
     if isinstance(src, ndarray):
         return rotated(src, rotation_degrees, zoom_in, zoom_out)
@@ -454,6 +483,12 @@ def random_rotate(
     -------
     ndarray or numpy.ndarray
         Of the kind and shape of `src`.
+
+    Examples
+    --------
+    >>> from gluonx import image, np
+    >>> image.random_rotate(np.ones((3, 8, 6)), (-10, 10)).shape
+    (3, 8, 6)
     """
     lower, upper = angle_limits
     angles = np.random.uniform(lower, upper, None if src.ndim == 3 else len(src))

@@ -53,6 +53,15 @@ def check_label_shapes(labels: Any, preds: Any, wrap: bool = False, shape: bool 
     ------
     ShapeError
         (a ValueError) If they differ.
+
+    Examples
+    --------
+    >>> check_label_shapes([1, 2], [0.5, 0.7])
+    ([1, 2], [0.5, 0.7])
+    >>> check_label_shapes([1, 2], [0.5])
+    Traceback (most recent call last):
+        ...
+    gluonx.errors.ShapeError: The number of the labels, 2, does not match the number of the predictions, 1.
     """
     if wrap:
         labels, preds = as_list(labels), as_list(preds)
@@ -279,6 +288,14 @@ def alias(*names: str) -> Callable[[Class], Class]:
     -------
     callable
         A decorator, which returns the class itself.
+
+    Examples
+    --------
+    >>> @alias("half", "one_half")
+    ... class Half(EvalMetric):
+    ...     pass
+    >>> create("one_half", name="mine").name
+    'mine'
     """
 
     def name_it(klass: Class) -> Class:

@@ -526,7 +526,15 @@ class Loss(Gathered):
 
 @register
 class Torch(Loss):
-    """`Loss` by its older name."""
+    """`Loss` by its older name.
+
+    Examples
+    --------
+    >>> metric = Torch()
+    >>> metric.update(None, onp.array([1.0, 2.0, 6.0]))
+    >>> metric.get()
+    ('torch', 3.0)
+    """
 
     def __init__(
         self,

@@ -345,5 +345,8 @@ def named(getter: Callable[..., Any], name: str, what: str, **fixed: Any) -> Cal
 
     make.__name__ = make.__qualname__ = name
     make.__module__ = getter.__module__
-    make.__doc__ = f"{what}; the keywords are those of `{getter.__name__}`."
+    make.__doc__ = (
+        f"{what}; the keywords are those of `{getter.__name__}`.\n\nExamples\n--------\n"
+        f">>> from gluonx.model_zoo import vision\n>>> net = vision.{name}(classes=10)\n>>> net.hybridize()\n"
+    )
     return door(make)

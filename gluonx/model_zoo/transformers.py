@@ -562,6 +562,13 @@ def of_config(config: Mapping[str, Any]) -> Block:
     ------
     ArgumentError
         If it is another model, or has a setting that would compute something else.
+
+    Examples
+    --------
+    >>> config = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 10, "n_embd": 8}
+    >>> config |= {"n_layer": 1, "n_head": 2, "n_positions": 16}
+    >>> type(of_config(config)).__name__
+    'GPT2'
     """
     kind = config.get("model_type")
     if kind not in _MADE:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gluonx.deferred.values.core import Index
 from gluonx.np import table
 from gluonx.np.calling import general
+from gluonx.np.differing import computes
 from gluonx.np.documentation import page
-from gluonx.np.rules import computes
 from gluonx.np.wrapping import Param, binary, operator, ordered, read, unary
 from gluonx.ops.common import aligned
 from gluonx.ops.host import algebra, kernels
@@ -120,7 +120,7 @@ def _ufunc(name: str, record: Record, names: Sequence[str], front: Callable[...,
         if pure is None:
             return None
         shape = SAME if len(names) == 1 else BROADCAST
-        op = operator(name, _broadcasting(pure), params, **{"level": 4, "ufunc": True, "shape": shape, **record})
+        op = operator(name, _broadcasting(pure), params, **{"ufunc": True, "shape": shape, **record})
     keywords = [Param("out", "out", None), *_UFUNC_KEYWORDS]
     called = op.np or Front()
     return document(front(op, name), op, name, [*params, *keywords], shown=called.shown)

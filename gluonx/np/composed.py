@@ -19,11 +19,11 @@ from gluonx.dtype import DTypeLike
 from gluonx.errors import BadIndexError, ShapeError
 from gluonx.np import functions as F
 from gluonx.np.creation import asarray
+from gluonx.np.differing import histogram as _histogram_rule
+from gluonx.np.differing import histogram_edges as _edges_rule
+from gluonx.np.differing import whole
 from gluonx.np.handle import ndarray
 from gluonx.np.hosted import as_indices, nonzero, on_host
-from gluonx.np.rules import histogram as _histogram_rule
-from gluonx.np.rules import histogram_edges as _edges_rule
-from gluonx.np.rules import whole
 from gluonx.np.wrapping import as_leaf, as_static, binary, write_out
 from gluonx.ops.checks import Attrs, Bounds, Index, Operands, along, along_axis, shape_of
 from gluonx.ops.common import aligned

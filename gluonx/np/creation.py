@@ -257,7 +257,7 @@ class _Capsule:
         return default.__dlpack_device__()
 
 
-def _host_reader(name: str) -> Callable[..., ndarray]:
+def _host_reader(name: str, example: str) -> Callable[..., ndarray]:
     reader = getattr(onp, name)
 
     def read(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **kwargs: object) -> ndarray:
@@ -267,16 +267,47 @@ def _host_reader(name: str) -> Callable[..., ndarray]:
     read.__name__ = read.__qualname__ = name
     read.__doc__ = (
         f"Return what ``numpy.{name}`` reads, with the same arguments, and ``device``.\n\n"
-        f"Returns\n-------\nndarray\n    Of the shape and dtype that ``numpy.{name}`` gives.\n"
+        f"Returns\n-------\nndarray\n    Of the shape and dtype that ``numpy.{name}`` gives.\n\n"
+        f"Examples\n--------\n{example}\n"
     )
     return read
 
 
-frombuffer = _host_reader("frombuffer")
-fromfile = _host_reader("fromfile")
-fromiter = _host_reader("fromiter")
-fromstring = _host_reader("fromstring")
-genfromtxt = _host_reader("genfromtxt")
+frombuffer = _host_reader(
+    "frombuffer",
+    """>>> from gluonx import np
+>>> np.frombuffer(b"\\x01\\x02", dtype="uint8").tolist()
+[1, 2]""",
+)
+fromfile = _host_reader(
+    "fromfile",
+    """>>> import tempfile
+>>> from gluonx import np
+>>> with tempfile.NamedTemporaryFile() as file:
+...     _ = file.write(b"\\x01\\x02")
+...     file.flush()
+...     np.fromfile(file.name, dtype="uint8").tolist()
+[1, 2]""",
+)
+fromiter = _host_reader(
+    "fromiter",
+    """>>> from gluonx import np
+>>> np.fromiter((n * n for n in range(4)), dtype="int32").tolist()
+[0, 1, 4, 9]""",
+)
+fromstring = _host_reader(
+    "fromstring",
+    """>>> from gluonx import np
+>>> np.fromstring("1 2 3", dtype="float32", sep=" ").tolist()
+[1.0, 2.0, 3.0]""",
+)
+genfromtxt = _host_reader(
+    "genfromtxt",
+    """>>> import io
+>>> from gluonx import np
+>>> np.genfromtxt(io.StringIO("1,2\\n3,4"), delimiter=",").tolist()
+[[1.0, 2.0], [3.0, 4.0]]""",
+)
 
 
 # -- constants --------------------------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ from gluonx.np.handle import ndarray
 from gluonx.np.limits import LIMITS, check, check_probabilities
 from gluonx.np.wrapping import as_leaf, as_size, as_static, write_out
 from gluonx.ops.prng import seed as seed
-from gluonx.ops.random import DRAWN
 from gluonx.ops.registry import Record, get, register
+from gluonx.ops.sampling import DRAWN
 
 Draw = Callable[..., Array]
 

@@ -4,7 +4,7 @@ Functions that are core operators (``np.exp``, ``np.take``) are described by the
 others are here, each with the keywords of `gluonx.ops.registry.register`.
 
 Nothing is computed here. `gluonx.np.functions` makes an operator and a function of every record. The computation is the
-entry of the same name in `gluonx.np.rules` (where MXNet and JAX differ), or else ``jax.numpy``'s own; its signature
+entry of the same name in `gluonx.np.differing` (where MXNet and JAX differ), or else ``jax.numpy``'s own; its signature
 gives the parameters. A parameter is an *array* (a leaf of the graph: another value does not recompile) or a *sequence
 of arrays* if it is annotated as one, and otherwise *static* (part of the program: a shape, an axis, a flag).
 """

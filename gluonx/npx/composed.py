@@ -112,7 +112,9 @@ def batch_norm(
     return [out, *moments] if output_mean_var else out
 
 
-def _moving(result: tuple[Any, ...], running_mean: ndarray, running_var: ndarray, output_mean_var: bool) -> Any:
+def _moving(
+    result: tuple[Any, ...], running_mean: ndarray, running_var: ndarray, output_mean_var: bool
+) -> ndarray | list[ndarray]:
     """Write the new moving statistics of a batch normalization in training, and return the rest of its result."""
     out, running_mean[...], running_var[...], *moments = result
     return [out, *moments] if output_mean_var else out
@@ -409,6 +411,15 @@ def save(file: str | os.PathLike[str], arr: ArrayLike) -> None:
     ------
     TypeError
         If `arr` holds anything else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np, npx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     npx.save(f"{folder}/x.npz", {"weight": np.array([1.0, 2.0])})
+    ...     npx.load(f"{folder}/x.npz")["weight"].tolist()
+    [1.0, 2.0]
     """
     if isinstance(arr, Mapping):
         serialize.save_arrays(file, {str(k): onp.asarray(v) for k, v in arr.items()})
@@ -425,7 +436,17 @@ def _numbered(arrays: Sequence[Any]) -> dict[str, Any]:
 
 
 def savez(file: str | os.PathLike[str], *args: object, **kwds: object) -> None:
-    """Write arrays to an ``.npz`` file: those without a name as ``arr_0``, ``arr_1`` and so on."""
+    """Write arrays to an ``.npz`` file: those without a name as ``arr_0``, ``arr_1`` and so on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np, npx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     npx.savez(f"{folder}/x.npz", np.ones(2), bias=np.zeros(3))
+    ...     sorted(npx.load(f"{folder}/x.npz"))
+    ['arr_0', 'bias']
+    """
     named = _numbered(args)
     twice = sorted(set(named) & set(kwds))
     if twice:
@@ -447,6 +468,15 @@ def load(file: str | os.PathLike[str]) -> Any:
     ------
     FormatError
         If the file is none of these.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import np, npx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     npx.save(f"{folder}/x.npy", np.array([1, 2]))
+    ...     npx.load(f"{folder}/x.npy").tolist()
+    [1.0, 2.0]
     """
     found = serialize.load_ndarrays(file)
     if isinstance(found, dict):
@@ -481,6 +511,12 @@ def get_cuda_compute_capability(device: Any) -> int:
     -------
     int
         Such as 80 for 8.0.
+
+    Examples
+    --------
+    >>> from gluonx import npx
+    >>> npx.get_cuda_compute_capability(npx.gpu(0))  # of an H100  # doctest: +SKIP
+    90
     """
     return int(str(Device(device).jax_device.compute_capability).replace(".", ""))
 

@@ -7,7 +7,7 @@ reach them. The whole loop is one operator: it can be recorded, deferred, and us
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gluonx.block.block import Block
     from gluonx.np.handle import ndarray
 
+Made = TypeVar("Made")  # what the branches of `cond` return
 
 _WRITES = (
     "{name}: its function writes to an array from outside (a running average?), which a compiled loop cannot do. "
@@ -290,11 +291,11 @@ def _bounded_loop(test: Traced, body: Traced, m: int, max_iterations: int) -> Ca
 
 def cond(
     pred: Any,
-    then_func: Callable[..., Any],
-    else_func: Callable[..., Any],
+    then_func: Callable[..., Made],
+    else_func: Callable[..., Made],
     inputs: Sequence[Any] = (),
     name: str = "cond",
-) -> Any:
+) -> Made:
     """Run `then_func` or `else_func`, as `pred` tells: one ``lax.cond``.
 
     Parameters

@@ -7,7 +7,7 @@ the record's ``npx`` says (`gluonx.ops.registry.Front`). A function is made when
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from gluonx.common.frames import shorten
 from gluonx.np.building import document
@@ -15,6 +15,8 @@ from gluonx.np.calling import general
 from gluonx.np.table import IGNORED
 from gluonx.np.wrapping import Param, declared, ordered
 from gluonx.ops.registry import OPS, Op
+
+_Made = TypeVar("_Made")
 
 
 def parameters_of(op: Op, name: str) -> tuple[Param, ...]:
@@ -78,11 +80,13 @@ def _renamed(op: Op, params: tuple[Param, ...]) -> Mapping[str, str]:
     return {**common, **op.npx.also}
 
 
-def _without_none(front: Callable[..., Any], params: tuple[Param, ...], optional: frozenset[str]) -> Callable[..., Any]:
+def _without_none(
+    front: Callable[..., _Made], params: tuple[Param, ...], optional: frozenset[str]
+) -> Callable[..., _Made]:
     """`front`, for which None in some parameters means that they are not given."""
     names = [p.name for p in params]
 
-    def cleaned(*args: object, **kwargs: object) -> Any:
+    def cleaned(*args: object, **kwargs: object) -> _Made:
         try:
             if None in args[1:] or (kwargs and None in kwargs.values()):
                 kwargs = {**dict(zip(names, args, strict=False)), **kwargs}

@@ -187,13 +187,29 @@ def is_np_default_dtype() -> bool:
 
 @contextmanager
 def np_array(active: bool = True) -> Iterator[None]:
-    """Open a scope that changes nothing, whatever `active` is: arrays are NumPy-like."""
+    """Open a scope that changes nothing, whatever `active` is: arrays are NumPy-like.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> with np_array(False):
+    ...     type(np.ones(2)) is np.ndarray
+    True
+    """
     yield
 
 
 @contextmanager
 def np_shape(active: bool = True) -> Iterator[None]:
-    """Open a scope that changes nothing, whatever `active` is: shapes have NumPy's semantics."""
+    """Open a scope that changes nothing, whatever `active` is: shapes have NumPy's semantics.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> with np_shape(False):
+    ...     np.ones(()).shape
+    ()
+    """
     yield
 
 
@@ -229,12 +245,31 @@ def use_np(func: Decorated) -> Decorated:
 
 
 def use_np_array(func: Decorated) -> Decorated:
-    """Return the function or class as it is: arrays are NumPy-like already."""
+    """Return the function or class as it is: arrays are NumPy-like already.
+
+    Examples
+    --------
+    >>> @use_np_array
+    ... def double(x):
+    ...     return x * 2
+    >>> double(2)
+    4
+    """
     return func
 
 
 def use_np_shape(func: Decorated) -> Decorated:
-    """Return the function or class as it is: shapes have NumPy's semantics already."""
+    """Return the function or class as it is: shapes have NumPy's semantics already.
+
+    Examples
+    --------
+    >>> @use_np_shape
+    ... def axes(x):
+    ...     return x.ndim
+    >>> from gluonx import np
+    >>> axes(np.ones(()))
+    0
+    """
     return func
 
 
@@ -245,6 +280,15 @@ def use_np_default_dtype(func: Decorated) -> Decorated:
     ------
     TypeError
         For anything else.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> @use_np_default_dtype
+    ... def ones(n):
+    ...     return np.ones(n)
+    >>> ones(2).dtype, np.ones(2).dtype
+    (dtype('float64'), dtype('float32'))
     """
     if inspect.isclass(func):
         for name, method in list(vars(func).items()):

@@ -26,7 +26,17 @@ __all__ = ["bernoulli", "categorical", "multinomial", "normal_n", "seed", "unifo
 
 
 def seed(seed: int, device: DeviceLike = "all", *, ctx: DeviceLike = "all") -> None:
-    """Restart all random streams, as :func:`gluonx.random.seed`."""
+    """Restart all random streams, as :func:`gluonx.random.seed`.
+
+    Examples
+    --------
+    >>> from gluonx import npx
+    >>> npx.random.seed(3)
+    >>> first = npx.random.bernoulli(0.5, size=8).tolist()
+    >>> npx.random.seed(3)
+    >>> npx.random.bernoulli(0.5, size=8).tolist() == first
+    True
+    """
     _seed(seed, device)
 
 
@@ -58,6 +68,12 @@ def bernoulli(
     ------
     ValueError
         If both or neither of `prob` and `logit` are given.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random.bernoulli(np.array([0.0, 1.0])).tolist()
+    [0.0, 1.0]
     """
     if (prob is None) == (logit is None):
         raise ValueError(f"npx.random.bernoulli: give prob or logit, and not both; got prob={prob}, logit={logit}.")
@@ -80,6 +96,12 @@ def categorical(
     -------
     ndarray, or list of ndarray where `get_prob`
         Class numbers of shape ``(*data.shape[:-1], *shape)``, of `dtype`; then the logarithms of their probabilities.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random.categorical(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])).tolist()
+    [1, 0]
     """
     refuse("npx.random.categorical", ignored, ("data", "shape", "get_prob", "dtype"), IGNORED)
     bound = get("random_categorical").bind(size=as_size(shape), get_prob=bool(get_prob), dtype=canonical(dtype))
@@ -121,6 +143,12 @@ def multinomial(
     Returns
     -------
     ndarray, shape n.shape + shape + (outcomes,)
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random.multinomial(np.array([4, 2]), np.array([[0.0, 1.0], [1.0, 0.0]])).tolist()
+    [[0.0, 4.0], [2.0, 0.0]]
     """
     refuse("npx.random.multinomial", ignored, ("n", "p", "shape", "dtype"), IGNORED)
     bound = _counts.bind(shape=as_size(shape) or (), dtype=canonical(dtype))
@@ -150,6 +178,12 @@ def normal_n(
     -------
     ndarray
         Of shape ``(*batch_shape, *parameters' shape)``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random.normal_n(np.zeros(3), 1.0, batch_shape=(2, 4)).shape
+    (2, 4, 3)
     """
     return normal(loc, scale, _batched(batch_shape, loc, scale), dtype, device, ctx=ctx)
 
@@ -169,6 +203,12 @@ def uniform_n(
     -------
     ndarray
         Of shape ``(*batch_shape, *parameters' shape)``.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random.uniform_n(np.zeros(3), 1.0, batch_shape=(2, 4)).shape
+    (2, 4, 3)
     """
     return uniform(low, high, _batched(batch_shape, low, high), dtype, device, ctx=ctx)
 

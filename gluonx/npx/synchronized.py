@@ -50,7 +50,7 @@ def is_one_array(x: ArrayLike) -> bool:
     return current_mesh() is not None or (aval is not None and aval.spread)
 
 
-def over_devices(who: str, count: int, **settings: object) -> Any:
+def over_devices(who: str, count: int, **settings: object) -> DerivedOp:
     """Return the operator that normalizes one device's part in training; a trace finds its shapes by it.
 
     Parameters

@@ -27,10 +27,10 @@ from gluonx.ops import outputs as outputs
 from gluonx.ops import pool as pool
 from gluonx.ops import proposal as proposal
 from gluonx.ops import quantize as quantize
-from gluonx.ops import random as random
 from gluonx.ops import reduce as reduce
 from gluonx.ops import regions as regions
 from gluonx.ops import rnn as rnn
+from gluonx.ops import sampling as sampling
 from gluonx.ops import tensor as tensor
 from gluonx.ops import updates as updates
 from gluonx.ops import vision as vision

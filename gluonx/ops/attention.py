@@ -48,7 +48,7 @@ def _attended(name: str, value: Array, attention: Array, batch: int) -> Array:
     return out.reshape(out.shape[0], batch, -1)
 
 
-@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`", gives="float")
+@register(amp="widest", stands_for="`stablehlo.dot_general`", gives="float")
 def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int) -> Array:
     """Return the scores of self attention, ``q @ k.T / sqrt(width)`` for each head.
 
@@ -77,7 +77,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int) -> 
     return _scores(query, key)
 
 
-@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`")
+@register(amp="widest", stands_for="`stablehlo.dot_general`")
 def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Array, *, heads: int) -> Array:
     """Return the values of self attention, summed with the weights `attention`.
 
@@ -102,7 +102,7 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Arr
     return _attended(name, value, attention, queries_keys_values.shape[1])
 
 
-@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`")
+@register(amp="widest", stands_for="`stablehlo.dot_general`")
 def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: int) -> Array:
     """Return the scores of a decoder's attention to an encoder, ``q @ k.T / sqrt(width)`` for each head.
 
@@ -134,7 +134,7 @@ def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: i
     return _scores(query, key)
 
 
-@register(level=6, amp="widest", stands_for="`stablehlo.dot_general`")
+@register(amp="widest", stands_for="`stablehlo.dot_general`")
 def interleaved_matmul_encdec_valatt(keys_values: Array, attention: Array, *, heads: int) -> Array:
     """Return the values of a decoder's attention to an encoder, summed with the weights `attention`.
 
@@ -198,7 +198,7 @@ def _each_step(fn: Callable[[Array], Array], width: int) -> Array:
     return jnp.moveaxis(lax.map(jax.checkpoint(fn), jnp.arange(width)), 0, -1)
 
 
-@register(level=6, amp="float32")
+@register(amp="float32")
 def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, symmetric: bool) -> Array:
     """Return the products of each query with the keys of the window around it.
 
@@ -246,7 +246,7 @@ def sldwin_atten_score(query: Array, key: Array, dilation: Array, *, w: int, sym
     return _each_step(products, _width(w, symmetric))
 
 
-@register(level=6, amp="float32", shape=SAME, gradient=NONE)
+@register(amp="float32", shape=SAME, gradient=NONE)
 def sldwin_atten_mask_like(score: Array, dilation: Array, valid_length: Array, *, w: int, symmetric: bool) -> Array:
     """One where a score of `sldwin_atten_score` is of two valid positions, else zero; it has no gradient.
 
@@ -298,7 +298,7 @@ def _check_scores(name: str, score: Array, w: int, symmetric: bool) -> None:
         )
 
 
-@register(level=6, amp="float32")
+@register(amp="float32")
 def sldwin_atten_context(score: Array, value: Array, dilation: Array, *, w: int, symmetric: bool) -> Array:
     """Return the sum of the values in the window around each query, weighted by `score`.
 

@@ -54,7 +54,7 @@ def iou(first: Array, second: Array) -> Array:
     return jnp.where(union > 0, common / jnp.where(union > 0, union, 1), 0)
 
 
-@register(level=5, amp="widest", gradient=NONE)
+@register(amp="widest", gradient=NONE)
 def box_iou(lhs: Array, rhs: Array, *, format: str = "corner") -> Array:
     """Return the overlap (intersection over union) of each box of `lhs` with each of `rhs`; it has no gradient.
 
@@ -183,7 +183,6 @@ class _Rule(NamedTuple):
 
 
 @register(
-    level=5,
     moving=("overlap_thresh", "valid_thresh"),
     amp="widest",
     shape=SAME,
@@ -273,7 +272,7 @@ def decoded(coded: Array, anchors: Array, clip: float = 0.0) -> Array:
     return jnp.concatenate([middle - half, middle + half], -1)
 
 
-@register(level=5, nout=2, amp="widest", gradient=NONE)
+@register(nout=2, amp="widest", gradient=NONE)
 def box_encode(
     samples: Array, matches: Array, anchors: Array, refs: Array, means: Array, stds: Array
 ) -> tuple[Array, Array]:
@@ -326,7 +325,7 @@ def box_encode(
     return lax.stop_gradient(targets), lax.stop_gradient(has.astype(targets.dtype))
 
 
-@register(level=5, moving=("std0", "std1", "std2", "std3"), amp="widest", gradient=NONE)
+@register(moving=("std0", "std1", "std2", "std3"), amp="widest", gradient=NONE)
 def box_decode(
     data: Array,
     anchors: Array,
@@ -398,7 +397,7 @@ def _match(scores: Array, is_ascend: bool, threshold: float, turns: int) -> tupl
     return by_row.astype(scores.dtype), by_column.astype(scores.dtype)
 
 
-@register(level=5, nout=2, moving=("threshold",), gradient=NONE, gives="input")
+@register(nout=2, moving=("threshold",), gradient=NONE, gives="input")
 def bipartite_matching(
     data: Array, *, is_ascend: bool = False, threshold: float, topk: int = -1
 ) -> tuple[Array, Array]:

@@ -101,7 +101,7 @@ def _drawn(key: Array, low: Array | float, high: Array | float) -> Array:
     return start + (stop - start) * jax.random.uniform(key)
 
 
-@register("image.random_brightness", level=5, random=True, shape=SAME)
+@register("image.random_brightness", random=True, shape=SAME)
 def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image times a random factor between `min_factor` and `max_factor`.
 
@@ -124,7 +124,7 @@ def random_brightness(key: Array, data: Array, min_factor: Array, max_factor: Ar
     return changed("brightness", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_contrast", level=5, random=True, shape=SAME)
+@register("image.random_contrast", random=True, shape=SAME)
 def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image mixed with its mean brightness; its own share is a random factor between the two given.
 
@@ -134,11 +134,17 @@ def random_contrast(key: Array, data: Array, min_factor: Array, max_factor: Arra
         The least share of the image itself.
     max_factor
         The largest share.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_contrast(np.ones((2, 2, 3)), 0.9, 1.1).shape
+    (2, 2, 3)
     """
     return changed("contrast", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_saturation", level=5, random=True, shape=SAME)
+@register("image.random_saturation", random=True, shape=SAME)
 def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image mixed with its gray copy; its own share is a random factor between the two given.
 
@@ -148,11 +154,17 @@ def random_saturation(key: Array, data: Array, min_factor: Array, max_factor: Ar
         The least share of the image itself.
     max_factor
         The largest share.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_saturation(np.ones((2, 2, 3)), 0.9, 1.1).shape
+    (2, 2, 3)
     """
     return changed("saturation", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_hue", level=5, random=True, shape=SAME)
+@register("image.random_hue", random=True, shape=SAME)
 def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) -> Array:
     """Return an image with its colours turned by a random part of the circle between `min_factor` and `max_factor`.
 
@@ -162,11 +174,17 @@ def random_hue(key: Array, data: Array, min_factor: Array, max_factor: Array) ->
         The least turn, as a part of the circle.
     max_factor
         The largest turn.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_hue(np.ones((2, 2, 3)), 0.9, 1.1).shape
+    (2, 2, 3)
     """
     return changed("hue", data, _drawn(key, min_factor, max_factor))
 
 
-@register("image.random_color_jitter", level=5, random=True, shape=SAME)
+@register("image.random_color_jitter", random=True, shape=SAME)
 def random_color_jitter(
     key: Array, data: Array, *, brightness: float, contrast: float, saturation: float, hue: float
 ) -> Array:
@@ -184,6 +202,12 @@ def random_color_jitter(
     ------
     ValueError
         If one is negative.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_color_jitter(np.ones((2, 2, 3)), 0.1, 0.1, 0.1, 0.1).shape
+    (2, 2, 3)
     """
     name = "random_color_jitter"
     _need(name, data)
@@ -215,7 +239,7 @@ def lit(name: str, data: Any, alpha: jax.Array | np.ndarray) -> Any:
     return _kept(wide(data) + shift[None, None], data.dtype)
 
 
-@register("image.adjust_lighting", level=5, shape=SAME)
+@register("image.adjust_lighting", shape=SAME)
 def adjust_lighting(data: Array, alpha: Array) -> Array:
     """Return an image with its light changed along the principal components of ImageNet's colours.
 
@@ -230,11 +254,17 @@ def adjust_lighting(data: Array, alpha: Array) -> Array:
     ------
     ShapeError
         If `data` is no image of 1 or 3 channels, or `alpha` not of three numbers.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.adjust_lighting(np.zeros((2, 2, 3)), np.array([0.1, 0.0, 0.0])).shape
+    (2, 2, 3)
     """
     return lit("adjust_lighting", data, jnp.asarray(alpha))
 
 
-@register("image.random_lighting", level=5, random=True, shape=SAME)
+@register("image.random_lighting", random=True, shape=SAME)
 def random_lighting(key: Array, data: Array, alpha_std: Array | None = None) -> Array:
     """Apply `adjust_lighting` with normal random numbers of standard deviation `alpha_std`, 0.05 by default.
 
@@ -242,6 +272,12 @@ def random_lighting(key: Array, data: Array, alpha_std: Array | None = None) -> 
     ----------
     alpha_std
         The standard deviation of the three random numbers.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_lighting(np.ones((2, 2, 3)), 0.05).shape
+    (2, 2, 3)
     """
     scale = jnp.float32(0.05) if alpha_std is None else jnp.asarray(alpha_std, jnp.float32)
     return lit("random_lighting", data, jax.random.normal(key, (3,)) * scale)

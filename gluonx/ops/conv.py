@@ -119,7 +119,6 @@ def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: s
 
 
 @register(
-    level=2,
     aliases=("Convolution",),
     infer=_infer("convolution", transposed=False),
     amp="low",
@@ -237,7 +236,6 @@ def _dilated(x: Array, weight: Array, geometry: Geometry, reach: Shape, adj: Sha
 
 
 @register(
-    level=2,
     aliases=("Deconvolution",),
     infer=_infer("deconvolution", transposed=True),
     amp="low",

@@ -164,7 +164,7 @@ def _biased(plan: _Plan, y: Array, bias: Array | None, no_bias: bool) -> Array:
     return y + channels(narrow(bias, y.dtype), y.ndim, 1)
 
 
-@register(level=5, infer=_rule("deformable_convolution", modulated=False), amp="float32")
+@register(infer=_rule("deformable_convolution", modulated=False), amp="float32")
 def deformable_convolution(
     data: Array,
     offset: Array,
@@ -230,7 +230,6 @@ def deformable_convolution(
 
 
 @register(
-    level=5,
     infer=_rule("modulated_deformable_convolution", modulated=True),
     amp="float32",
     npx=Front(

@@ -168,7 +168,7 @@ def _attend_by_hand(
     return jnp.einsum("bnts,bsnh->btnh", weights.astype(value.dtype), value)
 
 
-@register(level=6, random=_drops, mode=_heeds_mode, amp="low")
+@register(random=_drops, mode=_heeds_mode, amp="low")
 def dot_product_attention(
     key: Array | None,
     query: Array,
@@ -250,7 +250,6 @@ def dot_product_attention(
 
 
 @register(
-    level=6,
     nout=4,
     amp="low",
     shape="(batch, queries, heads, width), then the cache of keys, that of values, and the new position",
@@ -322,7 +321,7 @@ def cached_attention(
     return out, keys, values, position + query.shape[1]
 
 
-@register(level=6, amp="low", shape=SAME, gives="input")
+@register(amp="low", shape=SAME, gives="input")
 def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 10000.0) -> Array:
     """Turn pairs of features by angles that grow with the position, so that attention depends on distances.
 
@@ -370,7 +369,7 @@ def rotary_embedding(x: Array, position: Array | None = None, *, base: float = 1
     return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], -1).astype(x.dtype)
 
 
-@register(level=6, nout=lambda attrs: attrs["parts"], stands_for="`stablehlo.reshape`", gives="input")
+@register(nout=lambda attrs: attrs["parts"], stands_for="`stablehlo.reshape`", gives="input")
 def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     """Return the heads of a projection, or of several projections that lie end to end in the last axis.
 
@@ -406,7 +405,7 @@ def split_heads(x: Array, *, heads: int, parts: int = 1) -> Any:
     return found if parts > 1 else found[0]
 
 
-@register(level=6, shape="(..., heads * width)", stands_for="`stablehlo.reshape`", gives="input")
+@register(shape="(..., heads * width)", stands_for="`stablehlo.reshape`", gives="input")
 def merge_heads(x: Array) -> Array:
     """Join the heads of each token: (..., heads, width) becomes (..., heads * width).
 

@@ -208,55 +208,55 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], doc: str, /, **
 
 
 # fmt: off
-_unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", level=1, methods=("relu",),
+_unary("relu", _relu, "``max(x, 0)``, with gradient 0 at 0, and NaN at NaN.", methods=("relu",),
     gradient="through `x`, 0 at 0", stands_for="`stablehlo.maximum` with 0",
     onnx=Onnx("Relu"),
     example=("npx.relu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.0, 0.0, 2.0]"), light=True, gives="input")
-_unary("relu6", jax.nn.relu6, "``min(max(x, 0), 6)``, the activation of MobileNets.", level=1, methods=("relu6",),
+_unary("relu6", jax.nn.relu6, "``min(max(x, 0), 6)``, the activation of MobileNets.", methods=("relu6",),
     gradient="through `x`, 0 at 0 and at 6", composed=lambda run, x: run("clip", x, 0.0, 6.0),
     example=("npx.relu6(np.array([-1.0, 2.0, 8.0])).tolist()", "[0.0, 2.0, 6.0]"), gives="float")
-_unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", level=1, methods=("sigmoid",),
+_unary("sigmoid", _single(jax.nn.sigmoid), "``1 / (1 + exp(-x))``.", methods=("sigmoid",),
     stands_for="`stablehlo.logistic`",
     onnx=Onnx("Sigmoid"),
     example=("npx.sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.2689, 0.5, 0.8808]"), gives="float")
-_unary("log_sigmoid", _single(jax.nn.log_sigmoid), "The logarithm of the sigmoid, without overflow.", level=1,
+_unary("log_sigmoid", _single(jax.nn.log_sigmoid), "The logarithm of the sigmoid, without overflow.",
     methods=("log_sigmoid",),
     example=("npx.log_sigmoid(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.313, -0.6931, -0.1269]"), gives="float")
-_unary("softrelu", _single(jax.nn.softplus), "``log(1 + exp(x))``, without overflow.", level=1, aliases=("softplus",),
+_unary("softrelu", _single(jax.nn.softplus), "``log(1 + exp(x))``, without overflow.", aliases=("softplus",),
     onnx=Onnx("Softplus"),
     example=("npx.softrelu(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3133, 0.6931, 2.127]"), gives="float")
-_unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.", level=1,
+_unary("softsign", _single(jax.nn.soft_sign), "``x / (1 + |x|)``.",
     onnx=Onnx("Softsign"),
     example=("npx.softsign(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.5, 0.0, 0.6667]"), gives="float")
-_unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, level=1, methods=("tanh",),
+_unary("tanh", _small(jnp.tanh), "The hyperbolic tangent.", ufunc=True, methods=("tanh",),
     onnx=Onnx("Tanh"),
     example=("npx.tanh(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.7616, 0.0, 0.964]"), gives="float")
-_unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", level=1, methods=("mish",),
+_unary("mish", _single(_mish), "``x tanh(log(1 + exp(x)))``.", methods=("mish",),
     onnx=Onnx("Mish"),
     example=("npx.mish(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.3034, 0.0, 1.944]"), gives="float")
 _unary("quick_gelu", _single(lambda x: x * jax.nn.sigmoid(1.702 * x)), "``x sigmoid(1.702 x)``, the `gelu` of CLIP.",
-    level=1, composed=lambda run, x: run("multiply", x, run("sigmoid", run("multiply", x, 1.702))),
+    composed=lambda run, x: run("multiply", x, run("sigmoid", run("multiply", x, 1.702))),
     example=("npx.quick_gelu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.1542, 0.0, 1.936]"), gives="float")
 _unary("hard_tanh", lambda x: jnp.where(x >= 1, 1, jnp.where(x <= -1, -1, x)).astype(x.dtype),
-    "Each element cut to the range -1 to 1, with gradient 0 at both ends.", level=1,
+    "Each element cut to the range -1 to 1, with gradient 0 at both ends.",
     gradient="through `x`, 0 at -1 and at 1", composed=lambda run, x: run("clip", x, -1.0, 1.0),
     example=("npx.hard_tanh(np.array([-2.0, 0.5, 2.0])).tolist()", "[-1.0, 0.5, 1.0]"), gives="input")
-_unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.", level=1,
+_unary("silu", _single(jax.nn.silu), "``x sigmoid(x)``.",
     example=("npx.silu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-0.2689, 0.0, 1.762]"), gives="float")
-_unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.", level=1,
+_unary("selu", _single(jax.nn.selu), "The scaled exponential linear unit of self-normalizing networks.",
     example=("npx.selu(np.array([-1.0, 0.0, 2.0])).tolist()", "[-1.111, 0.0, 2.101]"), gives="float")
-_unary("exp", _small(jnp.exp), "e to the power of each element.", ufunc=True, level=1, amp="float32", methods=("exp",),
+_unary("exp", _small(jnp.exp), "e to the power of each element.", ufunc=True, amp="float32", methods=("exp",),
     onnx=Onnx("Exp"), example=("npx.exp(np.array([-1.0, 0.0, 2.0])).tolist()", "[0.3679, 1.0, 7.389]"), gives="float")
-_unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, level=1, amp="float32", methods=("log",),
+_unary("log", _small(jnp.log), "The natural logarithm.", ufunc=True, amp="float32", methods=("log",),
     onnx=Onnx("Log"), example=("npx.log(np.array([1.0, 2.0, 4.0])).tolist()", "[0.0, 0.6931, 1.386]"), gives="float")
-_unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, level=1, methods=("sqrt",),
+_unary("sqrt", _small(jnp.sqrt), "The square root of each element.", ufunc=True, methods=("sqrt",),
     onnx=Onnx("Sqrt"), example=("npx.sqrt(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 1.414, 2.0]"), gives="float")
-_unary("square", jnp.square, "Each element times itself.", ufunc=True, level=1, amp="float32", methods=("square",),
+_unary("square", jnp.square, "Each element times itself.", ufunc=True, amp="float32", methods=("square",),
     example=("npx.square(np.array([1.0, 2.0, 4.0])).tolist()", "[1.0, 4.0, 16.0]"), light=True, gives="input")
-_unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True, level=1,
+_unary("negative", jnp.negative, "Each element with its sign changed.", ufunc=True,
     onnx=Onnx("Neg"),
     example=("npx.negative(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, -0.0, -2.0]"), gives="input", light=True)
-_unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True, level=1,
+_unary("absolute", _absolute, "The absolute value of each element, with gradient 0 at 0.", ufunc=True,
     aliases=("abs", "fabs"), methods=("abs",), gradient="through `x`, 0 at 0",
     onnx=Onnx("Abs"),
     example=("npx.absolute(np.array([-1.0, 0.0, 2.0])).tolist()", "[1.0, 0.0, 2.0]"), gives="input", light=True)
@@ -384,114 +384,114 @@ _unary("round_ste", _straight_through(_half_away), "Rounding (halves away from z
     example=("npx.round_ste(np.array([-1.5, 0.5, 1.7])).tolist()", "[-2.0, 1.0, 2.0]"), gives="input")
 _unary("sign_ste", _straight_through(jnp.sign), "The sign, with gradient 1.", gradient="as if it were the identity",
     example=("npx.sign_ste(np.array([-1.5, 0.0, 1.7])).tolist()", "[-1.0, 0.0, 1.0]"), gives="input")
-_binary("add", jnp.add, "The sum, elementwise.", ufunc=True, level=1, amp="widest",
+_binary("add", jnp.add, "The sum, elementwise.", ufunc=True, amp="widest",
     onnx=Onnx("Add"),
     example=("np.add(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 4.0]"), gives="input", light=True)
-_binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, level=1, amp="widest",
+_binary("subtract", jnp.subtract, "The difference, elementwise.", ufunc=True, amp="widest",
     onnx=Onnx("Sub"),
     example=("np.subtract(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-5.0, 0.0]"), gives="input",
     light=True)
-_binary("multiply", lambda x, y: jnp.multiply(*_counted(x, y)), "The product, elementwise.", ufunc=True, level=1,
+_binary("multiply", lambda x, y: jnp.multiply(*_counted(x, y)), "The product, elementwise.", ufunc=True,
     amp="widest",
     onnx=Onnx("Mul"),
     example=("np.multiply(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-6.0, 4.0]"), gives="input",
     light=True)
-_binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, level=1, aliases=("divide",),
+_binary("true_divide", _divide, "The quotient, as a float also for integers.", ufunc=True, aliases=("divide",),
     amp="widest",
     example=("np.true_divide(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.5, 1.0]"), gives="float",
     light=True)
-_binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", level=4, aliases=("pow",), amp="float32",
+_binary("power", _power, "``x1 ** x2``; of integers, cut off to one.", aliases=("pow",), amp="float32",
     example=("np.power(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[9.0, 4.0]"))
 _binary("floor_divide", _floor_divide, "The quotient rounded down; 0 where an integer is divided by 0.", ufunc=True,
-    level=4, gradient=FLAT,
+    gradient=FLAT,
     example=("np.floor_divide(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-2.0, 1.0]"))
-_binary("mod", jnp.remainder, "The remainder with the sign of x2.", ufunc=True, level=4, aliases=("remainder",),
+_binary("mod", jnp.remainder, "The remainder with the sign of x2.", ufunc=True, aliases=("remainder",),
     amp="widest",
     example=("np.mod(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[1.0, 0.0]"))
-_binary("fmod", jnp.fmod, "The remainder with the sign of x1.", ufunc=True, level=4, amp="widest",
+_binary("fmod", jnp.fmod, "The remainder with the sign of x1.", ufunc=True, amp="widest",
     example=("np.fmod(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-1.0, 0.0]"))
 _binary("maximum", _maximum, "The larger element; NaN where either is. The gradient of a tie goes to ``x1``.",
-    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
+    ufunc=True, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
     example=("np.maximum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"), gives="input",
     light=True, number="second")
 _binary("minimum", _minimum, "The smaller element; NaN where either is. The gradient of a tie goes to ``x1``.",
-    ufunc=True, level=4, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
+    ufunc=True, amp="widest", gradient="through `x1`, `x2`; a tie goes to `x1`",
     example=("np.minimum(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"), gives="input",
     light=True, number="second")
 _binary("fmax", lambda x, y: jnp.where((x >= y) | (y != y), x, y),
-    "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
+    "The larger element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True,
     amp="widest",
     example=("np.fmax(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.0, 2.0]"), gives="input",
     number="second")
 _binary("fmin", lambda x, y: jnp.where((x <= y) | (y != y), x, y),
-    "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True, level=4,
+    "The smaller element; NaN only where both are. The gradient of a tie goes to ``x1``.", ufunc=True,
     amp="widest",
     example=("np.fmin(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-3.0, 2.0]"), gives="input",
     number="second")
-_binary("arctan2", jnp.arctan2, "The angle of the point (x2, x1) from the positive first axis.", ufunc=True, level=4,
+_binary("arctan2", jnp.arctan2, "The angle of the point (x2, x1) from the positive first axis.", ufunc=True,
     aliases=("atan2",),
     example=("np.arctan2(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[-0.9828, 0.7854]"), gives="float")
-_binary("hypot", jnp.hypot, "The length of the vector (x1, x2).", ufunc=True, level=4, amp="widest",
+_binary("hypot", jnp.hypot, "The length of the vector (x1, x2).", ufunc=True, amp="widest",
     example=("np.hypot(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.606, 2.828]"), gives="float")
-_binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, level=4, amp="widest", gradient="through `x1`",
+_binary("copysign", jnp.copysign, "x1 with the sign of x2.", ufunc=True, amp="widest", gradient="through `x1`",
     example=("np.copysign(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[3.0, 2.0]"), gives="float")
-_binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, level=4, amp="float32",
+_binary("logaddexp", jnp.logaddexp, "log(exp(x1) + exp(x2)) without overflow.", ufunc=True, amp="float32",
     example=("np.logaddexp(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[2.007, 2.693]"), gives="float")
-_binary("xlogy", special.xlogy, "``x1 * log(x2)``, 0 where x1 is 0: a term of an entropy, or of a divergence.", level=4,
+_binary("xlogy", special.xlogy, "``x1 * log(x2)``, 0 where x1 is 0: a term of an entropy, or of a divergence.",
     amp="float32", gradient="`log(x2)` to `x1`, and `x1 / x2` to `x2`: NaN where both are 0",
     composed=lambda run, x, y: run("where", run("equal", x, 0.0), 0.0, run("multiply", x, run("log", y))),
     example=("npx.xlogy(np.array([0.0, 0.5]), np.array([0.0, 0.5])).tolist()", "[0.0, -0.3466]"), gives="float")
-_binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, level=4, amp="float32",
+_binary("ldexp", lambda x, y: x * jnp.exp2(y), "x1 times two to the power x2.", ufunc=True, amp="float32",
     example=("np.ldexp(np.array([1.0, 3.0]), np.array([2, 3])).tolist()", "[4.0, 24.0]"), gives="float")
-_binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, level=4, gradient=NONE,
+_binary("gcd", jnp.gcd, "The greatest common divisor.", ufunc=True, gradient=NONE,
     example=("np.gcd(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[2, 3]"))
-_binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, level=4, gradient=NONE,
+_binary("lcm", jnp.lcm, "The least common multiple.", ufunc=True, gradient=NONE,
     example=("np.lcm(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[12, 6]"))
-_binary("equal", _compared(jnp.equal), "True where x1 == x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("equal", _compared(jnp.equal), "True where x1 == x2.", ufunc=True, amp="widest", gradient=NONE,
     onnx=Onnx("Equal"),
     example=("np.equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool",
     light=True, number="compared")
-_binary("not_equal", _compared(jnp.not_equal), "True where x1 != x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("not_equal", _compared(jnp.not_equal), "True where x1 != x2.", ufunc=True, amp="widest", gradient=NONE,
     example=("np.not_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool",
     light=True, number="compared")
-_binary("greater", _compared(jnp.greater), "True where x1 > x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("greater", _compared(jnp.greater), "True where x1 > x2.", ufunc=True, amp="widest", gradient=NONE,
     onnx=Onnx("Greater"),
     example=("np.greater(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, False]"), gives="bool",
     light=True, number="compared")
-_binary("greater_equal", _compared(jnp.greater_equal), "True where x1 >= x2.", ufunc=True, level=4, amp="widest",
+_binary("greater_equal", _compared(jnp.greater_equal), "True where x1 >= x2.", ufunc=True, amp="widest",
     gradient=NONE,
     onnx=Onnx("GreaterOrEqual"),
     example=("np.greater_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[False, True]"), gives="bool",
     light=True, number="compared")
-_binary("less", _compared(jnp.less), "True where x1 < x2.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("less", _compared(jnp.less), "True where x1 < x2.", ufunc=True, amp="widest", gradient=NONE,
     onnx=Onnx("Less"),
     example=("np.less(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, False]"), gives="bool",
     light=True, number="compared")
-_binary("less_equal", _compared(jnp.less_equal), "True where x1 <= x2.", ufunc=True, level=4, amp="widest",
+_binary("less_equal", _compared(jnp.less_equal), "True where x1 <= x2.", ufunc=True, amp="widest",
     gradient=NONE, onnx=Onnx("LessOrEqual"),
     example=("np.less_equal(np.array([-3.0, 2.0]), np.array([2.0, 2.0])).tolist()", "[True, True]"),
     gives="bool", light=True, number="compared")
-_binary("logical_and", jnp.logical_and, "True where both are true.", ufunc=True, level=4, amp="widest", gradient=NONE,
+_binary("logical_and", jnp.logical_and, "True where both are true.", ufunc=True, amp="widest", gradient=NONE,
     onnx=Onnx("And"),
     example=("np.logical_and(np.array([True, False]), np.array([True, True])).tolist()", "[True, False]"), gives="bool")
-_binary("logical_or", jnp.logical_or, "True where at least one is true.", ufunc=True, level=4, amp="widest",
+_binary("logical_or", jnp.logical_or, "True where at least one is true.", ufunc=True, amp="widest",
     gradient=NONE, onnx=Onnx("Or"),
     example=("np.logical_or(np.array([True, False]), np.array([True, True])).tolist()", "[True, True]"),
     gives="bool")
-_binary("logical_xor", jnp.logical_xor, "True where just one is true.", ufunc=True, level=4, amp="widest",
+_binary("logical_xor", jnp.logical_xor, "True where just one is true.", ufunc=True, amp="widest",
     gradient=NONE, gives="bool",
     onnx=Onnx("Xor"),
     example=("np.logical_xor(np.array([True, False]), np.array([True, True])).tolist()", "[False, True]"))
-_binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, level=4, gradient=NONE,
+_binary("bitwise_and", jnp.bitwise_and, "Bits set in both.", ufunc=True, gradient=NONE,
     example=("np.bitwise_and(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[0, 2]"))
-_binary("bitwise_or", jnp.bitwise_or, "Bits set in either.", ufunc=True, level=4, gradient=NONE,
+_binary("bitwise_or", jnp.bitwise_or, "Bits set in either.", ufunc=True, gradient=NONE,
     example=("np.bitwise_or(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[14, 7]"))
-_binary("bitwise_xor", jnp.bitwise_xor, "Bits set in one but not in both.", ufunc=True, level=4, gradient=NONE,
+_binary("bitwise_xor", jnp.bitwise_xor, "Bits set in one but not in both.", ufunc=True, gradient=NONE,
     example=("np.bitwise_xor(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[14, 5]"))
-_binary("left_shift", jnp.left_shift, "The bits of x1, moved left by x2 places.", ufunc=True, level=4,
+_binary("left_shift", jnp.left_shift, "The bits of x1, moved left by x2 places.", ufunc=True,
     aliases=("bitwise_left_shift",), gradient=NONE,
     example=("np.left_shift(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[48, 48]"))
-_binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 places.", ufunc=True, level=4,
+_binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 places.", ufunc=True,
     aliases=("bitwise_right_shift",), gradient=NONE,
     example=("np.right_shift(np.array([12, 6], dtype='int32'), np.array([2, 3], dtype='int32')).tolist()", "[3, 0]"))
 # fmt: on
@@ -499,7 +499,7 @@ _binary("right_shift", jnp.right_shift, "The bits of x1, moved right by x2 place
 absolute, maximum, minimum = _absolute, _maximum, _minimum
 
 
-@register(level=4, amp="float32", shape=SAME, gives="input")
+@register(amp="float32", shape=SAME, gives="input")
 def integer_power(x: Array, *, exponent: int) -> Array:
     """``x ** exponent`` for a fixed integer: a few products in place of a general power. Integers stay integers.
 
@@ -522,7 +522,6 @@ def integer_power(x: Array, *, exponent: int) -> Array:
 
 
 @register(
-    level=3,
     aliases=("round",),
     methods=("round",),
     np=Front(order="x decimals out"),
@@ -551,7 +550,6 @@ def around(x: Array, *, decimals: int = 0) -> Array:
 
 
 @register(
-    level=4,
     channels_last="each",
     np=Front(order="x a_min a_max out", shown={"x": "a"}, also={"min": "a_min", "max": "a_max"}),
     shape=BROADCAST,
@@ -584,7 +582,6 @@ def clip(x: Array, a_min: Array | None = None, a_max: Array | None = None) -> Ar
 
 
 @register(
-    level=1,
     moving=("alpha", "beta"),
     channels_last="each",
     onnx=Onnx("HardSigmoid", {"alpha": "alpha", "beta": "beta"}),
@@ -612,7 +609,6 @@ def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
 
 
 @register(
-    level=1,
     channels_last="each",
     onnx=Onnx("HardSwish"),
     gradient="through `x`, 0 at -3 and 1 at 3",
@@ -631,9 +627,7 @@ def hard_swish(x: Array) -> Array:
     return x * hard_sigmoid.fn(x, alpha=1 / 6, beta=0.5)
 
 
-@register(
-    level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Elu", {"alpha": "alpha"}), shape=SAME, gives="float"
-)
+@register(moving=("alpha",), channels_last="each", onnx=Onnx("Elu", {"alpha": "alpha"}), shape=SAME, gives="float")
 def elu(x: Array, *, alpha: float = 1.0) -> Array:
     """``x`` if positive, else ``alpha * (exp(x) - 1)``.
 
@@ -651,9 +645,7 @@ def elu(x: Array, *, alpha: float = 1.0) -> Array:
     return jax.nn.elu(x, alpha)
 
 
-@register(
-    level=1, moving=("alpha",), channels_last="each", onnx=Onnx("Celu", {"alpha": "alpha"}), shape=SAME, gives="float"
-)
+@register(moving=("alpha",), channels_last="each", onnx=Onnx("Celu", {"alpha": "alpha"}), shape=SAME, gives="float")
 def celu(x: Array, *, alpha: float = 1.0) -> Array:
     """``max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))``: an `elu` with a slope of 1 on both sides of 0.
 
@@ -678,7 +670,6 @@ def celu(x: Array, *, alpha: float = 1.0) -> Array:
 
 
 @register(
-    level=1,
     moving=("alpha",),
     channels_last="each",
     onnx=Onnx("ThresholdedRelu", {"alpha": "alpha"}),
@@ -706,7 +697,6 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
 
 
 @register(
-    level=1,
     moving=("lambd", "bias"),
     channels_last="each",
     onnx=Onnx("Shrink", {"lambd": "lambd", "bias": "bias"}),
@@ -737,7 +727,7 @@ def shrink(x: Array, *, lambd: float = 0.5, bias: float = 0.0) -> Array:
     return jnp.where(x > lambd, x - bias, jnp.where(x < -lambd, x + bias, 0)).astype(x.dtype)
 
 
-@register(level=1, channels_last="each", shape=SAME, gives="float")
+@register(channels_last="each", shape=SAME, gives="float")
 def gelu(x: Array, *, approximate: bool = False) -> Array:
     """``x`` times the normal distribution function of ``x``; by the formula with tanh if `approximate`.
 
@@ -827,7 +817,6 @@ def _as_other(run: Callable[..., object], x: object, act_type: str) -> object:
 
 
 @register(
-    level=1,
     aliases=("Activation",),
     amp=("act_type", ("elu", "selu", "softplus", "softrelu")),
     channels_last="each",
@@ -911,7 +900,6 @@ def _is_rrelu(attrs: Mapping[str, Any]) -> bool:
 
 
 @register(
-    level=1,
     aliases=("LeakyReLU",),
     random=_is_rrelu,
     mode=_is_rrelu,
@@ -966,7 +954,7 @@ def leaky_relu(
     return _leaky(x, jax.random.uniform(key, x.shape, x.dtype, lower_bound, upper_bound))
 
 
-@register(level=1, moving=("scalar",), amp="float32", shape=SAME, gives="float")
+@register(moving=("scalar",), amp="float32", shape=SAME, gives="float")
 def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     """``0.5 * (scalar * x)**2`` near zero (``|x| < 1 / scalar**2``), ``|x| - 0.5 / scalar**2`` beyond.
 
@@ -987,7 +975,7 @@ def smooth_l1(x: Array, *, scalar: float = 1.0) -> Array:
     return jnp.where(size < border, 0.5 * scalar**2 * near * near, size - 0.5 * border)
 
 
-@register(level=4, aliases=("ElementWiseSum",), amp="widest", channels_last="each", shape=SAME, gives="input")
+@register(aliases=("ElementWiseSum",), amp="widest", channels_last="each", shape=SAME, gives="input")
 def add_n(*arrays: Array) -> Array:
     """Return the sum of several arrays of one shape.
 
@@ -1000,7 +988,7 @@ def add_n(*arrays: Array) -> Array:
     return functools.reduce(jnp.add, same_dtype(*arrays))
 
 
-@register(level=1, shape=BROADCAST, gives="float")
+@register(shape=BROADCAST, gives="float")
 def swiglu(x: Array, gate: Array) -> Array:
     """``silu(gate) * x``, the gated unit of current transformers.
 

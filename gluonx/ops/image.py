@@ -52,7 +52,7 @@ def _each(fn: Callable[[Array], Array], data: Array) -> Array:
 # -- size -----------------------------------------------------------------------------------------------------------
 
 
-@register("image.to_tensor", level=5)
+@register("image.to_tensor")
 def to_tensor(data: Array) -> Array:
     """Turn an image, or a batch, with values from 0 to 255 into float32 from 0 to 1, with the channels first.
 
@@ -86,7 +86,7 @@ def _per_channel(name: str, what: str, value: float | Sequence[float], data: Arr
     )
 
 
-@register("image.normalize", level=5, shape=SAME)
+@register("image.normalize", shape=SAME)
 def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> Array:
     """Compute ``(data - mean) / std`` for each channel of a tensor, or a batch, with channels first.
 
@@ -101,6 +101,12 @@ def normalize(data: Array, *, mean: float | Sequence[float] = 0.0, std: float | 
     ------
     ShapeError
         If the shape is another, or `data` is not of floats.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.normalize(np.ones((3, 1, 1)), mean=(0.0, 0.5, 1.0), std=0.5)[:, 0, 0].tolist()
+    [2.0, 1.0, 0.0]
     """
     name = "image.normalize"
     if data.ndim not in (3, 4) or data.shape[-3] not in (1, 3) or not jnp.issubdtype(data.dtype, jnp.floating):
@@ -125,7 +131,7 @@ def sized(name: str, size: int | Sequence[int], keep_ratio: bool, height: int, w
     return (height * short // width, short) if height > width else (short, width * short // height)
 
 
-@register("image.resize", level=5, shape="`data` with `size`")
+@register("image.resize", shape="`data` with `size`")
 def resize(data: Array, *, size: int | Sequence[int], keep_ratio: bool = False, interp: int = 1) -> Array:
     """Return an image, or a batch, in another size.
 
@@ -183,7 +189,6 @@ def _cut(data: Array, top: Array, left: Array, height: int, width: int) -> Array
 
 @register(
     "image.crop",
-    level=5,
     shape="`data` with `height` and `width`",
     gradient="through `data`",
     stands_for="`stablehlo.dynamic_slice`",
@@ -237,7 +242,6 @@ def _drawn(key: Array, bounds: Sequence[float], room: int) -> Array:
 
 @register(
     "image.random_crop",
-    level=5,
     random=True,
     shape="`data` with `height` and `width`",
     stands_for="`stablehlo.dynamic_slice`",
@@ -264,6 +268,12 @@ def random_crop(
         The size of the result. From a smaller image the largest rectangle that fits is cut and enlarged.
     interp : {0, 1, 2, 3, 4}
         As for `resize`.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_crop(np.zeros((4, 6, 3)), width=3, height=2).shape
+    (2, 3, 3)
     """
     name = "image.random_crop"
     need_image(name, data, batches=True)
@@ -294,7 +304,7 @@ def _window(
     return top, left, high, broad
 
 
-@register("image.random_resized_crop", level=5, random=True, shape="`data` with `height` and `width`")
+@register("image.random_resized_crop", random=True, shape="`data` with `height` and `width`")
 def random_resized_crop(
     key: Array,
     data: Array,
@@ -322,6 +332,12 @@ def random_resized_crop(
         As for `resize`.
     max_trial : int
         How many rectangles are tried; if none fits, a large one in the middle is taken.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_resized_crop(np.zeros((4, 6, 3)), width=3, height=2).shape
+    (2, 3, 3)
     """
     name = "image.random_resized_crop"
     need_image(name, data, batches=True)
@@ -352,16 +368,30 @@ def random_resized_crop(
 # -- flips ----------------------------------------------------------------------------------------------------------
 
 
-@register("image.flip_left_right", level=5, shape=SAME, stands_for="`numpy.flip`")
+@register("image.flip_left_right", shape=SAME, stands_for="`numpy.flip`")
 def flip_left_right(data: Array) -> Array:
-    """Return an image, (height, width, channels), with left and right exchanged."""
+    """Return an image, (height, width, channels), with left and right exchanged.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.flip_left_right(np.arange(3).reshape(1, 3, 1)).tolist()
+    [[[2.0], [1.0], [0.0]]]
+    """
     need_image("image.flip_left_right", data)
     return jnp.flip(data, 1)
 
 
-@register("image.flip_top_bottom", level=5, shape=SAME, stands_for="`numpy.flip`")
+@register("image.flip_top_bottom", shape=SAME, stands_for="`numpy.flip`")
 def flip_top_bottom(data: Array) -> Array:
-    """Return an image, (height, width, channels), with top and bottom exchanged."""
+    """Return an image, (height, width, channels), with top and bottom exchanged.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.flip_top_bottom(np.arange(3).reshape(3, 1, 1)).tolist()
+    [[[2.0]], [[1.0]], [[0.0]]]
+    """
     need_image("image.flip_top_bottom", data)
     return jnp.flip(data, 0)
 
@@ -371,15 +401,29 @@ def _maybe(key: Array, p: Array | None, data: Array, axis: int) -> Array:
     return jnp.where(jax.random.uniform(key) < chance, jnp.flip(data, axis), data)
 
 
-@register("image.random_flip_left_right", level=5, random=True, shape=SAME, gradient="through `data`")
+@register("image.random_flip_left_right", random=True, shape=SAME, gradient="through `data`")
 def random_flip_left_right(key: Array, data: Array, p: Array | None = None) -> Array:
-    """Exchange left and right of an image, (height, width, channels), with the probability `p`, 0.5 by default."""
+    """Exchange left and right of an image, (height, width, channels), with the probability `p`, 0.5 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_flip_left_right(np.arange(3).reshape(1, 3, 1), p=1.0).tolist()
+    [[[2.0], [1.0], [0.0]]]
+    """
     need_image("image.random_flip_left_right", data)
     return _maybe(key, p, data, 1)
 
 
-@register("image.random_flip_top_bottom", level=5, random=True, shape=SAME, gradient="through `data`")
+@register("image.random_flip_top_bottom", random=True, shape=SAME, gradient="through `data`")
 def random_flip_top_bottom(key: Array, data: Array, p: Array | None = None) -> Array:
-    """Exchange top and bottom of an image, (height, width, channels), with the probability `p`, 0.5 by default."""
+    """Exchange top and bottom of an image, (height, width, channels), with the probability `p`, 0.5 by default.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.image.random_flip_top_bottom(np.arange(3).reshape(3, 1, 1), p=1.0).tolist()
+    [[[2.0]], [[1.0]], [[0.0]]]
+    """
     need_image("image.random_flip_top_bottom", data)
     return _maybe(key, p, data, 0)

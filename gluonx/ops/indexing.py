@@ -30,7 +30,6 @@ def from_end(indices: Array, size: int) -> Array:
 
 
 @register(
-    level=3,
     methods=("take",),
     index=Index(1, along(mode="raise")),
     np=Front(order="x indices axis=None mode=raise out", shown={"x": "a"}),
@@ -61,7 +60,6 @@ def take(x: Array, indices: Array, *, axis: int | None = 0, mode: str = "clip") 
 
 
 @register(
-    level=3,
     np=Front(order="x indices axis mode", shown={"x": "arr"}),
     npx=Front(hidden="mode"),
     index=Index(1, along(mode=None)),
@@ -94,7 +92,6 @@ def _positions(name: str, x: Array, indices: Array) -> tuple[Array, ...]:
 
 
 @register(
-    level=3,
     index=Index(1, coordinates),
     shape="indices.shape[1:] + x.shape[m:], m = indices.shape[0]",
     stands_for="`stablehlo.gather`",
@@ -121,7 +118,6 @@ def gather_nd(x: Array, indices: Array) -> Array:
 
 
 @register(
-    level=3,
     index=Index(1, lambda attrs, _: (Bounds(1, tuple(attrs["shape"]), negative=True),)),
     shape="`shape`",
     stands_for="`stablehlo.scatter`",
@@ -160,7 +156,7 @@ def _written(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
     return coordinates(attrs, operands)
 
 
-@register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
+@register(amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_add(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` added at the coordinates in the columns of `ind`; repeated ones add up.
 
@@ -183,7 +179,7 @@ def index_add(x: Array, ind: Array, val: Array) -> Array:
     return x.at[positions].add(_spread(x, positions, val))
 
 
-@register(level=3, amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
+@register(amp="widest", npx=_WRITE, index=Index(1, _written), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_update(x: Array, ind: Array, val: Array) -> Array:
     """Return the array with `val` at the coordinates in the columns of `ind`, or in the rows that a vector `ind` names.
 
@@ -204,7 +200,7 @@ def index_update(x: Array, ind: Array, val: Array) -> Array:
     return x.at[positions].set(_spread(x, positions, val))
 
 
-@register(level=3, index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")
+@register(index=Index(1, along()), shape=SAME, stands_for="`stablehlo.scatter`")
 def index_copy(x: Array, index: Array, new: Array) -> Array:
     """Return the array with the rows numbered `index` replaced by those of `new`.
 
@@ -253,7 +249,6 @@ def _along(vector: Array, ndim: int, axis: int) -> Array:
 
 
 @register(
-    level=6,
     aliases=("SequenceMask",),
     moving=("value",),
     npx=Front(order="x sequence_length use_sequence_length value axis"),
@@ -294,7 +289,7 @@ def sequence_mask(
     return jnp.where(inside, x, jnp.asarray(value, x.dtype))
 
 
-@register(level=6, aliases=("SequenceLast",), shape="`x` without the axis of time", gives="input")
+@register(aliases=("SequenceLast",), shape="`x` without the axis of time", gives="input")
 def sequence_last(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:
@@ -315,7 +310,7 @@ def sequence_last(
     return jnp.take_along_axis(x, last, time).squeeze(time)
 
 
-@register(level=6, aliases=("SequenceReverse",), shape=SAME, gives="input")
+@register(aliases=("SequenceReverse",), shape=SAME, gives="input")
 def sequence_reverse(
     x: Array, sequence_length: Array | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> Array:

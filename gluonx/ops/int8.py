@@ -75,7 +75,7 @@ def _real(sums: Array, scale: Array, bias: Array | None) -> Array:
     return out if bias is None else out + spread(bias.astype(jnp.float32))
 
 
-@register(level=5, shape="that of `fully_connected`", gradient=NONE)
+@register(shape="that of `fully_connected`", gradient=NONE)
 def int8_fully_connected(
     data: Array,
     weight: Array,
@@ -161,7 +161,7 @@ def _over_patches(image: Array, weight: Array, geometry: Geometry, filling: int)
     return sums.reshape(*sums.shape[:-2], filters)
 
 
-@register(level=5, channels_last="layout", shape="that of `convolution`", gradient=NONE)
+@register(channels_last="layout", shape="that of `convolution`", gradient=NONE)
 def int8_convolution(
     data: Array,
     weight: Array,

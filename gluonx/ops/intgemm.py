@@ -23,7 +23,7 @@ def _bytes(x: Array, reach: Array) -> Array:
     return jnp.clip(jnp.round(scaled), -_STEPS, _STEPS).astype(jnp.int8)
 
 
-@register(level=1, shape="(1,)", gradient=NONE, gives="input")
+@register(shape="(1,)", gradient=NONE, gives="input")
 def intgemm_maxabsolute(data: Array) -> Array:
     """Return the largest magnitude of an array, shape (1,).
 
@@ -36,7 +36,7 @@ def intgemm_maxabsolute(data: Array) -> Array:
     return lax.stop_gradient(jnp.max(jnp.abs(data)).reshape(1))
 
 
-@register(level=1, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
     """Return an array as int8, in which 127 stands for `maxabs`.
 
@@ -54,7 +54,7 @@ def intgemm_prepare_data(data: Array, maxabs: Array) -> Array:
     return _bytes(data, maxabs)
 
 
-@register(level=1, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, already_quantized: bool = False) -> Array:
     """Return a weight as int8 for `intgemm_fully_connected`.
 
@@ -87,7 +87,7 @@ def intgemm_prepare_weight(weight: Array, maxabs: Array | None = None, *, alread
     return _bytes(weight, maxabs)
 
 
-@register(level=1, shape="(indices, weight.shape[1])", gradient=NONE)
+@register(shape="(indices, weight.shape[1])", gradient=NONE)
 def intgemm_take_weight(weight: Array, indices: Array) -> Array:
     """Return some rows of a prepared weight, such as those of the words that may come next.
 
@@ -102,7 +102,7 @@ def intgemm_take_weight(weight: Array, indices: Array) -> Array:
     return jnp.take(weight, indices.astype(jnp.int32), 0, mode="clip")
 
 
-@register(level=1, shape="that of `fully_connected`", gradient="through `data`, if of floats, `scaling`, `bias`")
+@register(shape="that of `fully_connected`", gradient="through `data`, if of floats, `scaling`, `bias`")
 def intgemm_fully_connected(
     data: Array,
     weight: Array,

@@ -12,7 +12,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.registry import SAME, register
 
 
-@register(level=1, moving=("beta",), channels_last="each", shape=SAME, gives="float")
+@register(moving=("beta",), channels_last="each", shape=SAME, gives="float")
 def swish(x: Array, *, beta: float = 1.0) -> Array:
     """``x * sigmoid(beta * x)``.
 
@@ -31,7 +31,6 @@ def swish(x: Array, *, beta: float = 1.0) -> Array:
 
 
 @register(
-    level=2,
     shape="(n, c / product of f, f1 w1, f2 w2, ...)",
     stands_for="`stablehlo.reshape`, `transpose`",
     gives="input",

@@ -134,7 +134,7 @@ def _compared(x: Array, index: Array, axis: int) -> Array:
     return jnp.where(positions == index, x, 0).sum(axis, keepdims=True)
 
 
-@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
+@register(moving=("weight",), amp="float32", shape="(batch,)")
 def l2_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = 1.0, batch_axis: int = 0
 ) -> Array:
@@ -151,7 +151,7 @@ def l2_loss(
     return _finish(jnp.square(y - x), pred, sample_weight, half, batch_axis)
 
 
-@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
+@register(moving=("weight",), amp="float32", shape="(batch,)")
 def l1_loss(
     pred: Array, label: Array, sample_weight: Array | None = None, *, weight: float | None = None, batch_axis: int = 0
 ) -> Array:
@@ -167,7 +167,7 @@ def l1_loss(
     return _finish(absolute(y - x), pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("rho", "weight"), amp="float32", shape="(batch,)")
+@register(moving=("rho", "weight"), amp="float32", shape="(batch,)")
 def huber_loss(
     pred: Array,
     label: Array,
@@ -196,7 +196,7 @@ def huber_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("margin", "weight"), amp="float32", shape="(batch,)")
+@register(moving=("margin", "weight"), amp="float32", shape="(batch,)")
 def hinge_loss(
     pred: Array,
     label: Array,
@@ -218,7 +218,7 @@ def hinge_loss(
     return _finish(jax.nn.relu(margin - x * y), pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("margin", "weight"), amp="float32", shape="(batch,)")
+@register(moving=("margin", "weight"), amp="float32", shape="(batch,)")
 def squared_hinge_loss(
     pred: Array,
     label: Array,
@@ -245,7 +245,7 @@ def _logistic(x: Array, y: Array) -> Array:
     return jax.nn.softplus(x) - x * y
 
 
-@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
+@register(moving=("weight",), amp="float32", shape="(batch,)")
 def logistic_loss(
     pred: Array,
     label: Array,
@@ -273,7 +273,7 @@ def logistic_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
+@register(moving=("weight",), amp="float32", shape="(batch,)")
 def sigmoid_bce_loss(
     pred: Array,
     label: Array,
@@ -328,7 +328,7 @@ def _classes(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
     return along_axis(1, shape_of(operands[0]), attrs["axis"], False, attrs["ignore_label"])
 
 
-@register(level=1, moving=("weight",), amp="float32", index=Index(1, _classes, strict=False), shape="(batch,)")
+@register(moving=("weight",), amp="float32", index=Index(1, _classes, strict=False), shape="(batch,)")
 def softmax_cross_entropy_loss(
     pred: Array,
     label: Array,
@@ -379,7 +379,7 @@ def softmax_cross_entropy_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis, kept)
 
 
-@register(level=1, moving=("weight",), amp="float32", shape="(batch,)")
+@register(moving=("weight",), amp="float32", shape="(batch,)")
 def kl_div_loss(
     pred: Array,
     label: Array,
@@ -419,7 +419,7 @@ def kl_div_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("epsilon", "weight"), amp="float32", shape="()")
+@register(moving=("epsilon", "weight"), amp="float32", shape="()")
 def poisson_nll_loss(
     pred: Array,
     target: Array,
@@ -458,7 +458,7 @@ def poisson_nll_loss(
     return _finish(loss, pred, sample_weight, weight, batch_axis)
 
 
-@register(level=1, moving=("margin", "weight"), amp="float32", shape="(batch,)")
+@register(moving=("margin", "weight"), amp="float32", shape="(batch,)")
 def triplet_loss(
     pred: Array,
     positive: Array,
@@ -493,7 +493,7 @@ def triplet_loss(
     return _weighted(loss, sample_weight, weight).astype(_result_dtype(pred))
 
 
-@register(level=1, moving=("margin", "weight"), amp="float32", shape="(batch,)")
+@register(moving=("margin", "weight"), amp="float32", shape="(batch,)")
 def cosine_embedding_loss(
     input1: Array,
     input2: Array,
@@ -537,7 +537,7 @@ def _norm(x: Array) -> Array:
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1)), 0)
 
 
-@register(level=1, moving=("smoothing_parameter",), amp="float32", shape="(batch,)")
+@register(moving=("smoothing_parameter",), amp="float32", shape="(batch,)")
 def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Array:
     """Smoothed deep metric learning: row ``i`` of ``x1`` belongs to row ``i`` of ``x2``, all other rows do not.
 
@@ -564,7 +564,7 @@ def sdml_loss(x1: Array, x2: Array, *, smoothing_parameter: float = 0.3) -> Arra
     return loss.mean(1).astype(_result_dtype(x1))
 
 
-@register(level=6, moving=("weight",), amp="float32", shape="(batch,)")
+@register(moving=("weight",), amp="float32", shape="(batch,)")
 def ctc_batch_loss(
     pred: Array,
     label: Array,

@@ -55,7 +55,7 @@ def _classes(label: Array, pred: Array, axis: int) -> tuple[Array, Array]:
     return label.astype(jnp.int32).ravel(), pred.astype(jnp.int32).ravel()
 
 
-@register(level=4, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def metric_accuracy(
     state: Array, label: Array, pred: Array, *, axis: int = 1, ignore_label: int | None = None
 ) -> Array:
@@ -82,7 +82,7 @@ def _add_kept(state: Array, right: Array, true: Array, ignore_label: int | None)
     return _add(state, (right & kept).sum(), kept.sum())
 
 
-@register(level=4, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_label: int | None = None) -> Array:
     """Count the rows whose label is among the ``top_k`` classes predicted as the likeliest.
 
@@ -111,7 +111,7 @@ def metric_top_k(state: Array, label: Array, pred: Array, *, top_k: int, ignore_
     return _add_kept(state, (best == true[:, None]).any(1), true, ignore_label)
 
 
-@register(level=4, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def metric_binary_accuracy(state: Array, label: Array, pred: Array, threshold: Array) -> Array:
     """Count the positions where ``pred > threshold`` is the label.
 
@@ -136,7 +136,7 @@ def _fit(threshold: Array, pred: Array) -> Array:
     return threshold.reshape((1,) * (pred.ndim - threshold.ndim) + threshold.shape)
 
 
-@register(level=4, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def metric_error(
     state: Array, label: Array, pred: Array, *, power: int = 1, whole: bool = False, root: bool = False
 ) -> Array:
@@ -167,7 +167,7 @@ def metric_error(
     return _add(state, gap.mean(tuple(range(1, gap.ndim))).sum())
 
 
-@register(level=4, moving=("p",), shape=SAME, gradient=NONE)
+@register(moving=("p",), shape=SAME, gradient=NONE)
 def metric_distance(state: Array, label: Array, pred: Array, *, p: float = 2) -> Array:
     """Add each sample's distance in the p-norm.
 
@@ -187,7 +187,7 @@ def metric_distance(state: Array, label: Array, pred: Array, *, p: float = 2) ->
     return _add(state, ((gap**p).sum(tuple(range(1, gap.ndim))) ** (1.0 / p)).sum())
 
 
-@register(level=4, moving=("eps",), shape=SAME, gradient=NONE)
+@register(moving=("eps",), shape=SAME, gradient=NONE)
 def metric_cosine(state: Array, label: Array, pred: Array, *, eps: float = 1e-8) -> Array:
     """Add the cosine of label and prediction along the last axis.
 
@@ -203,7 +203,7 @@ def metric_cosine(state: Array, label: Array, pred: Array, *, eps: float = 1e-8)
     return _add(state, ((a * b).sum(-1) / jnp.maximum(norms, eps)).sum())
 
 
-@register(level=4, moving=("eps",), shape=SAME, gradient=NONE)
+@register(moving=("eps",), shape=SAME, gradient=NONE)
 def metric_cross_entropy(
     state: Array,
     label: Array,
@@ -236,7 +236,7 @@ def metric_cross_entropy(
     return _add(state, jnp.where(counted, cost, 0).sum(), counted.sum())
 
 
-@register(level=4, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def metric_sum(state: Array, pred: Array) -> Array:
     """Add every element.
 
@@ -249,7 +249,7 @@ def metric_sum(state: Array, pred: Array) -> Array:
     return _add(state, _float(pred).sum())
 
 
-@register(level=4, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def metric_counts(state: Array, label: Array, pred: Array, threshold: Array, *, class_type: str = "binary") -> Array:
     """Count true and false positives and negatives of each class, and the labels that are out of range.
 
@@ -302,7 +302,7 @@ def _one_hot(label: Array, pred: Array, threshold: Array, class_type: str) -> tu
     return (label.reshape(-1, 1) == positions).astype(jnp.int32), best.reshape(-1, 1) == positions, label >= classes
 
 
-@register(level=4, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def metric_confusion(state: Array, label: Array, pred: Array, *, classes: int) -> Array:
     """Count each pair of predicted (rows) and true (columns) class, as ``classes ** 2`` totals.
 
@@ -326,7 +326,7 @@ def metric_confusion(state: Array, label: Array, pred: Array, *, classes: int) -
     return _add(state, jnp.matmul(rows.T, columns, precision=lax.Precision.HIGHEST))
 
 
-@register(level=4, shape=SAME, gradient=NONE)
+@register(shape=SAME, gradient=NONE)
 def metric_pearson(state: Array, label: Array, pred: Array) -> Array:
     """Merge a batch into count, means, squared deviations and co-deviation of label and prediction.
 

@@ -28,7 +28,7 @@ def _numbers(value: Numbers, count: int | None, name: str, attribute: str) -> tu
     return numbers  # type: ignore[return-value]
 
 
-@register(level=5, amp="float32", gradient=NONE)
+@register(amp="float32", gradient=NONE)
 def multibox_prior(
     data: Array,
     *,
@@ -157,7 +157,7 @@ def _check_targets(anchor: Array, label: Array, cls_pred: Array) -> None:
         )
 
 
-@register(level=5, nout=3, moving=("ignore_label", "negative_mining_thresh"), amp="float32", gradient=NONE)
+@register(nout=3, moving=("ignore_label", "negative_mining_thresh"), amp="float32", gradient=NONE)
 def multibox_target(
     anchor: Array,
     label: Array,
@@ -269,7 +269,7 @@ class _Filter:
         return rows.at[:, 0].set(jnp.where(alive, rows[:, 0], -1))
 
 
-@register(level=5, moving=("threshold",), amp="float32", gradient=NONE)
+@register(moving=("threshold",), amp="float32", gradient=NONE)
 def multibox_detection(
     cls_prob: Array,
     loc_pred: Array,

@@ -49,7 +49,6 @@ def _dense_shapes(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list[
 
 
 @register(
-    level=1,
     aliases=("FullyConnected",),
     infer=_dense_shapes,
     amp="low",
@@ -143,7 +142,6 @@ def _rows_of_weight(attrs: Attrs, operands: Operands) -> Sequence[Bounds]:
 
 
 @register(
-    level=1,
     aliases=("Embedding",),
     infer=_embedding_shapes,
     npx=Front(order="x weight input_dim output_dim dtype sparse_grad=False", unset="dtype"),
@@ -202,7 +200,6 @@ def _heeds_mode(attrs: Mapping[str, Any]) -> bool:
 
 
 @register(
-    level=1,
     aliases=("Dropout",),
     random=_drops,
     mode=_heeds_mode,
@@ -314,7 +311,6 @@ def _probabilities(
 
 
 @register(
-    level=1,
     amp="float32",
     methods=("softmax",),
     npx=Front(order="x length axis temperature use_length dtype"),
@@ -357,7 +353,6 @@ def softmax(
 
 
 @register(
-    level=1,
     amp="float32",
     methods=("log_softmax",),
     npx=Front(order="x axis length temperature use_length dtype"),
@@ -391,7 +386,7 @@ def log_softmax(
     return _probabilities(x, length, temperature, axis, dtype, "log_softmax", jax.nn.log_softmax, _masked_log_softmax)
 
 
-@register(level=1, amp="float32", methods=("softmin",), shape=SAME, gives="float")
+@register(amp="float32", methods=("softmin",), shape=SAME, gives="float")
 def softmin(x: Array, temperature: Array | None = None, *, axis: int = -1, dtype: DTypeLike = None) -> Array:
     """Return the softmax of ``-x``.
 
@@ -421,7 +416,7 @@ def _masked(
     return narrow(compute(*aligned(_tempered(wide(x), temperature), mask), axis), float_dtype(x))
 
 
-@register(level=1, amp="float32", npx=Front(order="x mask axis temperature normalize"), shape=SAME)
+@register(amp="float32", npx=Front(order="x mask axis temperature normalize"), shape=SAME)
 def masked_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
@@ -443,7 +438,7 @@ def masked_softmax(
     return _masked(x, mask, temperature, axis, "masked_softmax", _masked_softmax)
 
 
-@register(level=1, amp="float32", npx=Front(order="x mask axis temperature normalize"), shape=SAME)
+@register(amp="float32", npx=Front(order="x mask axis temperature normalize"), shape=SAME)
 def masked_log_softmax(
     x: Array, mask: Array, temperature: Array | None = None, *, axis: int = -1, normalize: bool = True
 ) -> Array:
@@ -463,7 +458,7 @@ def masked_log_softmax(
     return _masked(x, mask, temperature, axis, "masked_log_softmax", _masked_log_softmax)
 
 
-@register(level=1, aliases=("L2Normalization",), moving=("eps",), amp="float32", shape=SAME, gives="float")
+@register(aliases=("L2Normalization",), moving=("eps",), amp="float32", shape=SAME, gives="float")
 def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") -> Array:
     """``x / sqrt(sum(x**2) + eps)``.
 
@@ -486,7 +481,6 @@ def l2_normalization(x: Array, *, eps: float = 1e-10, mode: str = "instance") ->
 
 
 @register(
-    level=3,
     moving=("on_value", "off_value"),
     methods=("one_hot",),
     npx=Front(
@@ -524,7 +518,6 @@ def one_hot(
 
 
 @register(
-    level=3,
     aliases=("choose_element_0index",),
     methods=("pick",),
     index=Index(1, along(negative=False, mode="clip"), strict=False),
@@ -577,7 +570,6 @@ def _ranked(x: Array, k: int, is_ascend: bool) -> tuple[Array, Array]:
 
 
 @register(
-    level=3,
     nout=lambda attrs: 2 if attrs["ret_typ"] == "both" else 1,
     amp="float32",
     methods=("topk",),

@@ -100,7 +100,6 @@ def _scaled(data: _Centered, gamma: Array | None, beta: Array, eps: float, axis:
 
 
 @register(
-    level=1,
     aliases=("BatchNorm",),
     mode=True,
     infer=vector_rule(),
@@ -232,7 +231,6 @@ def _affine(data: _Centered, eps: float, gamma: Array, beta: Array, dtype: DType
 
 
 @register(
-    level=1,
     aliases=("LayerNorm",),
     infer=vector_rule(),
     nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
@@ -272,7 +270,6 @@ def layer_norm(
 
 
 @register(
-    level=2,
     aliases=("GroupNorm",),
     infer=vector_rule(1),
     nout=lambda attrs: 3 if attrs["output_mean_var"] else 1,
@@ -321,7 +318,7 @@ def group_norm(
     return out, *(narrow(v, float_dtype(x)).reshape(x.shape[0], num_groups) for v in stats)
 
 
-@register(level=2, aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",), amp="float32", shape=SAME)
+@register(aliases=("InstanceNorm",), infer=vector_rule(1), moving=("eps",), amp="float32", shape=SAME)
 def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> Array:
     """Normalize each channel (axis 1) of each sample over its positions.
 
@@ -340,7 +337,7 @@ def instance_norm(x: Array, gamma: Array, beta: Array, *, eps: float = 1e-3) -> 
     return _affine(data, eps, scale, shift, float_dtype(x))
 
 
-@register(level=1, aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",), amp="float32", shape=SAME)
+@register(aliases=("RMSNorm",), infer=vector_rule(), moving=("eps",), amp="float32", shape=SAME)
 def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Array:
     """Divide each vector along `axis` by its root mean square, then scale by `gamma`.
 
@@ -357,7 +354,7 @@ def rms_norm(x: Array, gamma: Array, *, axis: int = -1, eps: float = 1e-6) -> Ar
     return narrow(y * inverse * channels(wide(gamma), x.ndim, axis), float_dtype(x))
 
 
-@register(level=2, aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32", shape=SAME, gives="float")
+@register(aliases=("LRN",), moving=("alpha", "beta", "knorm"), amp="float32", shape=SAME, gives="float")
 def lrn(x: Array, *, nsize: int, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0) -> Array:
     """Local response normalization: divide by a power of the mean square of `nsize` neighbouring channels.
 

@@ -107,7 +107,6 @@ def _softmax_gradient(attrs: Mapping[str, Any]) -> Callable[..., Array]:
 
 
 @register(
-    level=1,
     infer=_softmax_label,
     batched=("label",),
     index=_CLASSES,
@@ -206,7 +205,6 @@ def _regression(
     regression.__name__, regression.__doc__ = name, doc
     return register(
         name,
-        level=1,
         infer=_label_like_data,
         batched=("label",),
         amp="float32",
@@ -250,7 +248,6 @@ def _classes_label(shapes: list[Shape | None], attrs: Mapping[str, Any]) -> list
 
 
 @register(
-    level=1,
     infer=_classes_label,
     batched=("label",),
     index=_CLASSES,
@@ -291,7 +288,6 @@ def svm_output(
 
 
 @register(
-    level=1,
     amp="float32",
     shape=SAME,
     gradient="to `x` grad_scale, whatever comes from above",

@@ -238,7 +238,6 @@ def _power_mean(x: Array, windows: Windows, power: int) -> Array:
 
 
 @register(
-    level=2,
     aliases=("Pooling",),
     channels_last="layout",
     npx=Front(
@@ -322,7 +321,6 @@ def _adaptive(x: Array, axis: int, count: int) -> Array:
 
 
 @register(
-    level=2,
     aliases=("AdaptiveAvgPooling2D", "_contrib_AdaptiveAvgPooling2D"),
     shape="``(n, c, *output_size)``",
     stands_for="`stablehlo.reduce_window`",
@@ -393,7 +391,6 @@ def _largest_elsewhere(run: Callable[..., Any], x: Any, output_size: Sizes, layo
 
 
 @register(
-    level=2,
     shape="``(n, c, *output_size)``",
     stands_for="`stablehlo.reduce_window`",
     gradient="through `x`, at a tie to the first element of the window",

@@ -113,6 +113,15 @@ def set_state(state: dict[str, Any]) -> None:
     ------
     ArgumentError
         A TypeError and a ValueError, if it is something else. Then nothing has changed.
+
+    Examples
+    --------
+    >>> from gluonx import np, random
+    >>> state = random.get_state()
+    >>> first = np.random.uniform(size=2).tolist()
+    >>> random.set_state(state)
+    >>> np.random.uniform(size=2).tolist() == first
+    True
     """
     try:
         numbers = [int(state[name]) for name in ("seed", "counter", "streams", "spawned")]
@@ -148,6 +157,15 @@ def host_rng() -> np.random.Generator:
     Returns
     -------
     numpy.random.Generator
+
+    Examples
+    --------
+    >>> from gluonx import random
+    >>> random.seed(3)
+    >>> draws = random.host_rng().normal(size=2).tolist()
+    >>> random.seed(3)
+    >>> random.host_rng().normal(size=2).tolist() == draws
+    True
     """
     return _drawing.stream or _state.host
 

@@ -88,7 +88,6 @@ class _Rule(NamedTuple):
 
 
 @register(
-    level=5,
     nout=lambda attrs: 2 if attrs["output_score"] else 1,
     moving=("threshold",),
     shape="(batch * `rpn_post_nms_top_n`, 5); then, if asked, the scores",
@@ -189,7 +188,7 @@ def _whole(length: Array, stride: int) -> Array:
     return jnp.floor(length / stride) * stride
 
 
-@register(level=5, moving=("spatial_scale",))
+@register(moving=("spatial_scale",))
 def psroi_pooling(
     data: Array, rois: Array, *, spatial_scale: float, output_dim: int, pooled_size: int, group_size: int = 0
 ) -> Array:
@@ -259,7 +258,7 @@ def psroi_pooling(
     return lax.map(one, lax.stop_gradient(rois))
 
 
-@register(level=3)
+@register()
 def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     """Return the count sketch of rows (https://arxiv.org/abs/1511.06062): ``out[:, h[i]] += s[i] * data[:, i]``.
 
@@ -289,7 +288,7 @@ def count_sketch(data: Array, h: Array, s: Array, *, out_dim: int) -> Array:
     return jnp.zeros((*data.shape[:-1], out_dim), data.dtype).at[..., positions].add(data * signs)
 
 
-@register(level=3, gives="input")
+@register(gives="input")
 def fft_pairs(data: Array) -> Array:
     """Return the Fourier transform of real rows, real and imaginary parts in turns.
 
@@ -311,7 +310,7 @@ def fft_pairs(data: Array) -> Array:
     return jnp.stack([found.real, found.imag], -1).reshape(*data.shape[:-1], -1).astype(data.dtype)
 
 
-@register(level=3)
+@register()
 def ifft_pairs(data: Array) -> Array:
     """Return the real part of the inverse of `fft_pairs`, times n: the transform is not divided by its length.
 

@@ -78,7 +78,7 @@ def _as_given(low: Array, high: Array) -> tuple[Array, Array]:
 # -- to bytes and back ----------------------------------------------------------------------------------------------
 
 
-@register("contrib_quantize", level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
+@register("contrib_quantize", nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantize(data: Array, min_range: Array, max_range: Array, *, out_type: str = "uint8") -> Triple:
     """Return real numbers as bytes of a given range.
 
@@ -107,7 +107,7 @@ def quantize(data: Array, min_range: Array, max_range: Array, *, out_type: str =
     return (out, -reach, reach) if out_type == "int8" else (out, *_as_given(min_range, max_range))
 
 
-@register("contrib_quantize_v2", level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
+@register("contrib_quantize_v2", nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantize_v2(
     data: Array,
     *,
@@ -148,7 +148,7 @@ def quantize_v2(
     return (out, -reach, reach) if out_type == "int8" else (out, *_as_given(low, high))
 
 
-@register("dequantize", level=5, shape=SAME)
+@register("dequantize", shape=SAME)
 def dequantize(data: Array, min_range: Array, max_range: Array, *, out_type: str = "float32") -> Array:
     """Return the real numbers that bytes stand for.
 
@@ -170,7 +170,7 @@ def dequantize(data: Array, min_range: Array, max_range: Array, *, out_type: str
     return lax.stop_gradient(data.astype(jnp.float32) * _spread(unit, data))
 
 
-@register(level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
+@register(nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def requantize(
     data: Array,
     min_range: Array,
@@ -230,7 +230,7 @@ def _whole_numbers(*arrays: Array) -> tuple[Array, ...]:
     return tuple(a.astype(jnp.int32) for a in arrays)
 
 
-@register(level=5, nout=3, gradient=NONE)
+@register(nout=3, gradient=NONE)
 def quantized_fully_connected(
     data: Array,
     weight: Array,
@@ -290,7 +290,7 @@ def quantized_fully_connected(
     return out, *_product_range(name, data, weight, (min_data, max_data, min_weight, max_weight))
 
 
-@register(level=5, nout=3, shape="that of `convolution`; then the ends of its range", gradient=NONE)
+@register(nout=3, shape="that of `convolution`; then the ends of its range", gradient=NONE)
 def quantized_conv(
     data: Array,
     weight: Array,
@@ -347,7 +347,7 @@ def quantized_conv(
 # -- elementwise ----------------------------------------------------------------------------------------------------
 
 
-@register(level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
+@register(nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantized_elemwise_add(
     lhs: Array,
     rhs: Array,
@@ -392,7 +392,6 @@ def quantized_elemwise_add(
 
 
 @register(
-    level=5,
     nout=lambda attrs: 1 if attrs["enable_float_output"] else 3,
     shape="as the first input; then the ends of its range",
     gradient=NONE,
@@ -453,7 +452,7 @@ def _same_shape(name: str, lhs: Array, rhs: Array) -> None:
         raise ShapeError(f"{name}: the arrays must have one shape, but have {lhs.shape} and {rhs.shape}.")
 
 
-@register(level=5, nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
+@register(nout=3, shape="as the first input; then the ends of its range", gradient=NONE)
 def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: str) -> Triple:
     """Clip a quantized array to what is above zero; ``'relu'`` is the only activation, as in MXNet.
 
@@ -478,7 +477,7 @@ def quantized_act(data: Array, min_data: Array, max_data: Array, *, act_type: st
 # -- shape -----------------------------------------------------------------------------------------------------------
 
 
-@register(level=5, nout=3, gradient=NONE)
+@register(nout=3, gradient=NONE)
 def quantized_pooling(
     data: Array,
     min_data: Array,
@@ -534,7 +533,7 @@ def quantized_pooling(
     return _rounded(out, kind), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, shape="that of `batch_flatten`; then the ends of its range", gradient=NONE)
+@register(nout=3, shape="that of `batch_flatten`; then the ends of its range", gradient=NONE)
 def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
     """Join all axes but the first; the range stays.
 
@@ -549,7 +548,7 @@ def quantized_flatten(data: Array, min_data: Array, max_data: Array) -> Triple:
     return data.reshape(data.shape[0], -1) if data.size else data, *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, shape="that of `reshape`; then the ends of its range", gradient=NONE)
+@register(nout=3, shape="that of `reshape`; then the ends of its range", gradient=NONE)
 def quantized_reshape(
     data: Array, min_data: Array, max_data: Array, *, newshape: Any, reverse: bool = False, order: str = "C"
 ) -> Triple:
@@ -573,7 +572,7 @@ def quantized_reshape(
     return reshape(data, newshape=newshape, reverse=reverse, order=order), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, shape="that of `transpose`; then the ends of its range", gradient=NONE)
+@register(nout=3, shape="that of `transpose`; then the ends of its range", gradient=NONE)
 def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: Sequence[int] | None = None) -> Triple:
     """Return the axes in another order; the range stays.
 
@@ -593,7 +592,7 @@ def quantized_transpose(data: Array, min_data: Array, max_data: Array, *, axes: 
     return transpose(data, axes=axes), *_as_given(min_data, max_data)
 
 
-@register(level=5, nout=3, shape="that of `embedding`; then the ends of its range", gradient=NONE)
+@register(nout=3, shape="that of `embedding`; then the ends of its range", gradient=NONE)
 def quantized_embedding(
     data: Array,
     weight: Array,

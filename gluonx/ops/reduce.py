@@ -32,7 +32,6 @@ _PLAIN_PRODUCT = Front(hidden="precision preferred_element_type")
 
 
 @register(
-    level=1,
     amp="widest",
     methods=("dot",),
     np=_PRODUCT,
@@ -56,7 +55,6 @@ def dot(
 
 
 @register(
-    level=1,
     amp="low",
     np=_PRODUCT,
     npx=_PLAIN_PRODUCT,
@@ -86,7 +84,6 @@ def _check_inner(name: str, x1: Array, x2: Array) -> None:
 
 
 @register(
-    level=1,
     amp="widest",
     npx=Front(
         order="x1 x2 transpose_a transpose_b forward_stype=default",
@@ -120,7 +117,6 @@ def batch_dot(x1: Array, x2: Array, *, transpose_a: bool = False, transpose_b: b
 
 
 @register(
-    level=3,
     amp="widest",
     np=Front(order="x1 x2 axes precision preferred_element_type", shown={"x1": "a", "x2": "b"}),
     npx=_PLAIN_PRODUCT,
@@ -152,7 +148,6 @@ def tensordot(
 
 
 @register(
-    level=3,
     amp="low",
     npx=Front(hidden="optimize precision preferred_element_type"),
     shape="as the subscripts say",
@@ -208,7 +203,7 @@ _ALL, _ALL_FROM = (
 )  # NumPy's `where` and `initial` are not parameters of npx
 
 
-@register("sum", level=4, amp="float32", methods=("sum",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED, light=True)
+@register("sum", amp="float32", methods=("sum",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED, light=True)
 def sum_(
     x: Array,
     initial: Array | None = None,
@@ -250,7 +245,7 @@ def _slow_axes(x: Array, axis: Axis) -> tuple[int, ...] | None:
     return found if found is not None and folded(x.shape, found) else None
 
 
-@register(level=4, amp="float32", methods=("mean",), np=_MEAN, npx=_ALL, shape=REDUCED, light=True, gives="float")
+@register(amp="float32", methods=("mean",), np=_MEAN, npx=_ALL, shape=REDUCED, light=True, gives="float")
 def mean(
     x: Array, where: Array | None = None, *, axis: Axis = None, dtype: DTypeLike = None, keepdims: bool = False
 ) -> Array:
@@ -295,7 +290,7 @@ def _whole_mean(x: Array, axis: Axis, keepdims: bool) -> Array:
     return in_double(jnp.mean, x, axis, keepdims=keepdims).astype(jnp.float32)
 
 
-@register(level=4, amp="float32", methods=("prod",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED)
+@register(amp="float32", methods=("prod",), np=_TOTAL, npx=_ALL_FROM, shape=REDUCED)
 def prod(
     x: Array,
     initial: Array | None = None,
@@ -341,7 +336,6 @@ def _extreme_moved(
 
 @register(
     "max",
-    level=4,
     aliases=("amax",),
     methods=("max",),
     np=_EXTREME,
@@ -370,7 +364,6 @@ def max_(
 
 @register(
     "min",
-    level=4,
     aliases=("amin",),
     methods=("min",),
     np=_EXTREME,
@@ -397,7 +390,7 @@ def min_(
     return _extreme(x, True, axis, keepdims)
 
 
-@register("all", level=4, methods=("all",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE, gives="bool")
+@register("all", methods=("all",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE, gives="bool")
 def all_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether every element over axes is non-zero.
 
@@ -411,7 +404,7 @@ def all_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: b
     return jnp.all(x, axis, keepdims=keepdims, where=where)
 
 
-@register("any", level=4, methods=("any",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE, gives="bool")
+@register("any", methods=("any",), np=_TRUTH, npx=_ALL, shape=REDUCED, gradient=NONE, gives="bool")
 def any_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return whether some element over axes is non-zero.
 
@@ -425,7 +418,7 @@ def any_(x: Array, where: Array | None = None, *, axis: Axis = None, keepdims: b
     return jnp.any(x, axis, keepdims=keepdims, where=where)
 
 
-@register(level=4, amp="float32", methods=("var",), np=_SPREAD, npx=_ALL, shape=REDUCED, gives="float")
+@register(amp="float32", methods=("var",), np=_SPREAD, npx=_ALL, shape=REDUCED, gives="float")
 def var(
     x: Array,
     where: Array | None = None,
@@ -457,7 +450,6 @@ def var(
 
 
 @register(
-    level=4,
     amp="float32",
     methods=("std",),
     np=_SPREAD,
@@ -502,7 +494,7 @@ def _in_all(smallest: bool, x: Array, axis: int | None, keepdims: bool) -> Array
 _PLACE = Front(order="x axis out keepdims", shown={"x": "a"})
 
 
-@register(level=4, wide=True, methods=("argmax",), np=_PLACE, shape=REDUCED, gradient=NONE, gives="int64")
+@register(wide=True, methods=("argmax",), np=_PLACE, shape=REDUCED, gradient=NONE, gives="int64")
 def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Return the position of the largest element (the first of several) along an axis, or in the flattened array.
 
@@ -515,7 +507,7 @@ def argmax(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
     return _in_all(False, x, axis, keepdims)
 
 
-@register(level=4, wide=True, methods=("argmin",), np=_PLACE, shape=REDUCED, gradient=NONE, gives="int64")
+@register(wide=True, methods=("argmin",), np=_PLACE, shape=REDUCED, gradient=NONE, gives="int64")
 def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Return the position of the smallest element (the first of several) along an axis, or in the flattened array.
 
@@ -529,7 +521,6 @@ def argmin(x: Array, *, axis: int | None = None, keepdims: bool = False) -> Arra
 
 
 @register(
-    level=4,
     amp="float32",
     methods=("norm",),
     npx=Front(order="x ord axis out_dtype keepdims", unset="ord"),
@@ -560,7 +551,7 @@ def norm(x: Array, *, ord: int = 2, axis: Axis = None, keepdims: bool = False, o
     return narrow(length, float_dtype(x) if out_dtype is None else canonical(out_dtype))
 
 
-@register(level=4, amp="float32", shape=REDUCED, stands_for="`scipy.special.logsumexp`", gives="float")
+@register(amp="float32", shape=REDUCED, stands_for="`scipy.special.logsumexp`", gives="float")
 def logsumexp(x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """``log(sum(exp(x)))`` over axes, without overflow.
 
@@ -584,7 +575,6 @@ _RUNNING = Front(order="x axis dtype out", shown={"x": "a"})
 
 
 @register(
-    level=4,
     amp="float32",
     methods=("cumsum",),
     np=_RUNNING,
@@ -614,7 +604,6 @@ def in_long(x: Array) -> Array:
 
 
 @register(
-    level=4,
     wide=lambda attrs: attrs["dtype"] is None,
     amp="float32",
     np=_RUNNING,
@@ -656,7 +645,7 @@ def _downwards(name: str, descending: Any, order: str | None) -> bool:
     return bool(descending)
 
 
-@register(level=3, methods=("sort",), np=_ORDER, npx=_STABLE, shape=SAME, gives="input")
+@register(methods=("sort",), np=_ORDER, npx=_STABLE, shape=SAME, gives="input")
 def sort(
     x: Array, *, axis: int | None = -1, descending: bool = False, stable: bool = True, kind: Any = None,
     order: Any = None,
@@ -683,7 +672,6 @@ def sort(
 
 
 @register(
-    level=3,
     wide=lambda attrs: attrs["dtype"] is None,
     amp="float32",
     methods=("argsort",),

@@ -17,7 +17,7 @@ from gluonx.ops.registry import register
 from gluonx.ops.vision import hat
 
 
-@register(level=5, moving=("spatial_scale",))
+@register(moving=("spatial_scale",))
 def rroi_align(
     data: Array, rois: Array, *, pooled_size: Sequence[int], spatial_scale: float, sampling_ratio: int = -1
 ) -> Array:
@@ -87,7 +87,7 @@ def rroi_align(
     return lax.map(one, lax.stop_gradient(wide(rois)))
 
 
-@register(level=5, moving=("spatial_scale", "trans_std"))
+@register(moving=("spatial_scale", "trans_std"))
 def deformable_psroi_pooling(
     data: Array,
     rois: Array,

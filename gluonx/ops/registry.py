@@ -133,8 +133,6 @@ class Record(TypedDict, total=False):
     ----------
     doc : str
         The text for the documentation, if the function has no docstring.
-    level : int
-        1 fully connected nets, 2 convolution, 3 tensors, 4 broadcast and reduction, 5 vision, 6 sequence.
     aliases : tuple of str
         The other names in ``OPS`` and in ``npx``.
     random : bool or callable
@@ -202,7 +200,6 @@ class Record(TypedDict, total=False):
     """
 
     doc: str
-    level: int
     aliases: tuple[str, ...]
     random: bool | Callable[[Mapping[str, Any]], bool]
     mode: bool | Callable[[Mapping[str, Any]], bool]
@@ -253,7 +250,6 @@ class Op:
         The names of the static attributes; ``defaults`` holds the default of each that has one.
     """
 
-    level: int = 3
     aliases: tuple[str, ...] = ()
     random: bool | Callable[[Mapping[str, Any]], bool] = False
     mode: bool | Callable[[Mapping[str, Any]], bool] = False

@@ -268,7 +268,6 @@ def _run(key: Any, data: Array, flat: Array, states: Any, lengths: Any, clip: An
 
 
 @register(
-    level=6,
     aliases=("RNN",),
     random=_drops,
     mode=_heeds_mode,

@@ -129,7 +129,6 @@ def new_shape(old: Shape, codes: int | Sequence[int], reverse: bool = False) -> 
 
 
 @register(
-    level=1,
     np=Front(order="x newshape order out", shown={"x": "a"}, also={"shape": "newshape"}),
     npx=Front(order="x newshape reverse order", shown={"x": "a"}, also={"shape": "newshape"}),
     shape="`newshape`, -1 worked out (-2 to -6 as MXNet reads them)",
@@ -164,7 +163,6 @@ def reshape(x: Array, *, newshape: int | Sequence[int], reverse: bool = False, o
 
 
 @register(
-    level=3,
     methods=("reshape_like",),
     npx=Front(shown={"x": "lhs", "like": "rhs"}),
     shape="`like`, or `x` with the axes of `like` in a range",
@@ -206,7 +204,6 @@ def reshape_like(
 
 @register(
     "batch_flatten",
-    level=1,
     aliases=("flatten", "Flatten"),
     shape="(x.shape[0], the product of the others)",
     stands_for="`stablehlo.reshape`",
@@ -225,7 +222,6 @@ def batch_flatten(x: Array) -> Array:
 
 
 @register(
-    level=3,
     methods=("expand_dims",),
     np=Front(order="x axis", shown={"x": "a"}),
     shape="`x` with 1 at each of `axis`",
@@ -244,7 +240,6 @@ def expand_dims(x: Array, *, axis: int | Sequence[int]) -> Array:
 
 
 @register(
-    level=3,
     methods=("squeeze",),
     np=Front(order="x axis out", shown={"x": "a"}),
     shape="`x` without axes of length 1",
@@ -262,9 +257,7 @@ def squeeze(x: Array, *, axis: Axis = None) -> Array:
     return x if x.ndim == 0 and axis in (0, -1) else jnp.squeeze(x, axis)
 
 
-@register(
-    level=3, np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`", gives="input"
-)
+@register(np=Front(order="x axes", shown={"x": "a"}), shape="`x` with its axes in the order of `axes`", gives="input")
 def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
     """Return the axes in another order; reversed by default.
 
@@ -283,7 +276,6 @@ def transpose(x: Array, *, axes: int | Sequence[int] | None = None) -> Array:
 
 
 @register(
-    level=3,
     aliases=("SwapAxis",),
     methods=("swapaxes",),
     np=Front(order="x axis1= axis2=", shown={"x": "a"}),
@@ -302,7 +294,7 @@ def swapaxes(x: Array, *, axis1: int = 0, axis2: int = 1) -> Array:
     return jnp.swapaxes(x, axis1, axis2)
 
 
-@register(level=3, np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved", gives="input")
+@register(np=Front(order="x source destination", shown={"x": "a"}), shape="`x` with axes moved", gives="input")
 def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Return the array with some axes at other positions.
 
@@ -322,9 +314,7 @@ def moveaxis(x: Array, *, source: int | Sequence[int], destination: int | Sequen
     return jnp.moveaxis(x, source, destination)
 
 
-@register(
-    level=4, methods=("broadcast_to",), np=Front(order="x shape", shown={"x": "array"}), shape="`shape`", gives="input"
-)
+@register(methods=("broadcast_to",), np=Front(order="x shape", shown={"x": "array"}), shape="`shape`", gives="input")
 def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
     """Repeat the array to `shape`, in which -2 keeps the length of the array's own axis, counted from the last.
 
@@ -347,7 +337,6 @@ def broadcast_to(x: Array, *, shape: int | Sequence[int]) -> Array:
 
 
 @register(
-    level=4,
     methods=("broadcast_like",),
     npx=Front(shown={"x": "lhs", "like": "rhs"}),
     shape="as `like`, or as `x` with the lengths of `like` in `lhs_axes`",
@@ -386,7 +375,6 @@ def broadcast_like(x: Array, like: Array, *, lhs_axes: Axis = None, rhs_axes: Ax
 
 
 @register(
-    level=3,
     aliases=("Cast",),
     channels_last="each",
     shape=SAME,
@@ -408,7 +396,7 @@ def cast(x: Array, *, dtype: DTypeLike) -> Array:
     return converted(x, canonical(dtype))
 
 
-@register(level=3, methods=("zeros_like",), shape=SAME, gradient=FLAT, gives="input")
+@register(methods=("zeros_like",), shape=SAME, gradient=FLAT, gives="input")
 def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     """Return zeros in the shape of an array, and in its element type unless `dtype` is given.
 
@@ -421,7 +409,7 @@ def zeros_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     return jnp.zeros_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
-@register(level=3, methods=("ones_like",), shape=SAME, gradient=FLAT, gives="input")
+@register(methods=("ones_like",), shape=SAME, gradient=FLAT, gives="input")
 def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     """Return ones in the shape of an array, and in its element type unless `dtype` is given.
 
@@ -434,7 +422,7 @@ def ones_like(x: Array, *, dtype: DTypeLike = None) -> Array:
     return jnp.ones_like(x, dtype=x.dtype if dtype is None else canonical(dtype))
 
 
-@register(level=3, shape=SAME)
+@register(shape=SAME)
 def full_like(x: Array, fill_value: Array, *, dtype: DTypeLike = None) -> Array:
     """Return one value in the shape of an array, and in its element type unless `dtype` is given.
 
@@ -454,7 +442,6 @@ def full_like(x: Array, fill_value: Array, *, dtype: DTypeLike = None) -> Array:
 
 
 @register(
-    level=3,
     moving=("start", "step"),
     npx=Front(order="x start step repeat ctx axis"),
     shape="as `x`, or (x.shape[axis],)",
@@ -485,7 +472,7 @@ def arange_like(x: Array, *, start: float = 0.0, step: float = 1.0, repeat: int 
     return values.reshape(x.shape) if axis is None else values
 
 
-@register(level=3, wide=True, shape="(x.ndim,)", gradient=NONE, gives="int64")
+@register(wide=True, shape="(x.ndim,)", gradient=NONE, gives="int64")
 def shape_array(x: Array) -> Array:
     """Return the shape as an array.
 
@@ -503,7 +490,6 @@ def shape_array(x: Array) -> Array:
 
 @register(
     "concatenate",
-    level=1,
     aliases=("concat",),
     amp="widest",
     np=Front(order="arrays axis out dtype", shown={"arrays": "seq"}),
@@ -541,7 +527,6 @@ def _same_but(arrays: Sequence[Array], axis: int) -> None:
 
 
 @register(
-    level=1,
     amp="widest",
     np=Front(order="arrays axis out dtype"),
     npx=Front(hidden="dtype"),
@@ -569,7 +554,6 @@ def _parts(attrs: Mapping[str, Any]) -> int:
 
 
 @register(
-    level=3,
     nout=_parts,
     methods=("split",),
     np=Front(order="x indices_or_sections axis", shown={"x": "ary"}, listed=True),
@@ -607,7 +591,6 @@ def cut(x: Array, positions: Sequence[int], axis: int) -> tuple[Array, ...]:
 
 
 @register(
-    level=3,
     aliases=("SliceChannel",),
     nout=lambda attrs: attrs["num_outputs"],
     npx=Front(order="x num_outputs axis squeeze_axis"),
@@ -641,7 +624,6 @@ def slice_channel(x: Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
 
 
 @register(
-    level=3,
     methods=("tile",),
     np=Front(order="x reps", shown={"x": "A"}),
     shape="the lengths of `x` times `reps`",
@@ -665,7 +647,6 @@ def tile(x: Array, *, reps: int | Sequence[int]) -> Array:
 
 
 @register(
-    level=3,
     methods=("repeat",),
     np=Front(order="x repeats axis", shown={"x": "a"}),
     shape="`x` with the length of `axis` times `repeats`",
@@ -697,7 +678,6 @@ def _check_reflection(x: Array, pad_width: Any) -> None:
 
 
 @register(
-    level=3,
     aliases=("Pad",),
     npx=Front(order="x mode pad_width constant_value"),
     shape="`x` with the margins added",
@@ -731,7 +711,7 @@ def pad(x: Array, constant_value: Array | None = None, *, pad_width: Any, mode: 
     return jnp.pad(x, pad_width, constant_values=value)
 
 
-@register(level=3, methods=("flip",), np=Front(order="x axis out", shown={"x": "m"}), shape=SAME, gives="input")
+@register(methods=("flip",), np=Front(order="x axis out", shown={"x": "m"}), shape=SAME, gives="input")
 def flip(x: Array, *, axis: Axis = None) -> Array:
     """Return the elements in opposite order along axes.
 
@@ -744,7 +724,7 @@ def flip(x: Array, *, axis: Axis = None) -> Array:
     return jnp.flip(x, axis)
 
 
-@register(level=3, shape=SAME, gives="input")
+@register(shape=SAME, gives="input")
 def roll(x: Array, *, shift: int | Sequence[int], axis: Axis = None) -> Array:
     """Move the elements along axes; those that leave at one end come in at the other.
 
@@ -766,7 +746,7 @@ def _matrix(x: Array) -> Array:
     return jnp.broadcast_to(x, (x.shape[0], x.shape[0])) if x.ndim == 1 else x
 
 
-@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME, gives="input")
+@register(np=Front(order="x k", shown={"x": "m"}), shape=SAME, gives="input")
 def tril(x: Array, *, k: int = 0) -> Array:
     """Return the lower triangle of the last two axes; 0 above. A vector is every row.
 
@@ -779,7 +759,7 @@ def tril(x: Array, *, k: int = 0) -> Array:
     return jnp.tril(_matrix(x), k)
 
 
-@register(level=3, np=Front(order="x k", shown={"x": "m"}), shape=SAME, gives="input")
+@register(np=Front(order="x k", shown={"x": "m"}), shape=SAME, gives="input")
 def triu(x: Array, *, k: int = 0) -> Array:
     """Return the upper triangle of the last two axes; 0 below. A vector is every row.
 
@@ -792,7 +772,7 @@ def triu(x: Array, *, k: int = 0) -> Array:
     return jnp.triu(_matrix(x), k)
 
 
-@register(level=5, shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`", gives="input")
+@register(shape="(n, c / b**2, b h, b w)", stands_for="`stablehlo.reshape`, `transpose`", gives="input")
 def depth_to_space(x: Array, *, block_size: int) -> Array:
     """Move blocks of channels into space: (n, c * b * b, h, w) becomes (n, c, h * b, w * b).
 
@@ -807,7 +787,7 @@ def depth_to_space(x: Array, *, block_size: int) -> Array:
     return y.reshape(n, c // block_size**2, h * block_size, w * block_size)
 
 
-@register(level=5, shape="(n, c b**2, h / b, w / b)", stands_for="`stablehlo.reshape`, `transpose`", gives="input")
+@register(shape="(n, c b**2, h / b, w / b)", stands_for="`stablehlo.reshape`, `transpose`", gives="input")
 def space_to_depth(x: Array, *, block_size: int) -> Array:
     """Return the inverse of `depth_to_space`.
 
@@ -832,7 +812,6 @@ def stop_index(stop: int | None, n: int) -> int:
 
 @register(
     "slice",
-    level=3,
     methods=("slice",),
     npx=Front(unset="step"),
     shape="(end - begin) / step along the first axes",
@@ -869,7 +848,6 @@ def slice_(
 
 
 @register(
-    level=3,
     methods=("slice_axis",),
     shape="`x` with the length end - begin along `axis`",
     stands_for="`stablehlo.slice`",
@@ -890,7 +868,6 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
 
 
 @register(
-    level=3,
     methods=("slice_like",),
     npx=Front(unset="axes"),
     shape="`x` cut to the lengths of `shape_like`",
@@ -921,9 +898,7 @@ def slice_like(x: Array, shape_like: Array, *, axes: Axis = ()) -> Array:
     return x[tuple(slice(shape_like.shape[i]) if i in chosen else slice(None) for i in range(x.ndim))]
 
 
-@register(
-    level=3, amp="widest", np=Front(order="condition x y", also={"cond": "condition"}), shape=BROADCAST, light=True
-)
+@register(amp="widest", np=Front(order="condition x y", also={"cond": "condition"}), shape=BROADCAST, light=True)
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Return the elements of `x` where `condition` is True, those of `y` elsewhere.
 

@@ -189,8 +189,8 @@ def _update(states: str, numbers: str, **attributes: Any) -> Callable[[Step], Op
         update.__signature__ = signature  # type: ignore[attr-defined]
         UPDATES[step.__name__] = row
         if row.states:
-            return register(level=3, nout=count, shape="as `weight`; then the states")(update)
-        return register(level=3, shape=SAME)(update)
+            return register(nout=count, shape="as `weight`; then the states")(update)
+        return register(shape=SAME)(update)
 
     return decorate
 
@@ -539,7 +539,7 @@ def lamb_update_phase1(weight: Array, grad: Array, states: States, n: Any) -> tu
     return way + n.wd * weight, states
 
 
-@register(level=3, shape=SAME)
+@register(shape=SAME)
 def lamb_update_phase2(
     weight: Array, g: Array, r1: Array, r2: Array, lr: Number, lower_bound: Number = -1.0, upper_bound: Number = -1.0
 ) -> Array:
@@ -611,7 +611,7 @@ def lans_update(weight: Array, grad: Array, states: States, n: Any) -> tuple[Any
     return weight - n.lr * (scales[0] * n.beta1 * behind + scales[1] * (1 - n.beta1) * ahead), states
 
 
-@register(level=3, shape=SAME)
+@register(shape=SAME)
 def multi_lars(
     lrs: Array,
     weights_sum_sq: Array,

@@ -78,7 +78,7 @@ def _largest(image: Array, rows: Array, columns: Array) -> tuple[Array, Array]:
     return row, jnp.minimum(column, image.shape[2] - 1)
 
 
-@register(level=5, aliases=("ROIPooling",), moving=("spatial_scale",), gradient="through `data`")
+@register(aliases=("ROIPooling",), moving=("spatial_scale",), gradient="through `data`")
 def roi_pooling(data: Array, rois: Array, *, pooled_size: Sequence[int], spatial_scale: float) -> Array:
     """Max pooling of regions (https://arxiv.org/abs/1504.08083).
 
@@ -186,7 +186,7 @@ def _channels(channels: int, grid: tuple[int, int]) -> int:
     return channels // (grid[0] * grid[1])
 
 
-@register(level=5, aliases=("ROIAlign",), moving=("spatial_scale",), gradient="through `data`")
+@register(aliases=("ROIAlign",), moving=("spatial_scale",), gradient="through `data`")
 def roi_align(
     data: Array,
     rois: Array,

@@ -42,7 +42,7 @@ def _weights(old: int, new: int, align_corners: bool) -> np.ndarray:
     return table.astype(np.float32)
 
 
-@register(level=5, gives="input")
+@register(gives="input")
 def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = True) -> Array:
     """Resize images by linear interpolation between neighbours.
 
@@ -75,7 +75,7 @@ def bilinear_resize(x: Array, *, height: int, width: int, align_corners: bool = 
 # -- sampling along a grid --------------------------------------------------------------------------------------------
 
 
-@register(level=5, gives="float")
+@register(gives="float")
 def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int] = (0, 0)) -> Array:
     """Return the grid for `bilinear_sampler`.
 
@@ -115,7 +115,7 @@ def grid_generator(x: Array, *, transform_type: str, target_shape: Sequence[int]
     return jnp.einsum("nij,jhw->nihw", x.reshape(-1, 2, 3), points, precision=lax.Precision.HIGHEST)
 
 
-@register(level=5)
+@register()
 def bilinear_sampler(x: Array, grid: Array) -> Array:
     """Sample images at the points of a grid, by linear interpolation; 0 outside.
 
@@ -169,7 +169,7 @@ def _patches(x: Array, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Array
     return found.reshape(*found.shape[:2], -1)
 
 
-@register(level=5, gives="input")
+@register(gives="input")
 def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any = None, pad: Any = None) -> Array:
     """Return the patches that a convolution sees, one in each column.
 
@@ -186,7 +186,7 @@ def im2col(x: Array, *, kernel: Sequence[int], stride: Any = None, dilate: Any =
     return _patches(x, kernel, stride, dilate, pad)
 
 
-@register(level=5, shape="``(n, c, *output_size)``")
+@register(shape="``(n, c, *output_size)``")
 def col2im(
     x: Array,
     *,
@@ -218,7 +218,7 @@ def col2im(
 # -- correlation ------------------------------------------------------------------------------------------------------
 
 
-@register(level=5, amp="widest")
+@register(amp="widest")
 def correlation(
     x1: Array,
     x2: Array,

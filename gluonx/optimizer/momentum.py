@@ -208,6 +208,15 @@ class Test(Optimizer):
     """Plain gradient descent, for testing the code around an optimizer: no momentum, no clipping.
 
     Its state is an array of zeros, which it does not change, as in MXNet.
+
+    Examples
+    --------
+    >>> from gluonx import np, optimizer
+    >>> opt = optimizer.create("test", learning_rate=0.5)
+    >>> weight, grad = np.array([1.0, 2.0]), np.array([1.0, 1.0])
+    >>> opt.update([0], [weight], [grad], [opt.create_state(0, weight)])
+    >>> weight.tolist()
+    [0.5, 1.5]
     """
 
     __test__ = False  # tells pytest that this class is not a test

@@ -315,7 +315,18 @@ class Optimizer(_Keywords, metaclass=_Kind):
 
     @staticmethod
     def register(klass: Class) -> Class:
-        """Make a class known to `create` by its name in lower case; a decorator."""
+        """Make a class known to `create` by its name in lower case; a decorator.
+
+        Examples
+        --------
+        >>> from gluonx import optimizer
+        >>> @optimizer.register
+        ... class Halved(optimizer.SGD):
+        ...     pass
+        >>> type(optimizer.create("halved")).__name__
+        'Halved'
+        >>> del optimizer.Optimizer.opt_registry["halved"]
+        """
         Optimizer.opt_registry[klass.__name__.lower()] = klass
         return klass
 
@@ -843,7 +854,16 @@ def from_optax(tx: optax.GradientTransformation, **settings: Any) -> OptaxOptimi
 
 @declared
 class OptaxOptimizer(Optimizer):
-    """An Optimizer whose rule is an optax transformation; see `from_optax`."""
+    """An Optimizer whose rule is an optax transformation; see `from_optax`.
+
+    Examples
+    --------
+    >>> import optax
+    >>> OptaxOptimizer(optax.scale_by_adam(), learning_rate=0.01)
+    OptaxOptimizer(learning_rate=0.01)
+    >>> OptaxOptimizer(optax.adam(0.01))
+    OptaxOptimizer(learning_rate=inside the transformation)
+    """
 
     by_element = False
 

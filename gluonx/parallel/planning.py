@@ -146,6 +146,14 @@ class Plan:
     """Needs of a training step; bytes are of one device.
 
     ``repr`` is a table, :meth:`json` the same for programs.
+
+    Examples
+    --------
+    >>> found = Plan("v5e:1x1", {"data": 1}, 1, True, 2**34, 2**20, 2**18, 2**19, 2**18, 0, 0, 65536, 1e9)
+    >>> found.fits, found.needed / found.memory < 0.01
+    (True, True)
+    >>> found.json().splitlines()[1]
+    ' "topology": "v5e:1x1",'
     """
 
     topology: str
@@ -264,6 +272,18 @@ def plan(
 
     The compilers read environment variables when they are loaded. Those that they need on a machine without TPUs and
     GPUs are set around the call, and taken away after it.
+
+    Examples
+    --------
+    >>> import jax
+    >>> from gluonx import loss, nn, parallel
+    >>> batch = jax.ShapeDtypeStruct((64, 16), "float32")
+    >>> labels = jax.ShapeDtypeStruct((64,), "int32")
+    >>> found = parallel.plan(  # needs the compiler of the devices, here libtpu
+    ...     nn.Dense(4), batch, loss.SoftmaxCrossEntropyLoss(), "adam", labels=labels, mesh="v5e:2x4", axes={"data": 8}
+    ... )  # doctest: +SKIP
+    >>> found.fits, found.devices  # doctest: +SKIP
+    (True, 8)
     """
     return _answer(
         _recorded(net, inputs, loss, optimizer, optimizer_params, labels, mesh, axes, rules, keep_grads, loss_scale)

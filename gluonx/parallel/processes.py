@@ -62,6 +62,11 @@ def initialize(
     Notes
     -----
     All processes get the seed that process 0 has, so that parameters begin alike everywhere.
+
+    Examples
+    --------
+    >>> from gluonx import parallel
+    >>> parallel.initialize("10.0.0.1:1234", num_processes=2, process_id=0)  # doctest: +SKIP
     """
     if roll.joined():
         return

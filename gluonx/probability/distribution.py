@@ -380,6 +380,14 @@ class ExponentialFamily(Distribution):
 
     A subclass gives `_natural_params`, the tuple of :math:`\eta`, the log normalizer :math:`A` as `_log_normalizer`,
     and the mean of :math:`\log h` as `_mean_carrier_measure`; the entropy follows from the gradient of :math:`A`.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> issubclass(probability.Normal, probability.ExponentialFamily)
+    True
+    >>> probability.Normal(np.array(0.0), np.array(1.0)).entropy().item()  # log(2 pi e) / 2
+    1.419
     """
 
     @property

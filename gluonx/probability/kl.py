@@ -130,6 +130,13 @@ def empirical_kl(p: Distribution, q: Distribution, n_samples: int = 1) -> Any:
     -------
     ndarray
         Of the batch shape.
+
+    Examples
+    --------
+    >>> from gluonx import np, probability
+    >>> p = probability.Normal(np.array(0.0), np.array(1.0))
+    >>> probability.empirical_kl(p, p, 10).item()
+    0.0
     """
     drawn = p.sample_n(n_samples)
     return np.mean(p.log_prob(drawn) - q.log_prob(drawn), axis=0)

@@ -147,6 +147,26 @@ class TransformBlock(Transformation, HybridBlock):
     """A transformation with parameters to learn, such as a layer of a normalizing flow.
 
     It is a block: it has children and parameters, which ``collect_params`` of the block that holds it finds.
+
+    Examples
+    --------
+    >>> from gluonx import Parameter, np, probability
+    >>> class Shift(probability.TransformBlock):
+    ...     bijective = True
+    ...
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.by = Parameter(shape=(1,), init="ones")
+    ...
+    ...     def _forward_compute(self, x):
+    ...         return x + self.by.data()
+    ...
+    ...     def _inverse_compute(self, y):
+    ...         return y - self.by.data()
+    >>> shift = Shift()
+    >>> shift.initialize()
+    >>> shift(np.array([1.0, 2.0])).tolist(), shift.inv(np.array([1.0])).tolist()
+    ([2.0, 3.0], [0.0])
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

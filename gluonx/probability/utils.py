@@ -200,7 +200,7 @@ def on_arrays(nout: int = 1) -> Callable[[Function], Function]:
     """Make a pure function an operator of its name, and give what calls it with arrays; a decorator."""
 
     def decorate(compute: Function) -> Function:
-        bound = register(f"probability.{compute.__name__}", level=3, nout=nout)(compute).bind()
+        bound = register(f"probability.{compute.__name__}", nout=nout)(compute).bind()
         signature = inspect.signature(compute)
 
         @functools.wraps(compute)
@@ -212,12 +212,12 @@ def on_arrays(nout: int = 1) -> Callable[[Function], Function]:
     return decorate
 
 
-@register("probability.ndtr", level=3)
+@register("probability.ndtr")
 def _ndtr(x: Array) -> Array:
     return in_floats(special.ndtr, x)
 
 
-@register("probability.ndtri", level=3)
+@register("probability.ndtri")
 def _ndtri(p: Array) -> Array:
     return in_floats(special.ndtri, p)
 

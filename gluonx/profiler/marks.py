@@ -83,7 +83,15 @@ class _Span:
 
 
 class Task(_Span):
-    """A named piece of work of a domain."""
+    """A named piece of work of a domain.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> with profiler.Domain("training").new_task("augmentation") as task:
+    ...     str(task)
+    'augmentation'
+    """
 
     def __init__(self, domain: Domain, name: str) -> None:
         super().__init__(domain.name, name)
@@ -91,7 +99,15 @@ class Task(_Span):
 
 
 class Frame(_Span):
-    """A named piece of work that comes again and again, such as one batch."""
+    """A named piece of work that comes again and again, such as one batch.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> with profiler.Domain("training").new_frame("batch") as frame:
+    ...     str(frame)
+    'batch'
+    """
 
     def __init__(self, domain: Domain, name: str) -> None:
         super().__init__(f"{domain.name},frame", name)
@@ -99,7 +115,15 @@ class Frame(_Span):
 
 
 class Event(_Span):
-    """A named piece of work of no domain."""
+    """A named piece of work of no domain.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> with profiler.Event("validation") as event:
+    ...     str(event)
+    'validation'
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__("event", name)
@@ -149,7 +173,14 @@ class Counter:
 
 
 class Marker:
-    """A point in time."""
+    """A point in time.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> marker = profiler.Domain("training").new_marker("epoch is over")
+    >>> marker.mark("process")
+    """
 
     def __init__(self, domain: Domain, name: str) -> None:
         self.domain, self.name = domain, name

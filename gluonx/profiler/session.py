@@ -205,6 +205,12 @@ def set_config(**kwargs: Any) -> None:
         For a setting that there is not.
     RuntimeError
         While a profile is being taken.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> profiler.set_config(profile_all=True, filename="profile.json")
+    >>> profiler.set_config(profile_all=False)
     """
     unknown = sorted(set(kwargs) - set(_SETTINGS) - _ACCEPTED)
     if unknown:
@@ -216,7 +222,13 @@ def set_config(**kwargs: Any) -> None:
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
-    """Do :func:`set_config`, in its older form."""
+    """Do :func:`set_config`, in its older form.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> profiler.profiler_set_config(filename="profile.json")
+    """
     set_config(profile_symbolic=mode == "symbolic", filename=filename)
 
 
@@ -229,6 +241,13 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
         For another state.
     RuntimeError
         If ``jax.profiler`` is running already.
+
+    Examples
+    --------
+    >>> from gluonx import np, profiler
+    >>> profiler.set_state("run")  # doctest: +SKIP
+    >>> y = np.ones(2) + 1  # doctest: +SKIP
+    >>> profiler.set_state("stop")
     """
     if state not in ("run", "stop"):
         raise ValueError(f"the profiler's states are 'run' and 'stop', got {state!r}")
@@ -239,28 +258,60 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
 
 def profiler_set_state(state: str = "stop") -> None:
-    """Do :func:`set_state`, by its older name."""
+    """Do :func:`set_state`, by its older name.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> profiler.profiler_set_state("stop")
+    """
     set_state(state)
 
 
 def start() -> None:
-    """``set_state('run')``."""
+    """``set_state('run')``.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> profiler.start()  # doctest: +SKIP
+    """
     set_state("run")
 
 
 def stop() -> None:
-    """``set_state('stop')``."""
+    """``set_state('stop')``.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> profiler.stop()
+    """
     set_state("stop")
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Leave out what comes until :func:`resume`."""
+    """Leave out what comes until :func:`resume`.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> profiler.pause()  # of no effect while no profile is taken
+    >>> profiler.resume()
+    """
     if PROFILE.running:
         PROFILE.close()
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Go on after :func:`pause`."""
+    """Go on after :func:`pause`.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> profiler.pause()
+    >>> profiler.resume()  # of no effect while no profile is taken
+    """
     if PROFILE.wanted and not PROFILE.running:
         PROFILE.open()
 
@@ -272,6 +323,18 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     ----------
     finished : bool
         Whether profiling ends with this.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import profiler
+    >>> path = tempfile.mkdtemp() + "/profile.json"
+    >>> profiler.set_config(filename=path)
+    >>> profiler.dump()
+    >>> with open(path) as file:
+    ...     sorted(json.load(file))
+    ['displayTimeUnit', 'traceEvents']
+    >>> profiler.set_config(filename="profile.json")
     """
     if finished:
         set_state("stop")
@@ -283,7 +346,16 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 
 
 def dump_profile() -> None:
-    """Do :func:`dump`, by its older name."""
+    """Do :func:`dump`, by its older name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import profiler
+    >>> profiler.set_config(filename=tempfile.mkdtemp() + "/profile.json")
+    >>> profiler.dump_profile()
+    >>> profiler.set_config(filename="profile.json")
+    """
     dump()
 
 
@@ -309,6 +381,12 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
     ------
     ValueError
         For another format or order.
+
+    Examples
+    --------
+    >>> from gluonx import profiler
+    >>> json.loads(profiler.dumps(format="json")).keys() >= {"Time"}
+    True
     """
     if format not in ("table", "json"):
         raise ValueError(f"profiler.dumps: format is 'table' or 'json', got {format!r}")

@@ -327,7 +327,22 @@ class RecurrentCell(Block):
 
 
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
-    """Base of cells that can be hybridized."""
+    """Base of cells that can be hybridized.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> class Sums(rnn.HybridRecurrentCell):
+    ...     def state_info(self, batch_size=0):
+    ...         return [{"shape": (batch_size, 2), "__layout__": "NC"}]
+    ...
+    ...     def forward(self, inputs, states):
+    ...         total = states[0] + inputs
+    ...         return total, [total]
+    >>> outputs, _ = Sums().unroll(3, np.ones((1, 3, 2)), merge_outputs=True)
+    >>> outputs[0, :, 0].tolist()
+    [1.0, 2.0, 3.0]
+    """
 
     # Not that of RecurrentCell, since a class may define hybrid_forward.
     forward: Any = HybridBlock.forward  # pyright: ignore[reportAssignmentType]

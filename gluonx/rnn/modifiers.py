@@ -37,6 +37,19 @@ class ModifierCell(HybridRecurrentCell):
     ----------
     base_cell : RecurrentCell
         It cannot be used alone afterwards.
+
+    Examples
+    --------
+    >>> from gluonx import np, rnn
+    >>> class Doubled(rnn.ModifierCell):
+    ...     def forward(self, inputs, states):
+    ...         output, states = self.base_cell(inputs, states)
+    ...         return output * 2, states
+    >>> cell = Doubled(rnn.RNNCell(3, input_size=2))
+    >>> cell.initialize()
+    >>> output, states = cell(np.ones((4, 2)), cell.begin_state(4))
+    >>> output.shape, np.allclose(output, 2 * states[0])
+    ((4, 3), True)
     """
 
     def __init__(self, base_cell: RecurrentCell) -> None:

@@ -243,6 +243,13 @@ def zeros(stype: str, shape: Any, ctx: DeviceLike = None, dtype: DTypeLike = Non
     ------
     ValueError
         For another storage.
+
+    Examples
+    --------
+    >>> from gluonx import sparse
+    >>> x = sparse.zeros("csr", (2, 3))
+    >>> x.stype, x.asnumpy().tolist()
+    ('csr', [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     """
     shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple([int(n) for n in shape])
     kind = canonical(dtype or np.float32)
@@ -270,6 +277,14 @@ def array(source_array: Any, ctx: DeviceLike = None, dtype: DTypeLike = None) ->
     ------
     ValueError
         For anything dense.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.csr_matrix(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    >>> y = sparse.array(x, dtype="float16")
+    >>> y.stype, y.dtype
+    ('csr', dtype('float16'))
     """
     if isinstance(source_array, RowSparseNDArray):
         return row_sparse_array(source_array, ctx=ctx, dtype=dtype)
@@ -354,6 +369,13 @@ def cast_storage(data: Any, stype: str) -> ndarray:
     ------
     ValueError
         From one sparse storage to the other, for another storage, or for csr where there are not two axes.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.cast_storage(np.array([[0.0, 2.0], [0.0, 0.0]]), "row_sparse")
+    >>> x.indices.tolist(), sparse.cast_storage(x, "default").tolist()
+    ([0], [[0.0, 2.0], [0.0, 0.0]])
     """
     if stype not in ("default", "row_sparse", "csr"):
         raise ArgumentError(f"Invalid Input: '{stype}', valid values are: {{'csr', 'default', 'row_sparse'}}")
@@ -400,6 +422,13 @@ def retain(data: ndarray, indices: ArrayLike) -> RowSparseNDArray:
     ------
     TypeError
         For another storage.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.row_sparse_array(np.array([[1.0], [2.0], [3.0]]))
+    >>> sparse.retain(x, np.array([0, 2])).asnumpy().tolist()
+    [[1.0], [0.0], [3.0]]
     """
     if not isinstance(data, RowSparseNDArray):
         raise TypeError(
@@ -488,7 +517,15 @@ def mapped(array: Any, function: Callable[[Any], Any]) -> ndarray:
 
 
 def square(x: ndarray) -> Any:
-    """Square each element; of the storage of `x`."""
+    """Square each element; of the storage of `x`.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.csr_matrix(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    >>> sparse.square(x).stype, sparse.square(x).asnumpy().tolist()
+    ('csr', [[0.0, 4.0], [0.0, 0.0]])
+    """
     return mapped(x, lambda values: values * values)
 
 
@@ -582,22 +619,54 @@ def operate(name: str, x: Any, other: Any) -> Any:
 
 
 def add(lhs: ndarray, rhs: Any) -> ndarray:
-    """Add two arrays, or an array and a number; sparse if both are of one sparse storage."""
+    """Add two arrays, or an array and a number; sparse if both are of one sparse storage.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.csr_matrix(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    >>> sparse.add(x, x).stype, sparse.add(x, x).asnumpy().tolist()
+    ('csr', [[0.0, 4.0], [0.0, 0.0]])
+    """
     return lhs + rhs
 
 
 def subtract(lhs: ndarray, rhs: Any) -> ndarray:
-    """Subtract `rhs` from `lhs`; sparse if both are of one sparse storage."""
+    """Subtract `rhs` from `lhs`; sparse if both are of one sparse storage.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.csr_matrix(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    >>> sparse.subtract(x, np.ones((2, 2))).asnumpy().tolist()
+    [[-1.0, 1.0], [-1.0, -1.0]]
+    """
     return lhs - rhs
 
 
 def multiply(lhs: Any, rhs: Any) -> ndarray:
-    """Multiply two arrays, or an array and a number; sparse if `lhs` is."""
+    """Multiply two arrays, or an array and a number; sparse if `lhs` is.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.csr_matrix(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    >>> sparse.multiply(x, 3).stype, sparse.multiply(x, 3).asnumpy().tolist()
+    ('csr', [[0.0, 6.0], [0.0, 0.0]])
+    """
     return lhs * rhs
 
 
 def divide(lhs: ndarray, rhs: Any) -> ndarray:
-    """Divide `lhs` by `rhs`; sparse if `lhs` is, and `rhs` a number."""
+    """Divide `lhs` by `rhs`; sparse if `lhs` is, and `rhs` a number.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.csr_matrix(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    >>> sparse.divide(x, 2).stype, sparse.divide(x, 2).asnumpy().tolist()
+    ('csr', [[0.0, 1.0], [0.0, 0.0]])
+    """
     return lhs / rhs
 
 

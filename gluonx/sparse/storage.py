@@ -109,7 +109,15 @@ def _part(slot: str) -> Any:
 
 
 class BaseSparseNDArray(ndarray):
-    """The base of `CSRNDArray` and `RowSparseNDArray`; see the module."""
+    """The base of `CSRNDArray` and `RowSparseNDArray`; see the module.
+
+    Examples
+    --------
+    >>> from gluonx import np, sparse
+    >>> x = sparse.csr_matrix(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    >>> isinstance(x, sparse.BaseSparseNDArray), x.stype
+    (True, 'csr')
+    """
 
     __slots__ = ("_home", "_own_values", "_seen", "_seen_in", "_shown", "_whole", "_whole_of")
 

@@ -153,18 +153,3 @@ def test_a_page_begins_with_the_thing_or_a_verb():
     first = {name: (function.__doc__ or "").partition(" ")[0] for name, function in FUNCTIONS.items()}
     asks = {"What", "Where", "Whether", "How", "That", "Which", "When"}
     assert not [name for name, word in first.items() if word in asks]
-
-
-# What reads files, a GPU or a function of the user's, and what changes nothing; the list only gets shorter.
-WITHOUT_EXAMPLE = {
-    "frombuffer", "fromfile", "fromiter", "fromstring", "genfromtxt", "get_cuda_compute_capability", "gpu_memory_info",
-    "isdtype", "load", "np_array", "np_shape", "save", "savez", "use_np_array", "use_np_default_dtype", "use_np_shape",
-}  # fmt: skip
-
-
-def test_every_function_has_an_example():
-    """Those that tables make are run above; the others are doctests of their modules."""
-    rooms = (np, npx, np.linalg, np.fft, np.random)
-    functions = {n: getattr(r, n) for r in rooms for n in dir(r) if not n.startswith("_")}
-    functions = {n: f for n, f in functions.items() if callable(f) and not isinstance(f, type)}
-    assert {n for n, f in functions.items() if ">>>" not in (f.__doc__ or "")} <= WITHOUT_EXAMPLE

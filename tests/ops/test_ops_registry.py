@@ -154,7 +154,7 @@ def test_unknown_operator():
 
 def test_names_are_unique():
     with pytest.raises(ValueError, match="there already is a core operator 'softmax'"):
-        ops.register("softmax", level=1)(lambda x: x)
+        ops.register("softmax")(lambda x: x)
 
 
 def test_repr_shows_what_was_set():
@@ -178,7 +178,7 @@ def test_modes_and_randomness():
 
 def test_every_operator_is_documented():
     for op in {op for op in ops.OPS.values() if op.__module__.startswith("gluonx.ops")}:
-        assert op.doc and 1 <= op.level <= 6, op
+        assert op.doc, op
 
 
 @pytest.mark.parametrize(

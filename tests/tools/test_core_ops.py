@@ -44,6 +44,12 @@ def test_every_operator_is_described():
     every(is_described, OWN)
 
 
+def test_a_family_is_a_file_of_operators():
+    """Its title begins the docstring of the file; no record says to which family an operator belongs."""
+    titles = [describe._title(module) for module in {op.__module__ for op in OWN}]
+    assert len(titles) == len(set(titles)) and all(f"## {title}\n" in PAGE for title in titles)
+
+
 @pytest.mark.parametrize("name", described(SAME))
 def test_shapes_as_the_first_input(name):
     bound, key, arrays = sample(name)

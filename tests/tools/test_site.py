@@ -66,6 +66,57 @@ def test_a_docstring_refers_to_nothing_by_accident(module):
     assert not wrong
 
 
+def public():
+    """Yield the names that a user imports with what they are: those of the pages, and of modules without one."""
+    bare = ("gluonx", "gluonx.random", "gluonx.quantization", "gluonx.checkpoint")
+    for page in (*api_pages.PAGES, *(api_pages.Page("", module) for module in bare)):
+        module = importlib.import_module(page.module)
+        for name in api_pages._public(module, page.names):
+            value = getattr(module, name)
+            if (value.__module__ or "gluonx").startswith("gluonx"):  # others are NumPy's and JAX's own
+                yield f"{page.module}.{name}", value
+
+
+NOT_RUN = {
+    "gluonx.data.vision.CIFAR10": "comes over the network",
+    "gluonx.data.vision.CIFAR100": "comes over the network",
+    "gluonx.data.vision.FashionMNIST": "comes over the network",
+    "gluonx.data.vision.MNIST": "comes over the network",
+    "gluonx.device.gpu_memory_info": "needs a GPU",
+    "gluonx.npx.gpu_memory_info": "needs a GPU",
+    "gluonx.npx.get_cuda_compute_capability": "needs a GPU",
+    "gluonx.parallel.initialize": "needs several processes",
+    "gluonx.parallel.plan": "needs the compiler of a TPU, and seconds",
+    "gluonx.profiler.set_state": "switches JAX's profiler on for the process",
+    "gluonx.profiler.start": "switches JAX's profiler on for the process",
+}
+"""Why the examples of these are shown and not run; the list only gets shorter."""
+
+
+def test_every_public_function_and_class_has_an_example():
+    """But the classes of errors, of which each says when it is raised."""
+    found = {name: v for name, v in public() if not (inspect.isclass(v) and issubclass(v, BaseException))}
+    assert len(found) > 1500
+    assert [name for name, value in found.items() if ">>>" not in inspect.getdoc(value)] == []
+    assert {name for name, value in found.items() if "+SKIP" in inspect.getdoc(value)} == set(NOT_RUN)
+
+
+def is_found_by_doctest(value):
+    """Return whether pytest comes upon a function or class where it is defined."""
+    home = sys.modules[value.__module__]
+    at = home
+    for part in value.__qualname__.split("."):
+        at = getattr(at, part, None)
+    return ">>>" in (getattr(at, "__doc__", None) or "") or any(v is value for v in vars(home).values())
+
+
+def test_every_example_is_run():
+    """By doctest, or in tests/np/test_documentation.py, where a table makes the function."""
+    found = [(n, v) for n, v in public() if ">>>" in v.__doc__ and "Where to write the result" not in v.__doc__]
+    assert len(found) > 800
+    assert [name for name, value in found if not is_found_by_doctest(value)] == []
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     for package in ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "flax"):

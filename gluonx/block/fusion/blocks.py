@@ -531,7 +531,7 @@ def _replaced(fused: FusedParameter, tree: dict[str, Parameter]) -> bool:
     return any(tree.get(name) is not piece for name, piece in zip(fused.names, fused.pieces, strict=True))
 
 
-def _layout_of(fused: Fused, pieces: list[Any]) -> Any:
+def _layout_of(fused: Fused, pieces: list[Any]) -> transforms.Layout | None:
     shapes = [p.shape for p in pieces if p is not None]
     return fused.layout(shapes) if all(map(is_complete, shapes)) else None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gluonx.block.fusion.layout import Fused
+from gluonx.block.fusion.layout import Fused, Layout
 from gluonx.block.fusion.pieces import FusedParameter
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import is_complete
@@ -120,7 +120,7 @@ class _Whole:
     def __init__(self, home: FusedParameter) -> None:
         self.name, self.pieces, self._layout = home._name, home.names, home.layout
 
-    def layout(self, shapes: Any) -> Any:
+    def layout(self, shapes: Any) -> Layout:
         return self._layout
 
 

@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gluonx.block.fusion.layout import Fused, keeper, reader, writer
+from gluonx.block.fusion.layout import Fused, Layout, keeper, reader, writer
 from gluonx.block.parameter import Parameter
 from gluonx.block.structure import Shape, Text, as_shape, is_complete, merge, placement
 from gluonx.common.frames import door
@@ -40,7 +40,7 @@ from gluonx.deferred.values.core import (
     set_variable,
 )
 from gluonx.deferred.values.shapes import Zeros
-from gluonx.device import DeviceLike
+from gluonx.device import Device, DeviceLike
 from gluonx.dtype import WIDE, DTypeLike, keeping_64_bits, on_device
 from gluonx.errors import FusionError, GraphError, NotInitializedYet, ShapeError, UninitializedError
 from gluonx.np.handle import ndarray
@@ -72,7 +72,7 @@ class _Link:
 
     __slots__ = ("base", "cached", "layout", "number", "owner", "seen", "seen_in")
 
-    def __init__(self, base: object, layout: Any, number: int, owner: FusedParameter | None) -> None:
+    def __init__(self, base: ndarray, layout: Layout, number: int, owner: FusedParameter | None) -> None:
         self.base, self.layout, self.number, self.owner = base, layout, number, owner
         self.cached: Any = None
         self.seen: Any = None  # weak: a reference to a buffer would keep a step from reusing it
@@ -121,7 +121,7 @@ class Piece(ndarray):
         _get(self).cached = value
 
     @property
-    def device(self) -> Any:
+    def device(self) -> Device:
         """The device of the fused array."""
         return _get(self).base.device
 
@@ -136,7 +136,7 @@ class Piece(ndarray):
             return None
         return _become_piece(new_handle(None), variable.grad, link.layout, link.number, None)
 
-    def whole(self) -> Any:
+    def whole(self) -> ndarray:
         """Return the fused array."""
         return _get(self).base
 
@@ -411,13 +411,13 @@ class FusedParameter(Parameter):
     def dtype(self, dtype: DTypeLike) -> None:
         self.cast(dtype)
 
-    def data(self, device: DeviceLike = None, ctx: DeviceLike = None) -> Any:
+    def data(self, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
         """Return the array; see :meth:`Parameter.data`. While it waits, raise an error that says for what."""
         if self._waits:
             self.settle()
         return super().data(device, ctx)
 
-    def _require_ready(self) -> Any:
+    def _require_ready(self) -> ndarray:
         if self._waits:
             self.settle()
         return super()._require_ready()

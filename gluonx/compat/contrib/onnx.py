@@ -15,8 +15,8 @@ from gluonx import np
 from gluonx.compat.onnx import export_model
 from gluonx.compat.symbol.exporting import symbol_of_block
 from gluonx.errors import ArgumentError, ShapeError
-from gluonx.importing.onnx.block import OnnxBlock
-from gluonx.importing.onnx.block import import_model as block_of
+from gluonx.importing.onnx.onnx_block import OnnxBlock
+from gluonx.importing.onnx.onnx_block import import_model as block_of
 from gluonx.importing.onnx.read import Input, read_model
 
 if TYPE_CHECKING:

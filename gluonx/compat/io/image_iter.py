@@ -84,6 +84,19 @@ class ImageIter(DataIter):
         If `data_shape` is none of images in colour, or an image has other labels than `label_width` says.
     FormatError
         If a record, a line of the list or an image is damaged: names the file and the entry.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gluonx import image, np, recordio
+    >>> packed = recordio.pack_img((0, 0, 0, 0), np.zeros((8, 6, 3), dtype="uint8"), img_fmt=".png")
+    >>> _, picture = recordio.unpack(packed)
+    >>> root = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (root / "some.png").write_bytes(picture)
+    >>> batches = image.ImageIter(2, (3, 4, 4), imglist=[[0, "some.png"], [1, "some.png"]], path_root=str(root))
+    >>> batch = batches.next()
+    >>> batch.data[0].shape, batch.label[0].tolist()
+    ((2, 3, 4, 4), [0.0, 1.0])
     """
 
     def __init__(
@@ -352,6 +365,18 @@ class ImageDetIter(ImageIter):
     ----------
     skipped : int
         How many samples were left out because no valid box was left in them; MXNet leaves them out silently.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gluonx import image, np, recordio
+    >>> packed = recordio.pack_img((0, 0, 0, 0), np.zeros((8, 6, 3), dtype="uint8"), img_fmt=".png")
+    >>> _, picture = recordio.unpack(packed)
+    >>> root = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (root / "some.png").write_bytes(picture)
+    >>> rows = [[2, 5, 7, 0.25, 0.25, 0.5, 0.5, "some.png"]]  # lengths of head and object; class and box
+    >>> image.ImageDetIter(1, (3, 4, 4), imglist=rows, path_root=str(root)).next().label[0].tolist()
+    [[[7.0, 0.25, 0.25, 0.5, 0.5]]]
     """
 
     def __init__(

@@ -11,8 +11,8 @@ from gluonx.compat.operators import densities as densities
 from gluonx.compat.operators import elementwise as elementwise
 from gluonx.compat.operators import linalg as linalg
 from gluonx.compat.operators import nn as nn
-from gluonx.compat.operators import random as random
 from gluonx.compat.operators import reduce as reduce
+from gluonx.compat.operators import sampling as sampling
 from gluonx.compat.operators import sequence as sequence
 from gluonx.compat.operators import shape as shape
 from gluonx.compat.operators import updates as updates

@@ -185,6 +185,15 @@ def convert_model(
     ------
     TypeError, ValueError
         As :func:`convert_symbol`.
+
+    Examples
+    --------
+    >>> from gluonx import amp, np, sym
+    >>> net = sym.FullyConnected(sym.var("data"), num_hidden=2, name="fc")
+    >>> params = {"fc_weight": np.ones((2, 3)), "fc_bias": np.ones(2)}
+    >>> _, args, _ = amp.convert_model(net, params, {}, "bfloat16", cast_optional_params=True)
+    >>> args["fc_weight"].dtype
+    dtype(bfloat16)
     """
     converted = convert_symbol(sym, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
     target = lists.target_of(target_dtype).name

@@ -1,7 +1,7 @@
 """From what ran to a symbol of MXNet 2: the core operators by their names there.
 
 `gluonx.compat.symbol.exporting.symbol_of` turns a :class:`~gluonx.export.record.Program` into nodes. `RULES` (filled by
-`gluonx.compat.symbol.rules` and `rules_loss`) says for each core operator what it becomes: a function
+`gluonx.compat.symbol.rules_core` and `rules_loss`) says for each core operator what it becomes: a function
 ``rule(emit, step)`` that makes nodes with ``emit.node(...)`` and returns the entries of its outputs. An operator
 without a rule is named in the error.
 """

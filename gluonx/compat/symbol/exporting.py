@@ -13,7 +13,7 @@ import jax.export
 import numpy as np
 
 from gluonx.compat import prefixes as naming
-from gluonx.compat.symbol import files, rules, rules_loss
+from gluonx.compat.symbol import files, rules_core, rules_loss
 from gluonx.compat.symbol.emit import RULES, Emit, Rule
 from gluonx.compat.symbol.graph import Entry, aux_nodes, variables, walk
 from gluonx.compat.symbol.infer import DTYPE_NUMBERS
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gluonx.np.handle import ndarray
 
 
-del rules, rules_loss  # imported for the rules that they enter
+del rules_core, rules_loss  # imported for the rules that they enter
 
 _DERIVED = frozenset(["cast", "gather", "power", "read"])
 NESTING = "__nesting__"

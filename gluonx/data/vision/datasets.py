@@ -165,6 +165,14 @@ class MNIST(_TwoParts):
         If a file is not there and cannot be fetched.
     FormatError
         If a file is there and damaged.
+
+    Examples
+    --------
+    >>> from gluonx import data
+    >>> digits = data.vision.MNIST(train=False)  # fetched at the first time  # doctest: +SKIP
+    >>> image, label = digits[0]  # doctest: +SKIP
+    >>> image.shape, label  # doctest: +SKIP
+    ((28, 28, 1), 7)
     """
 
     _namespace = "mnist"
@@ -197,7 +205,14 @@ class MNIST(_TwoParts):
 
 
 class FashionMNIST(MNIST):
-    """Articles of clothing (Xiao and others, 2017), in the form of `MNIST`."""
+    """Articles of clothing (Xiao and others, 2017), in the form of `MNIST`.
+
+    Examples
+    --------
+    >>> from gluonx import data
+    >>> len(data.vision.FashionMNIST(train=True))  # fetched at the first time  # doctest: +SKIP
+    60000
+    """
 
     _namespace = "fashion-mnist"
     _train_files = (
@@ -238,6 +253,13 @@ class CIFAR10(_TwoParts):
         If a file is not there and cannot be fetched.
     FormatError
         If a file is there and damaged.
+
+    Examples
+    --------
+    >>> from gluonx import data
+    >>> image, label = data.vision.CIFAR10(train=False)[0]  # fetched at the first time  # doctest: +SKIP
+    >>> image.shape  # doctest: +SKIP
+    (32, 32, 3)
     """
 
     _namespace = "cifar10"
@@ -301,6 +323,12 @@ class CIFAR100(CIFAR10):
         Which part.
     transform : callable, optional
         As of `CIFAR10`.
+
+    Examples
+    --------
+    >>> from gluonx import data
+    >>> len(data.vision.CIFAR100(fine_label=True))  # fetched at the first time  # doctest: +SKIP
+    50000
     """
 
     _namespace = "cifar100"
@@ -341,6 +369,17 @@ class ImageRecordDataset(_ImageDataset, RecordFileDataset):
         If one of the two files is missing.
     FormatError
         On access, if the record or its image is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gluonx import data, recordio
+    >>> folder = tempfile.mkdtemp()
+    >>> with recordio.MXIndexedRecordIO(folder + "/some.idx", folder + "/some.rec", "w") as record:
+    ...     record.write_idx(0, recordio.pack_img((0, 3.0, 0, 0), np.zeros((8, 6, 3), np.uint8), img_fmt=".png"))
+    >>> image, label = data.vision.ImageRecordDataset(folder + "/some.rec")[0]
+    >>> image.shape, label
+    ((8, 6, 3), 3.0)
     """
 
     def __init__(self, filename: PathLike, flag: int = 1, transform: Callable[..., Any] | None = None) -> None:
@@ -379,6 +418,19 @@ class ImageFolderDataset(_ImageDataset):
         If `root` is no folder.
     FormatError
         On access, if a file is no image, or a damaged one.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gluonx import data, recordio
+    >>> _, picture = recordio.unpack(recordio.pack_img((0, 0, 0, 0), np.zeros((8, 6, 3), np.uint8), img_fmt=".png"))
+    >>> root = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("car", "dog"):
+    ...     (root / name).mkdir()
+    ...     _ = (root / name / "1.png").write_bytes(picture)
+    >>> found = data.vision.ImageFolderDataset(root)
+    >>> found.synsets, len(found), found[1][0].shape, found[1][1]
+    (['car', 'dog'], 2, (8, 6, 3), 1)
     """
 
     def __init__(self, root: PathLike, flag: int = 1, transform: Callable[..., Any] | None = None) -> None:

@@ -148,6 +148,14 @@ class HybridCompose(HostForm, HybridSequential):
     ------
     ValueError
         If one is no HybridBlock.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> both = transforms.HybridCompose([transforms.CenterCrop(4), transforms.ToTensor()])
+    >>> both(np.ones((8, 6, 3), dtype="uint8")).shape
+    (3, 4, 4)
     """
 
     def __init__(self, transforms: Sequence[Any] = ()) -> None:
@@ -233,6 +241,13 @@ class HybridRandomApply(_OfImage, HybridSequential):
     ------
     TypeError
         If `transforms` is no HybridBlock.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> from gluonx.data.vision import transforms
+    >>> transforms.HybridRandomApply(transforms.Cast("float32"), p=1.0)(np.ones((8, 6, 3))).shape
+    (8, 6, 3)
     """
 
     def __init__(self, transforms: HybridBlock, p: float = 0.5) -> None:

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 import jax
 
 from gluonx.deferred.operators.derived import DerivedOp
-from gluonx.deferred.values.contracts import Operator
 from gluonx.errors import DeviceError
 
 __all__ = ["Joint", "Together"]
@@ -86,7 +85,7 @@ class Together(DerivedOp):
     __slots__ = ("across", "alone", "count", "like", "parts")
     spans = True  # see Node
 
-    def __init__(self, name: str, across: Callable[..., Any], count: int, like: Operator, alone: str) -> None:
+    def __init__(self, name: str, across: Callable[..., Any], count: int, like: DerivedOp, alone: str) -> None:
         super().__init__(name, self._alone, n_live=like.n_live, interpreted=False)
         self.across, self.count, self.like, self.alone = across, count, like, alone
         self.eager = self._alone

@@ -52,5 +52,11 @@ def alexnet(**kwargs: Any) -> AlexNet:
     ----------
     **kwargs
         Of `AlexNet`: `classes`, `layout`.
+
+    Examples
+    --------
+    >>> from gluonx.model_zoo import vision
+    >>> net = vision.alexnet(classes=10)
+    >>> net.hybridize()
     """
     return AlexNet(**kwargs)

@@ -85,5 +85,11 @@ def inception_v3(**kwargs: Any) -> Inception3:
     ----------
     **kwargs
         Of `Inception3`: `classes`, `layout`.
+
+    Examples
+    --------
+    >>> from gluonx.model_zoo import vision
+    >>> net = vision.inception_v3(classes=10)
+    >>> net.hybridize()
     """
     return Inception3(**kwargs)

@@ -176,6 +176,12 @@ def get_mobilenet(multiplier: float, **kwargs: Any) -> MobileNet:
         Weights are published for 1, 0.75, 0.5 and 0.25.
     **kwargs
         Of `MobileNet`: `classes`, `layout`.
+
+    Examples
+    --------
+    >>> from gluonx.model_zoo import vision
+    >>> net = vision.get_mobilenet(0.25, classes=10)
+    >>> net.hybridize()
     """
     return MobileNet(multiplier, **kwargs)
 
@@ -194,6 +200,12 @@ def get_mobilenet_v2(multiplier: float, **kwargs: Any) -> MobileNetV2:
         Weights are published for 1, 0.75, 0.5 and 0.25.
     **kwargs
         Of `MobileNetV2`: `classes`, `layout`, `torchvision`.
+
+    Examples
+    --------
+    >>> from gluonx.model_zoo import vision
+    >>> net = vision.get_mobilenet_v2(0.25, classes=10)
+    >>> net.hybridize()
     """
     return MobileNetV2(multiplier, **kwargs)
 

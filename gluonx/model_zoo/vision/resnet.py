@@ -119,6 +119,14 @@ class BottleneckV1(_BlockV1):
 
     The stride is in the first convolution, and the 1x1 convolutions have a bias, as in MXNet. The parameters are those
     of `BasicBlockV1`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> block = BottleneckV1(8, 2, downsample=True, in_channels=4)
+    >>> block.initialize()
+    >>> block(np.ones((1, 4, 6, 6))).shape
+    (1, 8, 3, 3)
     """
 
     def _convolutions(self, channels: int, stride: int) -> Sequence[tuple[int, int, int, bool]]:
@@ -170,14 +178,32 @@ class _BlockV2(HybridBlock):
 
 
 class BasicBlockV2(_BlockV2):
-    """Two 3x3 convolutions; of ResNet v2 with 18 and 34 layers. The parameters are those of `BasicBlockV1`."""
+    """Two 3x3 convolutions; of ResNet v2 with 18 and 34 layers. The parameters are those of `BasicBlockV1`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> block = BasicBlockV2(8, 2, downsample=True, in_channels=4)
+    >>> block.initialize()
+    >>> block(np.ones((1, 4, 6, 6))).shape
+    (1, 8, 3, 3)
+    """
 
     def _convolutions(self, channels: int, stride: int) -> Sequence[tuple[int, int, int]]:
         return (channels, 3, stride), (channels, 3, 1)
 
 
 class BottleneckV2(_BlockV2):
-    """1x1, 3x3, 1x1; of ResNet v2 with 50 and more layers. The parameters are those of `BasicBlockV1`."""
+    """1x1, 3x3, 1x1; of ResNet v2 with 50 and more layers. The parameters are those of `BasicBlockV1`.
+
+    Examples
+    --------
+    >>> from gluonx import np
+    >>> block = BottleneckV2(8, 2, downsample=True, in_channels=4)
+    >>> block.initialize()
+    >>> block(np.ones((1, 4, 6, 6))).shape
+    (1, 8, 3, 3)
+    """
 
     def _convolutions(self, channels: int, stride: int) -> Sequence[tuple[int, int, int]]:
         inner = channels // 4
@@ -261,7 +287,13 @@ class ResNetV1(_ResNet):
 
 
 class ResNetV2(_ResNet):
-    """ResNet, version 2. The parameters are those of `ResNetV1`, the blocks `BasicBlockV2` and `BottleneckV2`."""
+    """ResNet, version 2. The parameters are those of `ResNetV1`, the blocks `BasicBlockV2` and `BottleneckV2`.
+
+    Examples
+    --------
+    >>> len(ResNetV2(BasicBlockV2, [1, 1], [8, 8, 16], classes=3, thumbnail=True).features)
+    8
+    """
 
     def _framed(self, parts: Parts, body: list[Any]) -> list[Any]:
         tail = [parts.norm(), nn.Activation("relu"), parts.global_pool(), parts.flatten()]

@@ -91,6 +91,12 @@ def get_vgg(num_layers: int, **kwargs: Any) -> VGG:
     ------
     ValueError
         If there is none of so many layers.
+
+    Examples
+    --------
+    >>> from gluonx.model_zoo import vision
+    >>> net = vision.get_vgg(11, classes=10, batch_norm=True)
+    >>> net.hybridize()
     """
     return VGG(one_of(_LAYERS, num_layers, "get_vgg", "num_layers"), _FILTERS, **kwargs)
 

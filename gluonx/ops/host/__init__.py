@@ -5,7 +5,7 @@ it. `gluonx.deferred.run.host` decides which of the two runs an operator.
 
 `kernels` has the most used operators, written in NumPy. `jaxprs` is the general half: it runs the result of
 `jax.make_jaxpr`, primitive by primitive, each with the dtype, the shape and the special values that XLA has on a CPU.
-The primitives are in modules by family, which register them in the table of `rules`:
+The primitives are in modules by family, which register them in the table of `primitives`:
 
 - `elementwise`, `moves` (shapes, slices, gather and scatter), `reductions` (sorting and scans too),
   `windows` (pooling),

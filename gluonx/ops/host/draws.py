@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from gluonx.ops.host.elementwise import inverse_error
-from gluonx.ops.host.rules import Call, Fn, rule
+from gluonx.ops.host.primitives import Call, Fn, rule
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA

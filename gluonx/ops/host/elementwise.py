@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from gluonx.ops.host.rules import LOW, RULES, WIDER, Call, Fn, is_inexact, rule, widened
+from gluonx.ops.host.primitives import LOW, RULES, WIDER, Call, Fn, is_inexact, rule, widened
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 

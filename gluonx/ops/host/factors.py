@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gluonx.ops.host.rules import WIDER, Call, Fn, rule
+from gluonx.ops.host.primitives import WIDER, Call, Fn, rule
 
 
 def _checked(call: Call) -> None:

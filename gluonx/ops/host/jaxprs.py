@@ -33,7 +33,7 @@ from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops.cpu.natively import default_branch
 from gluonx.ops.host import draws, elementwise, factors, moves, products, reductions, windows
 from gluonx.ops.host.lengths import Lengths
-from gluonx.ops.host.rules import RULES, Call, Fn, Spec, Unsupported, rule
+from gluonx.ops.host.primitives import RULES, Call, Fn, Spec, Unsupported, rule
 
 __all__ = ["ANY_SHAPE", "Block", "Flat", "HostProgram", "Node", "Step", "Unsupported", "freeing", "live",
            "reshaping", "ruled", "step_of", "thin_broadcasts"]  # fmt: skip

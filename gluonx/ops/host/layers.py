@@ -25,8 +25,8 @@ from gluonx.ops.host import products
 from gluonx.ops.host.elementwise import where_or_zero
 from gluonx.ops.host.kernels import kernel_results, numpy_kernel
 from gluonx.ops.host.moves import strided
+from gluonx.ops.host.primitives import RULES, Call, Spec
 from gluonx.ops.host.pullbacks import Ways, pullback_rule
-from gluonx.ops.host.rules import RULES, Call, Spec
 from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
 from gluonx.ops.rnn import GATES, packing
 

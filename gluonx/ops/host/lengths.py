@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gluonx.ops.host.rules import Spec, Unsupported
+from gluonx.ops.host.primitives import Spec, Unsupported
 
 __all__ = ["Lengths", "has_symbols"]
 

@@ -32,7 +32,7 @@ from gluonx.ops.host.jaxprs import (
     thin_broadcasts,
 )
 from gluonx.ops.host.lengths import Lengths, has_symbols
-from gluonx.ops.host.rules import Call, Spec
+from gluonx.ops.host.primitives import Call, Spec
 
 __all__ = ["Bound", "Fragment", "Linker"]
 

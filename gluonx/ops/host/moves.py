@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from gluonx.ops.host.rules import LOW, WIDER, Call, Fn, is_inexact, rule
+from gluonx.ops.host.primitives import LOW, WIDER, Call, Fn, is_inexact, rule
 
 _SMALL = 1 << 14  # arrays with more elements are broadcast as views
 

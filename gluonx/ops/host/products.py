@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gluonx.ops.host.moves import padded, strided
-from gluonx.ops.host.rules import LOW, Call, Fn, rule
+from gluonx.ops.host.primitives import LOW, Call, Fn, rule
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _BAND = 1 << 20  # so many elements of products are held before they are added

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gluonx.ops.host.elementwise import elementwise_names
-from gluonx.ops.host.rules import LOW, WIDER, Call, Fn, is_inexact, rule
+from gluonx.ops.host.primitives import LOW, WIDER, Call, Fn, is_inexact, rule
 
 _F32 = np.dtype(np.float32)
 

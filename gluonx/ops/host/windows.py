@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gluonx.ops.host.moves import padded, strided
+from gluonx.ops.host.primitives import LOW, WIDER, Call, Fn, rule
 from gluonx.ops.host.reductions import MONOIDS, identity, monoid, worker_of
-from gluonx.ops.host.rules import LOW, WIDER, Call, Fn, rule
 
 _FEW = 64  # a window with at most so many elements is small
 _F32 = np.dtype(np.float32)

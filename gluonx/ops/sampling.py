@@ -103,7 +103,7 @@ def _draws(**record: Unpack[Record]) -> Callable[[Callable[..., Array]], Op]:
             return draw.finish(law(first, draw, *draw.parameters(size, *values)))
 
         drawn.__signature__ = signature  # type: ignore[attr-defined]
-        record["level"], record["random"] = 3, True
+        record["random"] = True
         record.setdefault("shape", DRAWN)
         record.setdefault("gives", "asked")
         return register(**record)(drawn)
@@ -442,7 +442,6 @@ def random_binomial(key: Array, draw: _Draw, n: Number, p: Number = 0.5) -> Arra
 
 
 @register(
-    level=3,
     random=True,
     gradient=NONE,
     shape=DRAWN,
@@ -480,7 +479,7 @@ def random_bernoulli(
     return draw.finish(jax.random.uniform(key, draw.shape, draw.inner) < chance)
 
 
-@register(level=3, random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE, shape=DRAWN, gives="int64")
+@register(random=True, wide=lambda attrs: attrs["dtype"] is None, gradient=NONE, shape=DRAWN, gives="int64")
 def random_randint(
     key: Array, low: Number, high: Number | None = None, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
@@ -509,7 +508,6 @@ def random_randint(
 
 
 @register(
-    level=3,
     random=True,
     nout=lambda attrs: 2 if attrs["get_prob"] else 1,
     shape="p.shape[:-1] + size",
@@ -556,7 +554,6 @@ _FEW = 4096  # up to so many trials are drawn one by one, which compiles fast an
 
 
 @register(
-    level=3,
     random=True,
     wide=lambda attrs: attrs["dtype"] is None,
     shape="size + pvals.shape",
@@ -595,7 +592,7 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
     return jnp.diff(jnp.sum(draws < below, 0), axis=-1, prepend=0).astype(dtype)
 
 
-@register(level=3, random=True, shape="size + a.shape[1:]", gives="input")
+@register(random=True, shape="size + a.shape[1:]", gives="input")
 def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = None, replace: bool = True) -> Array:
     """Draw elements of the first axis of `a`, or of ``range(a)`` if `a` is a number, with the probabilities `p`.
 
@@ -622,7 +619,7 @@ def random_choice(key: Array, a: Array, p: Array | None = None, *, size: Size = 
     return a[drawn]
 
 
-@register(level=3, random=True, aliases=("random_shuffle",), shape=SAME, gives="input")
+@register(random=True, aliases=("random_shuffle",), shape=SAME, gives="input")
 def random_permutation(key: Array, x: Array, *, axis: int = 0) -> Array:
     """Return the slices of `x` along an axis in random order.
 
@@ -640,7 +637,7 @@ def _is_indefinite(attrs: Attrs, out: np.ndarray, inputs: list[np.ndarray]) -> s
     return "the covariance is not positive definite" if bad else ""
 
 
-@register(level=3, random=True, matrix=_is_indefinite, shape="size + mean.shape")
+@register(random=True, matrix=_is_indefinite, shape="size + mean.shape")
 def random_multivariate_normal(
     key: Array, mean: Array, cov: Array, *, size: Size = None, dtype: DTypeLike = None
 ) -> Array:
