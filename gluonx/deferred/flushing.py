@@ -35,7 +35,7 @@ from jax.core import eval_context
 from gluonx.common import forked
 from gluonx.common.process import collects_in_calls, one_blas_thread, pause_collector, resume_collector, uncollected
 from gluonx.common.thresholds import threshold
-from gluonx.deferred import beside, growth, host, notice, policy, program_cache, repeats, source_location
+from gluonx.deferred import beside, growth, host, interrupts, notice, policy, program_cache, repeats, source_location
 from gluonx.deferred.aliasing import held_arguments, is_alone
 from gluonx.deferred.contracts import Ownership, Packs
 from gluonx.deferred.core import (
@@ -274,7 +274,7 @@ def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Com
             how = "run by NumPy, operator by operator" if pieces and host.is_on() else "interpreted"
             LAST.update(node=node, why=why, how=how, line=None, new=None, program=None)
             return
-        with uncollected():
+        with interrupts.held(), uncollected():
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
@@ -356,7 +356,7 @@ def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | No
 
 def _lowered(graph: Graph, program: Program, args: list[Any]) -> Any:
     """Return the lowered program, as JAX traces it for these arguments."""
-    with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
+    with interrupts.held(), uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
         lowered = program.lower([*args, *_structs(program.recycled)])
     for agree in agreements:
         agree(lowered, args)
@@ -394,7 +394,7 @@ def _compute_replicas(graph: Graph, node: Node, pendings: list[Any], why: str, f
     node.used = program_cache.Cache.now
     program = node.programs.get(key)
     if program is None:
-        with uncollected():
+        with interrupts.held(), uncollected():
             finals = range(node.size - len(node.outs), node.size) if final is not None else ()
             donors = final.owned.donors if final is not None else ()
             program = node.programs[key] = replicas.way_of(graph, alive, finals, donors, tape_slots)
@@ -851,7 +851,7 @@ def _run_interpreted(
         results = _take(graph, targets, node.outs if targets else ())
         # Sums of gradients need JAX's x64 switch set here; operators set it themselves.
         quiet = one_blas_thread() if pieces and host.is_on() else nullcontext()
-        with keeping_64_bits(node.wide), telling_of_devices(graph), quiet:
+        with interrupts.held(), keeping_64_bits(node.wide), telling_of_devices(graph), quiet:
             values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
         values = host.placed(values)
         counters.dispatches += len(plan.needed)

@@ -24,7 +24,7 @@ import jax
 import numpy as np
 
 from gluonx.common.process import one_blas_thread, uncollected
-from gluonx.deferred import lengths, program_cache
+from gluonx.deferred import interrupts, lengths, program_cache
 from gluonx.deferred.contracts import BAD_CALLS, Equation, InputRef, Jaxpr, JaxprVar, Operator, Shaped
 from gluonx.deferred.core import Aval, Node, tracing
 from gluonx.deferred.derived import DerivedOp, Inner, Pullback, has_any_length, needs_64_bits, strong
@@ -89,7 +89,7 @@ class _Entry:
 
 def _alone(op: Operator, kind: lengths.Kind) -> Fragment:
     program_cache.add(program_cache.TRACE, op)
-    with tracing, native_operations(), uncollected():
+    with interrupts.held(), tracing, native_operations(), uncollected():
         return Fragment(jax.make_jaxpr(strong(op))(*kind.structs), kind.names)
 
 
@@ -115,7 +115,7 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
         return (*results, *flat)
 
     program_cache.add(program_cache.TRACE, op)
-    with tracing, native_operations(), uncollected():
+    with interrupts.held(), tracing, native_operations(), uncollected():
         closed = jax.make_jaxpr(forward)(*structs)
         treedef, count = tree
         outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in list[Any](closed.out_avals)]
