@@ -28,6 +28,8 @@ from gluonx.deferred.contracts import Interpreter
 __all__ = ["Held", "count", "deliver", "held", "hold_alone", "is_cause", "let_go", "on_top"]
 
 _SIGNALS = tuple(signal.valid_signals())
+# Packages whose code belongs to whoever calls it: Python's, and those that JAX and gluonx call.
+_SERVANTS = {*sys.stdlib_module_names, "absl", "ml_dtypes", "numpy", "opt_einsum", "scipy", "threadpoolctl"}
 
 
 class Held:
@@ -115,12 +117,12 @@ def _wait(number: int, frame: FrameType | None) -> None:
 
 
 def _is_inside(frame: FrameType | None) -> bool:
-    """Return whether the innermost code that is not Python's own is the library's."""
+    """Return whether the innermost code that is nobody's servant is the library's."""
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
         if is_library(module):
             return True
-        if module.partition(".")[0] not in sys.stdlib_module_names or module == "__main__":
+        if module.partition(".")[0] not in _SERVANTS:
             return False
         frame = frame.f_back
     return False

@@ -236,6 +236,11 @@ class Trace:
             raise NotTraced("a copy to another device in its forward")
         return handle
 
+    def run_by_line(self, why: str) -> None:
+        """Refuse the trace of a hybridized block, which then runs line by line; do nothing in another trace."""
+        if self.placements is not None:
+            raise NotTraced(why)
+
     def tap(self, home: RowVariable, index: Operand, shape: tuple[int, ...]) -> Handle:
         """Return the tap of the next look-up in this trace, which is an input of it. See `gluonx.deferred.rows`."""
         assert self.taps is not None, "asked of traces that give taps out"

@@ -1358,3 +1358,24 @@ def test_gradients_of_integers_begin_for_operators_that_the_collector_does_not_l
     finally:
         integers.disarm()
         gc.unfreeze()
+
+
+def test_a_function_of_ones_own_gives_whole_numbers_beside_what_has_a_gradient():
+    """They end the pending graph, which has to be computed while it still has what the gradient continues from."""
+
+    class Counted(autograd.Function):
+        def forward(self, x, n):
+            self.n = n.astype("float32")
+            return x * self.n, n + 1
+
+        def backward(self, dx, dn):
+            return dx * self.n, None
+
+    x, n = np.array([1.0, 2.0]), np.array([3, 4], dtype="int32")
+    x.attach_grad()
+    for _ in range(2):
+        with autograd.record():
+            y, after = Counted()(x * 2, n)
+            z = y.sum()
+        z.backward()
+        assert (y.tolist(), after.tolist(), x.grad.tolist()) == ([6, 16], [4, 5], [6, 8])
