@@ -710,7 +710,10 @@ def _call(
     graph.closed = True
     # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
     # donated buffers, and the assignment of the new ones. `any` visits all, because setattr returns None.
-    results = chain.from_iterable(starmap(program.call, (args,)))
+    called = starmap(program.call, (args,))
+    if program.calls_python:  # nothing is given away, and an error of what it calls is raised here
+        called = map(jax.block_until_ready, called)
+    results = chain.from_iterable(called)
     assigned = map(setattr, sinks, repeat("value"), chain(results, values))
     pauses = collects_in_calls()
     if pauses:
