@@ -20,7 +20,6 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from types import CodeType, FrameType
-from typing import Any
 
 from gluonx.common.frames import is_library
 from gluonx.deferred.contracts import Interpreter
@@ -45,7 +44,7 @@ class Held:
         Whether the call of one operator lets go, and not a `held`.
     """
 
-    before: Callable[..., Any] | None = None
+    before: Callable[[int, FrameType | None], object] | None = None
     came: tuple[int, FrameType | None] | None = None
     alone = False
 

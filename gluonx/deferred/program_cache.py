@@ -106,7 +106,7 @@ def _operations(jaxpr: Any) -> int:
     return total
 
 
-def calls_python(jaxpr: Any) -> bool:
+def calls_python(jaxpr: object) -> bool:
     """Return whether a jaxpr calls back to Python, which may raise while the program runs.
 
     Examples
