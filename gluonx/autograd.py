@@ -522,6 +522,9 @@ class Function:
             settle(o)
         self._outs = avals = [o.aval or aval_of(o.value) for o in fresh]
         if any(s is not None for s in sources):
+            for o, aval in zip(fresh, avals, strict=True):
+                if not aval.inexact:
+                    settle(o)  # this computes the graph, while it still has what the gradient continues from
             for source in sources:
                 if type(source) is Behind:
                     source.release()

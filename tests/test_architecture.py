@@ -304,7 +304,6 @@ CACHED = {
     "compat/alias/where.py _stars": FACT,
     "compat/alias/where.py known_modules": FACT,
     "compat/alias/where.py known_names": FACT,
-    "compat/operator.py _written": "what the last 256 methods say of themselves",
     "data/_codec.py _codec": FACT,
     "data/vision/functional.py opencv": FACT,
     "deferred/trace/custom.py _thread": "one thread for the life of the process",

@@ -1,21 +1,23 @@
 """``mx.operator``: operators that users write in Python, and ``mx.nd.Custom``, which runs them.
 
-The operator's ``forward`` and ``backward`` run as they stand, on NDArrays, so they may compute with NumPy as well. In a
-hybridized block, and in a symbol, the program that XLA runs calls back to them (``jax.pure_callback``), with shapes
-from ``infer_shape`` and element types from ``infer_type``; auxiliary states are outputs of the call and are written
-back, and so are inputs that the text of ``forward`` writes to. What it does beside computing (printing, counting) may
-then happen more or less often. A call back costs some 0.1 ms and XLA cannot see through it: an operator that is hot is
-better written in JAX, with ``gluonx.from_jax``.
+The operator's ``forward`` and ``backward`` run as they stand, on NDArrays, so they may compute with NumPy as well. They
+are given the caller's own arrays: what they write to inputs, states or outputs is seen outside, as in MXNet, and
+gradients pass an input that was computed as if nothing had been written to it. A hybridized block, or a symbol, that
+has such an operator runs line by line, while blocks within it stay hybridized.
+
+In a function of arrays (`gluonx.functional`, an export, the body of a loop) the program that XLA runs calls back to
+them (``jax.pure_callback``), with shapes from ``infer_shape`` and element types from ``infer_type``. Auxiliary states
+are outputs of the call and are written back; a write to anything else would be lost there, and is an error. What the
+operator does beside computing (printing, counting) may then happen more or less often. A call back costs some 0.1 ms
+and XLA cannot see through it: an operator that is hot is better written in JAX, with ``gluonx.from_jax``.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-import inspect
-import textwrap
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import numpy as onp
@@ -24,18 +26,15 @@ from gluonx import autograd, np
 from gluonx.block.functional import from_jax
 from gluonx.common.extensions import NAMES
 from gluonx.compat.mode import Mode
-from gluonx.compat.nd.ndarray import as_nd, nd_twin
+from gluonx.compat.nd.ndarray import NDArray, as_nd
 from gluonx.deferred.record.interceptor import Interceptor
 from gluonx.deferred.trace.custom import on_host
-from gluonx.deferred.values.core import Handle, current_state
+from gluonx.deferred.trace.tracing import Trace
+from gluonx.deferred.values.core import Handle, current_state, is_still, twin_of
 from gluonx.deferred.values.shapes import Unknown
 from gluonx.device import current_device
 from gluonx.dtype import canonical
-from gluonx.errors import ShapeError
-
-if TYPE_CHECKING:
-    from gluonx.compat.nd.ndarray import NDArray
-
+from gluonx.errors import GraphError, ShapeError
 
 __all__ = [
     "CustomOp",
@@ -302,25 +301,65 @@ def get_all_registered_operators() -> list[str]:
 
 
 def _shown(array: Any) -> Any:
-    """Return an array as operators are given it: an NDArray, or where ``set_np()`` was called an np array."""
-    return array.as_np_ndarray() if Mode.numpy else nd_twin(array)
+    """Return an array as operators are given it, the same: an NDArray, or an np array where ``set_np()`` was called."""
+    return array.as_np_ndarray() if Mode.numpy else array.as_nd_ndarray()
+
+
+class _Apart:
+    """Arrays that an operator is given in place of others, which take over what it has written, but not as its results.
+
+    Parameters
+    ----------
+    places : dict
+        The other arrays by their numbers in `shown`, or weak references to them.
+    shown : list of arrays
+    """
+
+    def __init__(self, places: Mapping[int, Any], shown: Sequence[Any]) -> None:
+        self.places, self.shown = places, shown
+        self.seen = {i: shown[i].value for i in places}
+
+    def hand_back(self) -> None:
+        """Write what was written since; the graph that gradients take stays."""
+        for i, place in self.places.items():
+            array, now = place() if isinstance(place, weakref.ref) else place, self.shown[i].value
+            if array is not None and not is_still(self.seen[i], now):
+                array.detach()[...] = self.shown[i]
+                self.seen[i] = self.shown[i].value
+
+
+def _is_computed(array: Any) -> bool:
+    """Return whether gradients pass an array, and do not end in it."""
+    return autograd.is_recording() and array.variable is None and array._is_recorded()
 
 
 class _Call(autograd.Function):
     """One call of an operator on the tape."""
 
-    def __init__(self, op: CustomOp, outs: list[tuple[Any, Any]], aux: list[Any]) -> None:
+    def __init__(self, op: CustomOp, outs: list[tuple[Any, Any]], inputs: list[Any], aux: list[Any]) -> None:
         super().__init__()
-        self.op, self.outs, self.aux = op, outs, aux
+        self.op, self.outs, self.aux = op, outs, [_shown(x) for x in aux]
+        places = {i: x for i, x in enumerate(inputs) if _is_computed(x)}
+        self.inputs = [_shown(twin_of(x, NDArray) if i in places else x) for i, x in enumerate(inputs)]
+        self._computed = _Apart(places, self.inputs)
+
+    def run(self, inputs: list[Any]) -> list[Any]:
+        """Return the outputs, which keep what `backward` writes to them."""
+        outs = list(self(*inputs))
+        self._computed.hand_back()
+        self._given = _Apart({i: weakref.ref(out) for i, out in enumerate(outs)}, self.results)
+        return outs
 
     def forward(self, *inputs: NDArray) -> tuple[NDArray, ...]:
-        self.inputs = [_shown(x) for x in inputs]
         self.results = _forward(self.op, autograd.is_training(), self.inputs, self.outs, self.aux)
         return tuple(self.results)
 
     def backward(self, *output_grads: NDArray) -> tuple[NDArray, ...]:
         given = [_shown(g) for g in output_grads]
-        return tuple(_backward(self.op, given, self.inputs, self.results, self.aux))
+        grads = _backward(self.op, given, self.inputs, self.results, self.aux)
+        self._computed.hand_back()
+        self._given.hand_back()
+        return tuple(grads)
 
 
 def _forward(op: CustomOp, training: bool, inputs: list[Any], outs: list[tuple[Any, Any]], aux: list[Any]) -> list[Any]:
@@ -340,82 +379,52 @@ def _on_host(fn: Callable[..., list[Any]], arrays: Sequence[Any]) -> tuple[onp.n
     return on_host(lambda handles: fn([_shown(h) for h in handles]), arrays)
 
 
-@functools.lru_cache(256)
-def _written(forward: Callable[..., None]) -> frozenset[int] | None:
-    """Return the numbers of the inputs that a method `forward` writes to, as its text shows; None if it may be all.
-
-    A quantizing operator, say, keeps a learned bound positive by ``in_data[1][:] = 0``. Found are writes to
-    ``in_data[1]`` and to a name for it, by an index, in place, or by ``self.assign``.
-    """
-    try:
-        method: Any = ast.parse(textwrap.dedent(inspect.getsource(forward))).body[0]
-        given = method.args.args[3].arg
-    except (OSError, TypeError, SyntaxError, IndexError, AttributeError):
-        return frozenset()
-    names: dict[str, ast.expr] = {}
-    targets: list[ast.expr] = []
-    for node in ast.walk(method):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    names[target.id] = node.value
-                elif isinstance(target, ast.Subscript):
-                    targets.append(target.value)
-        elif isinstance(node, ast.AugAssign):
-            targets += [node.target, *([node.target.value] if isinstance(node.target, ast.Subscript) else [])]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "assign":
-            targets += node.args[:1]
-    found = set()
-    for target in targets:
-        array = names.get(target.id, target) if isinstance(target, ast.Name) else target
-        if isinstance(array, ast.Subscript) and isinstance(array.value, ast.Name) and array.value.id == given:
-            if not (isinstance(array.slice, ast.Constant) and isinstance(array.slice.value, int)):
-                return None
-            found.add(array.slice.value)
-    return frozenset(found)
+def _checked(who: str, arrays: Mapping[str, list[Any]], compute: Callable[[], list[Any]]) -> list[Any]:
+    """Return what `compute` gives, if it writes to none of the arrays, which are named by what they are."""
+    before = {name: [x.value for x in some] for name, some in arrays.items()}
+    found = compute()
+    for name, some in arrays.items():
+        for i, (x, seen) in enumerate(zip(some, before[name], strict=True)):
+            if not is_still(seen, x.value):
+                raise GraphError(_WRITES.format(who, f"{name}[{i}]"))
+    return found
 
 
-def _write_back(inputs: list[Any], numbers: list[int], values: Sequence[Any]) -> None:
-    """Give the inputs of these numbers their new values; what was computed on the way to the operator stays."""
-    with autograd.pause():
-        for i, value in zip(numbers, values, strict=True):
-            if inputs[i].variable is not None or not inputs[i]._is_recorded():
-                inputs[i][...] = value
+_WRITES = (
+    "Custom: {0} writes to {1}, which nobody outside would see, since the net is a function of arrays here "
+    "(gluonx.functional, an export, the body of a loop). Write to a copy, {1}.copy(), or make what is written an "
+    "auxiliary state that forward writes to; called as it is, the net hands the write on."
+)
 
 
-def _in_program(
-    op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]], written: list[int]
-) -> Callable[..., Any]:
-    """Return the operator as a JAX function: `count` inputs, then states, to the outputs and what it wrote to.
-
-    That are the states, then the inputs whose numbers are `written`.
-    """
+def _in_program(op: CustomOp, training: bool, count: int, outs: list[tuple[Any, Any]]) -> Callable[..., Any]:
+    """Return the operator as a JAX function: `count` inputs, then states, to the outputs, then the states."""
+    who = type(op).__name__
 
     def forward(arrays: list[Any]) -> list[Any]:
         inputs, aux = arrays[:count], arrays[count:]
-        return [*_forward(op, training, inputs, outs, aux), *aux, *[inputs[i] for i in written]]
+        compute = partial(_forward, op, training, inputs, outs, aux)
+        return [*_checked(f"{who}.forward", {"in_data": inputs}, compute), *aux]
 
     def backward(arrays: list[Any]) -> list[Any]:
         inputs, rest = arrays[:count], arrays[count:]
         results, grads, aux = rest[: len(outs)], rest[len(outs) : 2 * len(outs)], rest[2 * len(outs) :]
-        return _backward(op, grads, inputs, results, aux)
+        compute = partial(_backward, op, grads, inputs, results, aux)
+        return _checked(f"{who}.backward", {"in_data": inputs, "out_data": results, "aux": aux}, compute)
 
     @jax.custom_vjp
     def run(*arrays: jax.Array) -> tuple[Any, ...]:
         wanted = [jax.ShapeDtypeStruct(shape, canonical(dtype)) for shape, dtype in outs]
-        states = [_struct(x) for x in (*arrays[count:], *[arrays[i] for i in written])]
+        states = map(_struct, arrays[count:])
         return jax.pure_callback(lambda *xs: _on_host(forward, xs), (*wanted, *states), *arrays)
 
     def run_and_keep(*arrays: jax.Array) -> Any:
         results = run(*arrays)
-        inputs = list(arrays[:count])
-        for i, after in zip(written, results[len(results) - len(written) :], strict=True):
-            inputs[i] = after
-        return results, (inputs, results)
+        return results, (arrays[:count], results)
 
     def pull(kept: Any, given: Sequence[jax.Array]) -> Any:
         inputs, results = kept
-        aux = results[len(outs) : len(results) - len(written)]
+        aux = results[len(outs) :]
         wanted = tuple(map(_struct, inputs))
         given = [jax.numpy.zeros_like(r) if _is_whole(r) else g for r, g in zip(results, given, strict=True)]
         grads = jax.pure_callback(
@@ -528,17 +537,13 @@ def run(prop: CustomOpProp, op_type: str, inputs: list[Any], aux: list[Any]) -> 
     in_types, out_types, *_ = prop.infer_type([onp.dtype(x.dtype).type for x in inputs])
     op = prop.create_operator(current_device(), in_shapes, in_types)
     outs = [(tuple(s), d) for s, d in zip(out_shapes, out_types, strict=True)]
-    numbers = _written(type(op).forward)
-    written = sorted(set(range(len(inputs))).intersection(range(len(inputs)) if numbers is None else numbers))
     if trace is None:
-        call = _Call(op, outs, [_shown(x) for x in aux])
-        results = call(*inputs)
-        _write_back(inputs, written, [call.inputs[i] for i in written])
-        return list(results) if isinstance(results, (tuple, list)) else [results]
-    found = from_jax(_in_program(op, autograd.is_training(), len(inputs), outs, written))(*inputs, *aux)
+        return _Call(op, outs, inputs, aux).run(inputs)
+    if isinstance(trace, Trace):
+        trace.run_by_line(f"the custom operator '{op_type}', which Python computes")
+    found = from_jax(_in_program(op, autograd.is_training(), len(inputs), outs))(*inputs, *aux)
     for state, after in zip(aux, found[len(outs) :], strict=False):
         state[...] = after
-    _write_back(inputs, written, found[len(outs) + len(aux) :])
     return list(found[: len(outs)])
 
 

@@ -37,6 +37,7 @@ from jax import lax
 
 from gluonx.common.packing import Groups
 from gluonx.deferred import DerivedOp
+from gluonx.deferred.values import interrupts
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops import prng
 from gluonx.ops.cpu.convolution import lowering_in_force
@@ -413,7 +414,7 @@ class FlatRule:
             kinds[:] = [jax.random.key_impl(x) if _is_key(x) else None for x in jax.tree.leaves(state)]
             return state
 
-        with keeping_64_bits(any(w.dtype in WIDE for w in weights)):
+        with interrupts.held(), keeping_64_bits(any(w.dtype in WIDE for w in weights)):
             state = jax.eval_shape(begin, abstract)
         self.keys = tuple(kinds)
         paths, self.treedef = jax.tree_util.tree_flatten_with_path(state)

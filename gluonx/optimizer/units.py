@@ -29,6 +29,7 @@ from jax.core import Tracer
 
 from gluonx.common import policy
 from gluonx.common.packing import Groups
+from gluonx.deferred.values import interrupts
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.optimizer.numbers import Hyper
 
@@ -297,5 +298,5 @@ def arranged(
 def _rule(optimizer: Optimizer, tx: Any, units: Units, structs: Sequence[Any]) -> FlatRule:
     """Return a rule for the units of arrays of these shapes and dtypes."""
     assert tx is not None, "steps written by hand are taken without a plan"
-    with keeping_64_bits(any(s.dtype in WIDE for s in structs)):
+    with interrupts.held(), keeping_64_bits(any(s.dtype in WIDE for s in structs)):
         return optimizer._fix(tx, jax.eval_shape(units.gather, structs))

@@ -1,10 +1,13 @@
 """``Custom``: operators of users in blocks, hybridized blocks, symbols and modules, against MXNet 1.9.1."""
 
 import json
+import re
 
+import jax
 import numpy
 import pytest
 
+import gluonx
 from gluonx import autograd, compat, engine, gluon, nd, np
 from gluonx.compat import operator
 from gluonx.compat import symbol as sym
@@ -30,7 +33,7 @@ def test_as_mxnet(cases, key):
         numpy.testing.assert_allclose(found.asnumpy(), wanted, rtol=2e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("key", ["trained, hybrid", "counted, hybrid"])
+@pytest.mark.parametrize("key", ["trained, hybrid", "counted, hybrid", "writing in a block, computed, True, True"])
 def test_in_naive_mode(cases, key):
     with engine.mode("naive"):
         for found, wanted in zip(cases.CASES[key](), GOLDEN[key], strict=True):
@@ -103,6 +106,147 @@ def test_a_steady_loop_traces_and_compiles_once(net):
         float(loss)
         before.append((engine.stats()["traces"], engine.stats()["programs_compiled"]))
     assert before[1] == before[-1]
+
+
+WRITES = {
+    "forward, in_data[1]": "in_data[1]",
+    "backward, in_data[0]": "in_data[0]",
+    "backward, out_data[0]": "out_data[0]",
+    "backward, aux[0]": "aux[0]",
+}
+
+
+class Writes(operator.CustomOp):
+    """Writes by a function to what its name says."""
+
+    def __init__(self, how):
+        self.how = how
+
+    def write(self, where, **arrays):
+        if self.how.startswith(where):
+            name, number = self.how[:-1].split(", ")[1].split("[")
+            arrays[name][int(number)][:] = 9
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * in_data[1])
+        self.write("forward", in_data=in_data, aux=aux)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * in_data[1])
+        self.assign(in_grad[1], req[1], out_grad[0] * in_data[0])
+        self.write("backward", in_data=in_data, out_data=out_data, aux=aux)
+
+
+@operator.register("test_writes")
+class WritesProp(operator.CustomOpProp):
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+
+    def list_arguments(self):
+        return ["data", "scale"]
+
+    def list_auxiliary_states(self):
+        return ["state"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0]], [in_shape[0]]
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Writes(self.how)
+
+
+class WritingNet(gluon.HybridBlock):
+    def __init__(self, how):
+        super().__init__()
+        self.how, self.scale = how, gluon.Parameter("scale", shape=(2,), init="ones")
+        self.state = gluon.Parameter("state", shape=(2,), init="zeros", grad_req="null")
+
+    def forward(self, x):
+        arrays = (self.scale.data(), self.state.data())
+        return nd.Custom(x, *arrays, op_type="test_writes", how=self.how).as_np_ndarray()
+
+
+@pytest.mark.parametrize("how", [*WRITES, "forward, aux[0]"])
+def test_a_function_of_arrays_refuses_a_write_that_nobody_would_see(how):
+    net = WritingNet(how)
+    net.initialize()
+    pure, x = gluonx.functional(net), jax.numpy.ones(2)
+
+    def loss(params):
+        out, after = pure.apply(params, pure.state, None, x)
+        return out.sum(), after
+
+    if how == "forward, aux[0]":
+        (_, after), _ = jax.value_and_grad(loss, has_aux=True)(pure.params)
+        assert [array.tolist() for array in after.values()] == [[9, 9]]
+        return
+    with pytest.raises(Exception, match=rf"Writes.{how[:7].strip(', ')}.* writes to {re.escape(WRITES[how])}"):
+        jax.block_until_ready(jax.value_and_grad(loss, has_aux=True)(pure.params))
+
+
+@pytest.mark.parametrize("how", WRITES)
+def test_the_same_net_hands_the_write_on(how):
+    """Its parameters are np arrays, which the operator is given as NDArrays: the same arrays."""
+    net = WritingNet(how)
+    net.initialize()
+    net.hybridize()
+    x = np.ones(2)
+    with autograd.record():
+        out = net(x)
+    out.backward()
+    found = {"in_data[0]": x, "in_data[1]": net.scale.data(), "out_data[0]": out, "aux[0]": net.state.data()}
+    assert [name for name, array in found.items() if array.tolist() == [9, 9]] == [WRITES[how]]
+    assert net.scale.grad().tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("where", ["forward", "backward"])
+def test_weights_survive_what_an_operator_raises_in_training(where):
+    class Fails(operator.CustomOp):
+        armed = ""
+
+        def forward(self, is_train, req, in_data, out_data, aux):
+            assert self.armed != "forward", "refused"
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            assert self.armed != "backward", "refused"
+            self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+    @operator.register("test_fails")
+    class FailsProp(operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Fails()
+
+    class Trained(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.dense = gluon.nn.Dense(3, in_units=4)
+
+        def forward(self, x):
+            return nd.Custom(self.dense(x), op_type="test_fails").as_np_ndarray()
+
+    net = Trained()
+    net.initialize()
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
+
+    def step():
+        with autograd.record():
+            loss = net(np.ones((2, 4))).sum()
+        loss.backward()
+        trainer.step(2)
+        return float(loss)
+
+    for _ in range(3):
+        step()
+    before = net.dense.weight.data().asnumpy()
+    Fails.armed = where
+    with pytest.raises(Exception, match="refused"):
+        step()
+    Fails.armed = ""
+    numpy.testing.assert_array_equal(net.dense.weight.data().asnumpy(), before)
+    assert step() > step()
 
 
 def test_what_an_operator_raises_is_told(net):

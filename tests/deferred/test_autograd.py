@@ -1359,3 +1359,75 @@ def test_gradients_of_integers_begin_for_operators_that_the_collector_does_not_l
     finally:
         integers.disarm()
         gc.unfreeze()
+
+
+def test_a_function_of_ones_own_gives_whole_numbers_beside_what_has_a_gradient():
+    """They end the pending graph, which has to be computed while it still has what the gradient continues from."""
+
+    class Counted(autograd.Function):
+        def forward(self, x, n):
+            self.n = n.astype("float32")
+            return x * self.n, n + 1
+
+        def backward(self, dx, dn):
+            return dx * self.n, None
+
+    x, n = np.array([1.0, 2.0]), np.array([3, 4], dtype="int32")
+    x.attach_grad()
+    for _ in range(2):
+        with autograd.record():
+            y, after = Counted()(x * 2, n)
+            z = y.sum()
+        z.backward()
+        assert (y.tolist(), after.tolist(), x.grad.tolist()) == ([6, 16], [4, 5], [6, 8])
+
+
+@pytest.mark.parametrize("where", ["forward", "backward"])
+def test_weights_survive_what_a_function_called_by_the_program_raises(where):
+    """XLA would have their buffers by then, so a program that calls back to Python is given none away."""
+
+    class Doubled(autograd.Function):
+        armed = ""
+
+        def forward(self, x):
+            assert self.armed != "forward", "refused"
+            return np.array(x.asnumpy() * 2)
+
+        def backward(self, dy):
+            assert self.armed != "backward", "refused"
+            return np.array(dy.asnumpy() * 2)
+
+    class Net(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.large, self.small = nn.Dense(80, in_units=70), nn.Dense(3, in_units=80)
+
+        def forward(self, x):
+            return Doubled()(self.small(self.large(x)))
+
+    net = Net()
+    net.initialize()
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-4, "momentum": 0.9})
+
+    def step():
+        with autograd.record():
+            loss = net(np.ones((2, 70))).sum()
+        loss.backward()
+        trainer.step(2)
+        return float(loss)
+
+    def weights():
+        return [p.data().asnumpy() for p in net.collect_params().values()]
+
+    for _ in range(3):
+        step()
+    before = weights()
+    Doubled.armed = where
+    with pytest.raises(Exception, match="refused"):
+        step()
+    Doubled.armed = ""
+    for found, wanted in zip(weights(), before, strict=True):
+        onp.testing.assert_array_equal(found, wanted)
+    first = step()
+    assert step() < first

@@ -327,7 +327,13 @@ def program_of(op: Operator) -> Any:
 
 def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
     """Return the function of `op` under ``jax.jit``; each of its traces is counted as `nbytes` of memory."""
-    run = _function(op, lambda: program_cache.add(nbytes, op, programs))
+
+    def traced() -> None:
+        if tracing.depth:
+            interrupts.hold_alone()
+        program_cache.add(nbytes, op, programs)
+
+    run = _function(op, traced)
     if programs and getattr(op, "composed", False) and jax.default_backend() == "cpu":
         run = _rewriting(run)
     run.__name__ = run.__qualname__ = op.name
@@ -353,7 +359,7 @@ def _rewriting(fn: Callable[..., Any]) -> Callable[..., Any]:
 def jaxpr_of(op: Operator, structs: Sequence[Any]) -> Any:
     """Return ``jax.jit(...).trace`` of `op` on such inputs, without leaving anything in JAX's caches."""
     program_cache.add(program_cache.TRACE, op)
-    with tracing:
+    with interrupts.held(), tracing:
         return jax.jit(_function(op)).trace(*structs)
 
 
@@ -383,6 +389,8 @@ def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> 
         raise
     finally:
         tracing.depth -= 1
+        if interrupts.Held.alone:
+            interrupts.let_go()
 
 
 def lowered_alone(op: Operator, inputs: Sequence[Any], wide: bool) -> Any:
@@ -392,7 +400,7 @@ def lowered_alone(op: Operator, inputs: Sequence[Any], wide: bool) -> Any:
     """
     narrow = not wide and kept_by_us()
     structs = [None if v is None else jax.ShapeDtypeStruct(v.shape, v.dtype) for v in inputs]
-    with tracing, without_64_bits() if narrow else keeping_64_bits(wide):
+    with interrupts.held(), tracing, without_64_bits() if narrow else keeping_64_bits(wide):
         try:
             return program_of(op).lower(*structs)
         except BaseException:
@@ -463,7 +471,13 @@ def _shapes_of(op: Operator, inputs: tuple[Any, ...], structs: list[Any]) -> Any
     wide, sharding = needs_64_bits(op, inputs), _placement_of(op, inputs)
     platform = jax.default_backend() if sharding is None else next(iter(sharding.device_set)).platform
     native, on_cpu = numpy_first or native_only(), not numpy_first and platform == "cpu"
-    with uncollected(), keeping_64_bits(wide), native_operations(native), for_cpu(on_cpu, several=is_spread(sharding)):
+    with (
+        interrupts.held(),
+        uncollected(),
+        keeping_64_bits(wide),
+        native_operations(native),
+        for_cpu(on_cpu, several=is_spread(sharding)),
+    ):
         if numpy_first and not wide and has_any_length(op):
             return any_shapes(op, structs)
         return jax.eval_shape(strong(getattr(op, "like", op)), *structs)

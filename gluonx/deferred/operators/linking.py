@@ -29,7 +29,7 @@ from gluonx.deferred.operators import lengths
 from gluonx.deferred.operators.derived import DerivedOp, Inner, Pullback, has_any_length, needs_64_bits, strong
 from gluonx.deferred.operators.primitive import is_one
 from gluonx.deferred.operators.untraced import Untraced, chosen, untraced
-from gluonx.deferred.values import program_cache
+from gluonx.deferred.values import interrupts, program_cache
 from gluonx.deferred.values.contracts import BAD_CALLS, Equation, InputRef, Jaxpr, JaxprVar, Operator, Shaped
 from gluonx.deferred.values.core import Aval, Node, tracing
 from gluonx.deferred.values.vectors import VectorLayout
@@ -91,7 +91,7 @@ class _Entry:
 
 def _alone(op: Operator, kind: lengths.Kind) -> Fragment:
     program_cache.add(program_cache.TRACE, op)
-    with tracing, native_operations(), uncollected():
+    with interrupts.held(), tracing, native_operations(), uncollected():
         return Fragment(jax.make_jaxpr(strong(op))(*kind.structs), kind.names)
 
 
@@ -117,7 +117,7 @@ def _pair(op: Operator, diff: tuple[int, ...], passed: tuple[bool, ...], kind: l
         return (*results, *flat)
 
     program_cache.add(program_cache.TRACE, op)
-    with tracing, native_operations(), uncollected():
+    with interrupts.held(), tracing, native_operations(), uncollected():
         closed = jax.make_jaxpr(forward)(*structs)
         treedef, count = tree
         outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in list[Any](closed.out_avals)]

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import jax
 
 from gluonx.common.process import cores
+from gluonx.deferred.values import interrupts
 from gluonx.dtype import keeping_64_bits
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Compilation:
 
     def _compile(self) -> None:
         if not self._is_done:
-            with keeping_64_bits(self._wide):
+            with interrupts.held(), keeping_64_bits(self._wide):
                 self.lowered.compile()
             self._is_done = True
 

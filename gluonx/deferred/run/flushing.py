@@ -40,7 +40,7 @@ from gluonx.deferred.replicas import program as replicas
 from gluonx.deferred.replicas.parting import fall_apart
 from gluonx.deferred.run import beside, host, notice, repeats
 from gluonx.deferred.run.program import Plan, Program, default_sharding, packable, scalars_of, walk_back
-from gluonx.deferred.values import program_cache, source_location
+from gluonx.deferred.values import interrupts, program_cache, source_location
 from gluonx.deferred.values.aliasing import held_arguments, is_alone
 from gluonx.deferred.values.contracts import Ownership, Packs
 from gluonx.deferred.values.core import (
@@ -272,7 +272,7 @@ def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Com
             how = "run by NumPy, operator by operator" if pieces and host.is_on() else "interpreted"
             LAST.update(node=node, why=why, how=how, line=None, new=None, program=None)
             return
-        with uncollected():
+        with interrupts.held(), uncollected():
             program = _build(graph, node, alive, tape_slots, final)
             args, replaced = program.arguments(graph)
             with keeping_64_bits(program.wide), telling_of_devices(graph):
@@ -354,7 +354,7 @@ def _by_host(graph: Graph, program: Program, args: list[Any]) -> host.Whole | No
 
 def _lowered(graph: Graph, program: Program, args: list[Any]) -> Any:
     """Return the lowered program, as JAX traces it for these arguments."""
-    with uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
+    with interrupts.held(), uncollected(), keeping_64_bits(program.wide), telling_of_devices(graph):
         lowered = program.lower([*args, *_structs(program.recycled)])
     for agree in agreements:
         agree(lowered, args)
@@ -392,7 +392,7 @@ def _compute_replicas(graph: Graph, node: Node, pendings: list[Any], why: str, f
     node.used = program_cache.Cache.now
     program = node.programs.get(key)
     if program is None:
-        with uncollected():
+        with interrupts.held(), uncollected():
             finals = range(node.size - len(node.outs), node.size) if final is not None else ()
             donors = final.owned.donors if final is not None else ()
             program = node.programs[key] = replicas.way_of(graph, alive, finals, donors, tape_slots)
@@ -708,7 +708,10 @@ def _call(
     graph.closed = True
     # Call and assignment are one chain of C iterators: no signal handler can run between the program, which consumes
     # donated buffers, and the assignment of the new ones. `any` visits all, because setattr returns None.
-    results = chain.from_iterable(starmap(program.call, (args,)))
+    called = starmap(program.call, (args,))
+    if program.calls_python:  # nothing is given away, and an error of what it calls is raised here
+        called = map(jax.block_until_ready, called)
+    results = chain.from_iterable(called)
     assigned = map(setattr, sinks, repeat("value"), chain(results, values))
     pauses = collects_in_calls()
     if pauses:
@@ -849,7 +852,7 @@ def _run_interpreted(
         results = _take(graph, targets, node.outs if targets else ())
         # Sums of gradients need JAX's x64 switch set here; operators set it themselves.
         quiet = one_blas_thread() if pieces and host.is_on() else nullcontext()
-        with keeping_64_bits(node.wide), telling_of_devices(graph), quiet:
+        with interrupts.held(), keeping_64_bits(node.wide), telling_of_devices(graph), quiet:
             values = plan.run(list(map(resolved, graph.leaves)), graph.floats, graph.ints, compiled=False)
         values = host.placed(values)
         counters.dispatches += len(plan.needed)

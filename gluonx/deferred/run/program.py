@@ -461,6 +461,7 @@ class Program(beside.Candidate):
         self.by_host: host.Whole | None = None  # the NumPy version, which runs until it is compiled
         self.traced: Any = None  # the result of JAX's trace, until it is compiled
         self.is_compiled = False
+        self.calls_python = False  # whether it calls back to Python; known once it is lowered
         self._is_spoilt = False  # whether JAX was interrupted while it lowered the trace
         self.nbytes = 0  # an estimate, see gluonx.deferred.values.program_cache
         self.site: Any = None  # the line that it was compiled for
@@ -522,8 +523,12 @@ class Program(beside.Candidate):
     def lower(self, args: Sequence[Any]) -> Any:
         """Return the lowered program; for a single CPU it is rewritten first, because it then compiles sooner."""
         found = self.traced or self.trace(args)
+        if program_cache.calls_python(found.jaxpr):
+            # What it calls may raise, and the weights are to be what they were then: no buffer is given away.
+            self.calls_python, self.donated, self.donated_vectors = True, [], []
+            self._compile = functools.partial(self._compile, donate_argnums=())
         run = rewritten(found.jaxpr) if self.on_cpu else None
-        if run is None and self._is_spoilt:
+        if run is None and (self._is_spoilt or self.calls_python):
             from jax.extend.core import jaxpr_as_fun
 
             run = jaxpr_as_fun(found.jaxpr)

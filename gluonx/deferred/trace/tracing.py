@@ -146,6 +146,8 @@ class Trace:
 
     def invoke(self, op: Operator, args: Args) -> Any:
         """Run `op` as part of the trace."""
+        if interrupts.Held.came is not None:
+            interrupts.deliver()
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         try:
             scope = source_location.scope_name(source_location.block_path(), op)
@@ -236,6 +238,11 @@ class Trace:
         if self.placements is not None and self.placements != {placement} and placement != current_device().place:
             raise NotTraced("a copy to another device in its forward")
         return handle
+
+    def run_by_line(self, why: str) -> None:
+        """Refuse the trace of a hybridized block, which then runs line by line; do nothing in another trace."""
+        if self.placements is not None:
+            raise NotTraced(why)
 
     def tap(self, home: RowVariable, index: Operand, shape: tuple[int, ...]) -> Handle:
         """Return the tap of the next look-up in this trace, which is an input of it (`gluonx.deferred.record.rows`)."""
@@ -560,7 +567,7 @@ def _trace_once(
             return raw
 
     inner = [aval_or_unknown(h) for h in handles]
-    with uncollected(), keeping_64_bits(any(s.dtype in WIDE for s in (*inner, *structs))):
+    with interrupts.held(), uncollected(), keeping_64_bits(any(s.dtype in WIDE for s in (*inner, *structs))):
         core.tracing.depth += 1
         try:
             closed = jax.make_jaxpr(flat)(*KEY, *inner, *structs)
@@ -630,7 +637,7 @@ def _gradient_text(op: DerivedOp, inputs: Sequence[Any], outputs: Sequence[Any])
 
         return jax.vjp(moved, *[values[i] for i in moving])[1](cotangents)
 
-    with keeping_64_bits(needs_64_bits(op, inputs)):
+    with interrupts.held(), keeping_64_bits(needs_64_bits(op, inputs)):
         closed = jax.make_jaxpr(back)([outputs[i] for i in heads], *inputs)
     return None if closed.consts or hides_code(closed.jaxpr, derivatives=False) else _written(closed.jaxpr)
 
@@ -945,5 +952,5 @@ def infer(forward: Callable[..., Any], structs: list[Any]) -> None:
         with without_64_bits(), trace.running(state.recording, state.training):
             forward(*[new_handle(v) for v in values])
 
-    with keeping_64_bits(any(s.dtype in WIDE for s in structs)):
+    with interrupts.held(), keeping_64_bits(any(s.dtype in WIDE for s in structs)):
         jax.eval_shape(flat, jax.ShapeDtypeStruct((2,), np.uint32), jax.ShapeDtypeStruct((), np.int32), *structs)

@@ -234,7 +234,114 @@ def written_in_a_symbol(first):
     return [*executor.outputs, executor.arg_dict["bound"], executor.grad_dict["x"], executor.grad_dict["bound"]]
 
 
+class Writing(mx.operator.CustomOp):
+    """Writes to what it is given by other ways than an index of the list: a function, an attribute, a loop."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        if self.how == "function":
+            fill([in_data[1]], 7)
+        elif self.how == "attribute":
+            self.kept = in_data[1]
+            self.kept[:] = 7
+        elif self.how == "computed":
+            fill([in_data[0]], 7)
+        self.assign(out_data[0], req[0], in_data[0] * in_data[1])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * in_data[1])
+        self.assign(in_grad[1], req[1], out_grad[0] * in_data[0])
+        places = {"backward, input": in_data[1], "backward, output": out_data[0], "backward, state": aux[0]}
+        if self.how in places:
+            fill([places[self.how]], 5)
+
+
+def fill(arrays, value):
+    for array in arrays:
+        array[:] = value
+
+
+@mx.operator.register("users_writing")
+class WritingProp(mx.operator.CustomOpProp):
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+
+    def list_arguments(self):
+        return ["data", "scale"]
+
+    def list_auxiliary_states(self):
+        return ["state"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0]], [in_shape[0]]
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Writing(self.how)
+
+
+class WritingBlock(gluon.HybridBlock):
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+        with self.name_scope():
+            self.scale = self.params.get("scale", shape=(2,), init="ones")
+            self.state = self.params.get("state", shape=(2,), init="zeros", grad_req="null")
+
+    def hybrid_forward(self, F, x, scale, state):
+        y = x * 3
+        return F.Custom(y, scale, state, op_type="users_writing", how=self.how) + y
+
+
+def writing_by_hand(how, record):
+    x, scale, state = nd.array([1.0, 2.0]), nd.array([3.0, 4.0]), nd.zeros(2)
+    x.attach_grad()
+    scale.attach_grad()
+    with autograd.record() if record else autograd.pause():
+        y = x * 3
+        out = nd.Custom(y, scale, state, op_type="users_writing", how=how)
+        z = out + y
+    if record:
+        z.backward()
+    mx.nd.waitall()  # MXNet does not know of these writes, and would read before them
+    return [x, y, scale, state, out, z, x.grad, scale.grad]
+
+
+def writing_in_a_block(how, hybrid, record):
+    net = WritingBlock(how)
+    net.initialize()
+    if hybrid:
+        net.hybridize()
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    found = []
+    for _ in range(2):
+        with autograd.record() if record else autograd.pause():
+            z = net(x)
+        if record:
+            z.backward()
+        mx.nd.waitall()
+        found += [z, x.grad.copy(), net.scale.data().copy(), net.scale.grad().copy(), net.state.data().copy()]
+    return found
+
+
+WAYS = ("function", "attribute", "computed", "backward, input", "backward, output", "backward, state")
+
 CASES = {
+    **{
+        f"writing by hand, {how}, {record}": functools.partial(writing_by_hand, how, record)
+        for how in WAYS
+        for record in (True, False)
+    },
+    **{
+        f"writing in a block, {how}, {hybrid}, {record}": functools.partial(writing_in_a_block, how, hybrid, record)
+        for how in WAYS
+        for hybrid in (False, True)
+        for record in (True, False)
+    },
     **{f"written by hand, {first}": functools.partial(written_by_hand, first) for first in (-1.0, 1.0, 7.0)},
     **{
         f"written in a block, {first}, {hybrid}": functools.partial(written_in_a_block, first, hybrid)
