@@ -21,7 +21,7 @@ from gluonx.deferred.values import index_checks, program_cache
 from gluonx.deferred.values.core import Handle, Index
 from gluonx.errors import BadIndexError, BadKeyError
 from gluonx.ops.host import kernels
-from gluonx.ops.host.pullbacks import Rule, Ways, placed
+from gluonx.ops.host.pullbacks import Rule, Ways, placed, summed
 
 if TYPE_CHECKING:
     from types import NotImplementedType
@@ -442,12 +442,8 @@ def gather_op(pattern: tuple[Any, ...]) -> DerivedOp:
         return np.expand_dims(x, _with_flags(pattern, x.ndim))[_rebuild(pattern, arrays)]
 
     def pulled(g: np.ndarray, x: np.ndarray, *arrays: np.ndarray) -> Ways:
-        def of_x() -> np.ndarray:
-            found = np.zeros(x.shape)
-            np.add.at(np.expand_dims(found, _with_flags(pattern, x.ndim)), _rebuild(pattern, arrays), g)
-            return found
-
-        return [of_x]
+        flags, positions = _with_flags(pattern, x.ndim), _rebuild(pattern, arrays)
+        return [lambda: summed(g, x, positions, lambda found: np.expand_dims(found, flags))]
 
     return _interned(("gather", pattern), "index", read, read_on_host, _gathered, pulled)
 

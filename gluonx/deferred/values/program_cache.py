@@ -118,10 +118,10 @@ def calls_python(jaxpr: object) -> bool:
     >>> calls_python(jax.make_jaxpr(abs)(1.0))
     False
     """
-    if isinstance(jaxpr, (tuple, list)):
-        return any(map(calls_python, jaxpr))
-    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-    for eqn in getattr(jaxpr, "eqns", ()):
+    value: Any = getattr(jaxpr, "jaxpr", jaxpr)
+    if isinstance(value, (tuple, list)):
+        return any(map(calls_python, value))
+    for eqn in getattr(value, "eqns", ()):
         if eqn.primitive.name in ("pure_callback", "io_callback") or any(map(calls_python, eqn.params.values())):
             return True
     return False

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gluonx.dtype import DTypeLike
 
 
-__all__ = ["PULLBACKS", "Rule", "Ways", "placed", "power_rule", "pullback_kernel", "pullback_rule"]
+__all__ = ["PULLBACKS", "Rule", "Ways", "placed", "power_rule", "pullback_kernel", "pullback_rule", "summed"]
 
 Array: TypeAlias = np.ndarray
 Way: TypeAlias = Callable[[], Array]
@@ -436,6 +436,13 @@ def placed(g: Array, x: Array, items: Any) -> Array:
     return found
 
 
+def summed(g: Array, x: Array, items: Any, seen: Callable[[Array], Array] = np.asarray) -> Array:
+    """Return zeros like `x`, in float64, with `g` added at `items` of their view `seen`; a place may be there twice."""
+    found = np.zeros(x.shape, _DOUBLE)
+    np.add.at(seen(found), items, g)
+    return found
+
+
 @pullback_rule("take")
 def _take(g: Array, x: Array, indices: Array, *, axis: int | None, mode: str) -> Ways:
     length = x.size if axis is None else x.shape[axis]
@@ -444,14 +451,11 @@ def _take(g: Array, x: Array, indices: Array, *, axis: int | None, mode: str) ->
     places = np.clip(indices, 0, length - 1) if mode == "clip" else np.mod(indices, length)
 
     def of_x() -> Array:
-        found = np.zeros(x.shape, _DOUBLE)
         if axis is None:
-            np.add.at(found.reshape(-1), places, g)
-            return found
+            return summed(g, x, places, lambda found: found.reshape(-1))
         at = axis_of(axis, x.ndim, "take")
         rows = np.moveaxis(g, range(at, at + places.ndim), range(places.ndim))
-        np.add.at(np.moveaxis(found, at, 0), places, rows)
-        return found
+        return summed(rows, x, places, lambda found: np.moveaxis(found, at, 0))
 
     return [of_x, None]
 
@@ -511,10 +515,8 @@ def _embedding(g: Array, x: Array, weight: Array, *, dtype: DTypeLike, **_: obje
         return NotImplemented
 
     def of_weight() -> Array:
-        found = np.zeros(weight.shape, _DOUBLE)
         at = np.clip(rows, 0, len(weight) - 1).reshape(-1)
-        np.add.at(found, at, g.reshape(-1, *weight.shape[1:]))
-        return found
+        return summed(g.reshape(-1, *weight.shape[1:]), weight, at)
 
     return [None, of_weight]
 
