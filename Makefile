@@ -59,7 +59,7 @@ demo: $(VENV)/.examples
 test test-fast test-room test-all: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/.test $(VENV)/.generated
-	@echo 'collecting the tests takes half a minute; then a line of dots for 72 tests, of some 8,400'
+	@echo 'collecting the tests takes half a minute; then a line of dots for 72 tests, of some 6,900'
 	$(PY) -m pytest $(SHARED) -m 'not slow' $(ARGS)
 
 test-fast: $(VENV)/.test $(VENV)/.generated
@@ -143,7 +143,7 @@ format: $(VENV)/.lint
 clean:
 	rm -rf $(VENV) .venv-torch .venv-mxnet $(VENV_GPU) .pytest_cache .ruff_cache .hypothesis build dist
 
-# One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone.
+# One stamp an extra; a changed pyproject.toml makes them stale. `core` is the package alone, which every extra brings.
 $(VENV)/.core: pyproject.toml | $(PY)
 	@$(SAY)
 	$(PIP) $(BUILDS)
@@ -154,7 +154,7 @@ $(VENV)/.%: pyproject.toml | $(PY)
 	@$(SAY)
 	$(PIP) $(BUILDS)
 	$(PIP) install --editable '.[$*]' $(WITHIN)
-	@touch $@
+	@touch $(VENV)/.core $@
 
 # Stubs and pages, where a source has changed. Whatever asks for it installs gluonx first.
 $(VENV)/.generated: $(SOURCES) | $(VENV)/.core
@@ -189,12 +189,13 @@ $(VENV_GPU)/.done: pyproject.toml | $(PY)
 	$(VENV_GPU)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[test,gpu-plan]' $(WITHIN)
 	@touch $@
 
-# pyright judges with the optional packages installed, or it could not see their types.
-$(VENV)/.lint: pyproject.toml $(VENV)/.test | $(PY)
+# pyright judges with the optional packages installed, or it could not see their types. One run of pip, which `make test`
+# needs no more.
+$(VENV)/.lint: pyproject.toml | $(PY)
 	@$(SAY)
 	$(PIP) $(BUILDS)
-	$(PIP) install --editable '.[lint]' $(WITHIN)
-	@touch $@
+	$(PIP) install --editable '.[test,lint]' $(WITHIN)
+	@touch $(VENV)/.core $(VENV)/.test $@
 
 # The first interpreter that is new enough, can make environments, and truly runs: a version manager's shim may
 # stand on the PATH for a Python that is not installed.

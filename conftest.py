@@ -73,6 +73,9 @@ def pytest_collection(session):
     finally:
         gc.enable()
         gc.freeze()
+        # All that lives is looked through a tenth as often: what jax keeps of its programs grows all the time, and the
+        # collector is a twentieth of a run.
+        gc.set_threshold(*gc.get_threshold()[:2], 100)
 
 
 def pytest_report_header(config):

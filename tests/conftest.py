@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gluonx.common import policy
-from lib.sample import DEAR, SAMPLED, TURNS, WHOLE, chosen
+from lib.sample import DEAR, EXAMPLES, SAMPLED, TURNS, WHOLE, chosen
 
 
 @pytest.fixture
@@ -85,6 +85,8 @@ def pytest_collection_modifyitems(items):
     """Marks what is not in the sample as slow; a test that is asked for by its name runs in any case."""
     for item in items:
         share = (SAMPLED if hasattr(item, "callspec") else TURNS).get(item.path.name, 1)
+        if isinstance(item, pytest.DoctestItem):
+            share = EXAMPLES
         if item.get_closest_marker("dear"):
             share = max(DEAR, 3 * share)
         asked = any("::" in arg for arg in item.config.args)

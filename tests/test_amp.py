@@ -365,6 +365,7 @@ def test_a_list_of_losses():
     assert net.weight.data().tolist() == [[-2.0, -2.0]]
 
 
+@pytest.mark.dear
 def test_an_optimizer_written_by_hand():
     class Plain(gluonx.optimizer.Optimizer):
         def create_state(self, index, weight):

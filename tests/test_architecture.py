@@ -371,11 +371,13 @@ def module_state():
             value = getattr(node, "value", None)
             if isinstance(value, ast.Call) and dotted_name(value.func) in ("functools.cache", "functools.lru_cache"):
                 caches |= {f"{name} {t.id}" for t in targets if isinstance(t, ast.Name)}
-        for node in ast.walk(tree):
+        with_global = any(isinstance(node, ast.Global) for node in nodes_of(path))
+        for node in nodes_of(path):
             if isinstance(node, FUNCTIONS):
                 names = {ast.unparse(d).partition("(")[0].removeprefix("functools.") for d in node.decorator_list}
                 caches |= {f"{name} {node.name}"} if names & {"cache", "lru_cache"} else set()
-                rebound |= {f"{name} {node.name}"} if any(isinstance(n, ast.Global) for n in ast.walk(node)) else set()
+                if with_global and any(isinstance(n, ast.Global) for n in ast.walk(node)):
+                    rebound.add(f"{name} {node.name}")
     return containers, caches, rebound
 
 

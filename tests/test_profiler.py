@@ -169,6 +169,7 @@ def test_scopes_name_what_is_recorded():
     assert "train.inner.Dense" in engine.explain()
 
 
+@pytest.mark.dear
 def test_memory():
     profiler.set_config(profile_memory=True)
     x = np.ones((1000,))

@@ -262,6 +262,7 @@ def test_artifact(net, tmp_path):
     assert distance(mx.load(tmp_path / "last")(x.transpose(0, 2, 3, 1)), wanted) < 1e-5
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("mode", "granularity"), [("naive", "channel-wise"), ("naive", "tensor-wise"), ("none", "channel-wise")]
 )

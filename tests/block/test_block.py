@@ -257,6 +257,7 @@ def test_verbose(capsys):
     assert lines[0].startswith("Net.w: ")
 
 
+@pytest.mark.dear
 def test_setattr_cast_zero_grad():
     net = made()
     with autograd.record():

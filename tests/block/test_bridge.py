@@ -44,6 +44,7 @@ def test_apply_is_the_net(hybrid, jit):
     same(state, pure.state)
 
 
+@pytest.mark.dear
 def test_training_moves_the_state_that_is_returned_and_not_the_net():
     net = make()
     pure = gluonx.functional(net)
@@ -55,6 +56,7 @@ def test_training_moves_the_state_that_is_returned_and_not_the_net():
     onp.testing.assert_allclose(state["1.running_mean"], net[1].running_mean.data().asnumpy(), rtol=1e-5)
 
 
+@pytest.mark.dear
 def test_a_jitted_functional_draws_for_64_bits():
     net = nn.Dropout(0.5)
     pure, x = gluonx.functional(net), np.ones((4, 5), dtype="float64")._read()
@@ -67,6 +69,7 @@ def test_a_jitted_functional_draws_for_64_bits():
     onp.testing.assert_array_equal(out, run(x))
 
 
+@pytest.mark.dear
 def test_gradients_equal_those_of_the_tape():
     net = make()
     pure = gluonx.functional(net)
@@ -110,6 +113,7 @@ def test_a_loop_of_optax_is_the_trainers():
     same({n: p.data().asnumpy() for n, p in net.collect_params().items()}, {**params, **state}, 1e-4)
 
 
+@pytest.mark.dear
 def test_params_are_copies_and_survive_steps():
     net = make()
     pure = gluonx.functional(net)
@@ -131,6 +135,7 @@ def test_params_are_copies_and_survive_steps():
     same(pure.params, before)
 
 
+@pytest.mark.dear
 def test_update_from_is_all_or_nothing():
     net = make()
     pure = gluonx.functional(net)
@@ -145,6 +150,7 @@ def test_update_from_is_all_or_nothing():
         pure.apply({}, {}, None, X)
 
 
+@pytest.mark.dear
 def test_keys_decide_dropout():
     net = make(dropout=0.5)
     pure = gluonx.functional(net)
@@ -199,6 +205,7 @@ def test_tied_parameters_are_one_and_inputs_may_be_nested():
     onp.testing.assert_allclose(out["y"], X @ w.T @ w.T + X, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_apply_leaks_no_tracer_and_leaves_handles_alone(leak_check):
     net = make()
     pure = gluonx.functional(net)
@@ -234,6 +241,7 @@ def test_from_jax_is_recorded_and_differentiated(name):
     onp.testing.assert_allclose(w.grad.asnumpy(), onp.sin([1, 2]) * 5.0, rtol=1e-5)
 
 
+@pytest.mark.dear
 def test_from_jax_with_statics_and_no_recompile():
     calls = []
 
@@ -508,6 +516,7 @@ def test_nothing_is_traced_twice_for_equal_values():
     assert len(traces) == count
 
 
+@pytest.mark.dear
 def test_a_copy_of_a_functional_is_of_the_copied_net():
     pure = gluonx.functional(make())
     wanted, _ = pure.apply(pure.params, pure.state, None, X)

@@ -74,6 +74,7 @@ def test_new_values_count():
     onp.testing.assert_array_equal(out.asnumpy(), onp.ones((4, 3)))
 
 
+@pytest.mark.dear
 def test_running_averages_move_as_one_by_one():
     nets = made(), made()
     for net in nets:
@@ -106,6 +107,7 @@ def test_a_value_that_is_read_in_the_middle():
     assert (n, compiled) == (2, 0)
 
 
+@pytest.mark.dear
 def test_a_forward_that_differs_each_time_is_left_alone():
     lots = itertools.count()
 
@@ -123,6 +125,7 @@ def test_a_forward_that_differs_each_time_is_left_alone():
     assert engine.stats()["programs_compiled"] == before
 
 
+@pytest.mark.dear
 def test_few_kinds_of_input_have_a_program(monkeypatch):
     monkeypatch.setattr(policy, "KINDS", 2)
     net = made()
@@ -198,6 +201,7 @@ def test_inner_blocks_do_not_count_for_themselves():
     assert spent(net, batch())[:2] == (1, 1)
 
 
+@pytest.mark.dear
 def test_random_draws_are_those_of_single_operators():
     net, x = made(lambda x: npx.dropout(x, 0.5, mode="always")), batch()
 

@@ -68,6 +68,7 @@ def shown(value, way):
     return " ".join(Checked(page).text)
 
 
+@pytest.mark.dear
 def test_a_net_is_a_tree_with_shapes_counts_bytes_and_values(way):
     net = make()
     text = shown(net, way)
@@ -92,6 +93,7 @@ def test_a_net_is_a_tree_with_shapes_counts_bytes_and_values(way):
         assert len(net._repr_html_()) > 1000
 
 
+@pytest.mark.dear
 def test_looking_at_a_net_runs_nothing(way):
     net = make()
     net.initialize()

@@ -77,6 +77,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("block", LOSSES)
 def test_hybridized_does_what_plain_does(block):
     x, runs = np.ones((2, 3)), []
@@ -154,6 +155,7 @@ def test_an_attribute_that_changes_its_kind_for_ever_is_told():
     assert [w.filename for w in warned] == [__file__]
 
 
+@pytest.mark.dear
 def test_a_pure_view_leaves_blocks_as_they_are_and_tells_what_it_does_not_carry(tmp_path):
     net = Carries()
     net.initialize()

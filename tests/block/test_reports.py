@@ -180,6 +180,7 @@ def test_14284_what_is_no_hybrid_block_is_refused():
 _LABELS = onp.array([[0, 1, -1, -1, 2], [-1] * 5, [3, 3, 3, 3, -1]])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_8404_ignored_labels_are_out_of_the_mean(rng, hybrid, dtype):
@@ -419,6 +420,7 @@ def counted(fn):
     return out, {key: after[key] - before[key] for key in ("programs_compiled", "dispatches")}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", ["no", "itself", "around"])
 def test_15411_hooks_on_gradients(hybrid):
     net = dense(4, 3, 2)
@@ -984,6 +986,7 @@ class Averaging(nn.HybridBlock):
         return (self.inner(x) * kept).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_9914_no_program_twice_for_one_size(hybrid, rng):
     net = Averaging()
@@ -1102,6 +1105,7 @@ def test_11542_an_onnx_model_is_no_symbol(tmp_path):
 # -- 11542, 10605: ONNX in -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 def test_11542_an_onnx_model_is_a_block_that_trains(tmp_path):
     onnx = pytest.importorskip("gluonx.onnx")
     net = dense(8, 2)

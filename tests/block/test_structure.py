@@ -46,6 +46,7 @@ def walks(monkeypatch):
     return found
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [True, False], ids=["hybridized", "plain"])
 def test_another_net_has_nobody_walk_over_its_parameters_again(walks, hybrid):
     net = make(hybrid)

@@ -43,6 +43,7 @@ def step(net, trainer, x, **kwargs):
 X = np.array(onp.linspace(-1, 1, 10).reshape(2, 5))
 
 
+@pytest.mark.dear
 @HYBRID
 def test_predict_first_and_train_later(hybrid):
     net = made(nn.Dense(3), hybrid)
@@ -60,6 +61,7 @@ def test_predict_first_and_train_later(hybrid):
     assert net(X).shape == (2, 4)
 
 
+@pytest.mark.dear
 @HYBRID
 @pytest.mark.parametrize(
     "head", [lambda: nn.Dense(3), lambda: rnn.LSTM(3), lambda: nn.MultiHeadAttention(4, 2), nn.BatchNorm]
@@ -76,6 +78,7 @@ def test_a_step_names_the_block_and_may_leave_it(hybrid, head):
         step(net, trainer, X)
 
 
+@pytest.mark.dear
 def test_a_head_joins_the_trainer_when_it_has_a_value(tmp_path):
     net = made(nn.Dense(3), True, never=True)
     trainer = Trainer(net.collect_params(), "adam")

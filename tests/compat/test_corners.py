@@ -45,6 +45,7 @@ def test_as_mxnet(version, name):
             assert a == b, path
 
 
+@pytest.mark.dear
 def test_bucketing_modules_in_mixed_precision(mx):
     """MXNet 1.9.1 computes no float16 on CPUs."""
     from mxnet.contrib.amp.amp import convert_bucketing_module

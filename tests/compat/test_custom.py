@@ -33,6 +33,7 @@ def test_as_mxnet(cases, key):
         numpy.testing.assert_allclose(found.asnumpy(), wanted, rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("key", ["trained, hybrid", "counted, hybrid", "writing in a block, computed, True, True"])
 def test_in_naive_mode(cases, key):
     with engine.mode("naive"):
@@ -84,6 +85,7 @@ def net():
     return made
 
 
+@pytest.mark.dear
 def test_whole_numbers_among_floats(net):
     x, n = np.array([1.0, 2.0]), np.array([3, 4], dtype="int32")
     x.attach_grad()
@@ -275,6 +277,7 @@ def test_an_operator_that_uses_a_hybridized_net(net):
     assert outer(np.array([1.0, 2.0])).tolist() == [5, 9]
 
 
+@pytest.mark.dear
 def test_large_arrays_and_computing_inside(cases):
     """The operator computes with gluonx in the program's call back: nothing waits for itself."""
     net = cases.Counted()

@@ -122,6 +122,7 @@ def test_a_function_of_np_arrays_has_them_in_its_backward_too(mx):
     assert shapes == [(False, ()), (True, (1,))]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("recorded", [False, True])
 def test_twins_that_are_shared_see_all_writes(recorded):
     x = np.array([1.0, 2.0, 3.0])

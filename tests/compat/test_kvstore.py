@@ -145,6 +145,7 @@ def trained(store, optimizer="sgd", steps=3, **options):
     return trainer, net.weight.data().tolist() + [net.bias.data().tolist()]
 
 
+@pytest.mark.dear
 def test_a_registered_store_takes_part_in_training():
     trainer, weights = trained("doubling")
     assert trainer._kvstore.seen[:4] == [("broadcast", 0), ("broadcast", 1), ("pushpull", 0, 0), ("pushpull", 1, -1)]

@@ -91,6 +91,7 @@ def test_a_caller_gets_the_arrays_that_he_works_with():
     assert type(net(nd.ones((2, 3)))) is NDArray
 
 
+@pytest.mark.dear
 def test_no_recompile_in_a_steady_loop():
     net, *_ = run("hybridized")
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})

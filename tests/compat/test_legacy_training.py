@@ -255,6 +255,7 @@ def test_a_symbol_block_in_a_name_scope_keeps_the_graphs_names(mx):
     assert sorted(tuned.collect_params("base_.*")) == ["base_fc_bias", "base_fc_weight"]
 
 
+@pytest.mark.dear
 def test_module_checkpoint_saves_every_period(mx, tmp_path):
     it = mx.io.NDArrayIter(numpy.ones((4, 3), "float32"), numpy.zeros(4, "float32"), 2)
     out = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc"), name="softmax")

@@ -140,6 +140,7 @@ def test_the_same_as_the_loop_in_gluon(name):
     onp.testing.assert_allclose(args["fc2_bias"].asnumpy(), net[1].bias.data().asnumpy(), 1e-5, 1e-6)
 
 
+@pytest.mark.dear
 def test_a_steady_loop_compiles_nothing():
     module = ready()
     module.init_optimizer(
@@ -158,6 +159,7 @@ def test_a_steady_loop_compiles_nothing():
     assert mx.engine.stats()["programs_compiled"] == before
 
 
+@pytest.mark.dear
 def test_multipliers_and_fixed_parameters():
     weight = sym.var("w_weight", lr_mult=0.0)
     net = sym.FullyConnected(sym.var("data"), weight=weight, num_hidden=2, name="fc")

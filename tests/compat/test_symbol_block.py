@@ -144,6 +144,7 @@ def test_saving_loading_and_exporting_to_stablehlo(tmp_path):
     np.testing.assert_allclose(load_artifact(tmp_path / "artifact")(many), net(gnp.array(many)).asnumpy(), rtol=1e-5)
 
 
+@pytest.mark.dear
 def test_the_pure_view_differentiates():
     net, (x,), _ = mlp()
     pure = gluonx.functional(net)

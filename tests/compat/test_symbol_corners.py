@@ -72,6 +72,7 @@ def test_a_graph_that_grows_under_questions_asks_each_node_once(monkeypatch):
     assert len(asked) == 2 * 40
 
 
+@pytest.mark.dear
 def test_a_second_backward_leaves_states_and_does_not_draw_again():
     d = sym.var("d")
     bound = sym.BatchNorm(d, name="bn", fix_gamma=False).simple_bind(d=(4, 2))
@@ -127,6 +128,7 @@ def test_a_network_of_the_zoo_in_a_name_scope(monkeypatch):
     assert inner.prefix == "outer_resnetv10_"
 
 
+@pytest.mark.dear
 def test_a_csr_matrix_stays_sparse_in_a_symbol():
     """A product over a million columns, of which a batch has eight; and what else is done with small matrices."""
     wide = 1_000_000

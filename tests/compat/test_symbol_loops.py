@@ -43,6 +43,7 @@ def test_foreach_is_the_loop_on_arrays():
             onp.testing.assert_allclose(found.asnumpy(), value.asnumpy(), 1e-6)
 
 
+@pytest.mark.dear
 def test_gradients_and_shapes():
     (first, _), (last,) = looped()
     loss = sym.sum(first) + sym.sum(last)

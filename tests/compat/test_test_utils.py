@@ -115,6 +115,7 @@ class Broken(nn.HybridBlock):
         return x * (2 if mx.deferred.values.core.current_state().trace is None else 3)
 
 
+@pytest.mark.dear
 def test_hybridize_consistency():
     def net():
         made = nn.HybridSequential()

@@ -93,6 +93,7 @@ def test_monitor_of_a_module():
     assert values["softmax_output"] == pytest.approx(4)
 
 
+@pytest.mark.dear
 def test_what_is_seen_is_what_was_computed():
     """Dropout draws once for the outputs and for what is shown; gradients are those without a monitor."""
     made, monitor, shown = (

@@ -67,6 +67,7 @@ def trained(width):
     return [p.data().asnumpy() for p in net.collect_params().values()], taken
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("width", [4, 2000], ids=["in a vector", "on its own"])
 def test_steps_without_trusted_counts(monkeypatch, width):
     """The same numbers; all that is donated was copied before, and what a user holds stays."""

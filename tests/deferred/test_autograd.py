@@ -290,6 +290,7 @@ def test_grad_needs_a_variable_that_the_head_depends_on(mode):
         autograd.grad(y, np.ones((1,)))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_higher_derivatives(order, mode):
     x = variable(0.3, -0.7)
@@ -309,6 +310,7 @@ def test_higher_derivatives(order, mode):
     close(x.grad, jax.vmap(f)(jnp.array([0.3, -0.7])), 1e-4)
 
 
+@pytest.mark.dear
 def test_a_gradient_penalty(mode):
     x, w = variable(0.5, 1.5), variable(2.0, -1.0)
 
@@ -598,6 +600,7 @@ def test_gradients_through_a_cast(mode):
     close(x.grad, [4.0, 8.0])
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
 def test_integers_take_part_but_have_no_gradient(dtype, mode):
     n = np.array([1, 0, 1], dtype=dtype)

@@ -294,6 +294,7 @@ def test_the_thread_compiles_with_the_types_of_the_program():
     assert {p.data().dtype for p in loop.net.collect_params().values()} == {onp.dtype("float64")}
 
 
+@pytest.mark.dear
 def test_what_the_step_holds_is_not_written_to_at_the_takeover():
     loop, held = Loop(35), []
     for _ in range(TAKES_OVER + 3):

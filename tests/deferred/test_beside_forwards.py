@@ -77,6 +77,7 @@ def test_each_kind_of_input_is_counted_by_itself(gate):
     assert gate.names == ["gluonx-compile"] * 2
 
 
+@pytest.mark.dear
 def test_runs_go_on_while_a_thread_compiles(gate):
     net, x = _net(35), np.ones((40, 35))
     gate.open.clear()

@@ -124,6 +124,7 @@ def test_a_held_buffer_is_copied_once_and_counted():
     assert not held.is_deleted()
 
 
+@pytest.mark.dear
 def test_nothing_is_copied_where_nobody_holds_anything():
     setup = Setup()
     setup.steps(2)
@@ -329,6 +330,7 @@ def test_a_value_of_a_failed_program_says_so(monkeypatch):
     assert x.grad.shape == (2,)
 
 
+@pytest.mark.dear
 def test_ctrl_c_during_a_first_run_waits_until_the_results_are_in_place(monkeypatch):
     engine.clear()  # another test may have run this program
     setup = Setup("sgd")
@@ -510,6 +512,7 @@ def live_bytes():
     return sum(a.nbytes for a in jax.live_arrays())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 def test_memory_after_many_steps_is_that_after_few(hybrid):
     setup = Setup(hybrid=hybrid)
@@ -519,6 +522,7 @@ def test_memory_after_many_steps_is_that_after_few(hybrid):
     assert live_bytes() == few
 
 
+@pytest.mark.dear
 def test_memory_with_a_loss_read_each_step_stays(monkeypatch):
     setup = Setup()
 
@@ -537,6 +541,7 @@ def test_memory_with_a_loss_read_each_step_stays(monkeypatch):
     assert live_bytes() == few
 
 
+@pytest.mark.dear
 def test_a_running_sum_of_losses_holds_one_value():
     setup, total = Setup(), 0.0
     for i in range(30):
@@ -550,6 +555,7 @@ def test_a_running_sum_of_losses_holds_one_value():
     assert float(total) > 0
 
 
+@pytest.mark.dear
 def test_validation_without_record_holds_nothing_but_the_small_weights_cut_out():
     setup = Setup()
     setup.steps(2)

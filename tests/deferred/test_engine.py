@@ -562,6 +562,7 @@ def test_a_wrong_shape_raises_at_the_line_that_wrote_it_and_leaves_the_graph_usa
     assert x.grad.tolist() == [[2.0] * 3] * 2
 
 
+@pytest.mark.dear
 def test_hybridized_training_leaks_no_tracer(leak_check):
     step = _hybrid()
     for _ in range(2):

@@ -184,6 +184,7 @@ def test_an_input_that_is_no_array(make, hybrid):
     survives(hybrid, fault, TypeError, "an array or a number was expected", "Net")
 
 
+@pytest.mark.dear
 @BOTH
 @pytest.mark.parametrize("dtype", ["int32", "float16", "bool"])
 def test_an_input_of_another_numeric_dtype_is_promoted(dtype, hybrid):
@@ -240,6 +241,7 @@ def on_device(rig, n):
     rig.trainer.step(5)
 
 
+@pytest.mark.dear
 @BOTH
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_a_batch_on_another_device(optimizer, hybrid):
@@ -453,6 +455,7 @@ def test_a_batch_size_that_is_none(size):
 # == raw JAX, and values inside a trace ================================================================================
 
 
+@pytest.mark.dear
 @BOTH
 def test_raw_jax_on_a_taped_array(hybrid):
     def activation(rig):
@@ -490,6 +493,7 @@ READS = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("recorded", [False, True], ids=["outside", "record"])
 @pytest.mark.parametrize("name", READS)
 def test_reading_a_value_inside_a_trace(name, recorded):
@@ -525,6 +529,7 @@ def test_reading_a_value_inside_a_trace_names_the_line():
     told(caught.value, "test_errors.py:")
 
 
+@pytest.mark.dear
 def test_printing_inside_a_trace_shows_what_there_is(capsys):
     rig, twin = Rig(True), Rig(True)
     rig.fragile.act = print
@@ -534,6 +539,7 @@ def test_printing_inside_a_trace_shows_what_there_is(capsys):
     same(rig.state(), twin.state(), rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_the_offered_ways_work():
     rig = Rig(True)
     rig.fragile.act = lambda x: npx.cond(x.sum() > 0, lambda: x * 2, lambda: x)

@@ -181,6 +181,7 @@ def test_what_fails_in_numpy_is_told_by_xla(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.tril(np.ones((7, 9))).sum().item() == 28
 
 
+@pytest.mark.dear
 def test_a_value_that_becomes_a_weight_is_not_donated_under_its_views() -> None:
     for units in (64, 128, 512):
         net = nn.Dense(units, in_units=units, use_bias=False)

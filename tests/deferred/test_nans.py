@@ -44,6 +44,7 @@ class Root(nn.HybridBlock):
         return np.sqrt(self.dense(x) * 0)  # its slope is infinite
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_a_step_names_the_operator_whose_gradient_it_is(hybridized):
     net = Root()

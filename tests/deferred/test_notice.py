@@ -37,6 +37,7 @@ def shown(monkeypatch):
     return found
 
 
+@pytest.mark.dear
 def test_what_takes_long_is_told_and_goes_away(shown):
     notice.told(lambda graph, seconds: time.sleep(seconds))(OfOne(), 0.5)
     assert len(shown.texts) >= 3
@@ -51,6 +52,7 @@ def test_what_is_quick_is_not_told(shown, monkeypatch):
     assert shown.texts == []
 
 
+@pytest.mark.dear
 def test_an_error_takes_the_line_away_too(shown):
     def fails(graph):
         time.sleep(0.3)

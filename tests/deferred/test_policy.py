@@ -161,6 +161,7 @@ def test_an_interrupted_run_leaves_everything_as_it_was(monkeypatch):
     assert not onp.array_equal(_values(net)["0.weight"], before["0.weight"])
 
 
+@pytest.mark.dear
 def test_what_users_hold_is_never_written_to():
     """Raw arrays and views of NumPy, taken before and after the change-over, keep their numbers."""
     net, trainer = _dense(16)
@@ -305,6 +306,7 @@ def test_numpy_is_given_native_operations_and_xla_the_forms_for_a_cpu(hybrid, mo
         onp.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.dear
 def test_gradients_that_are_added_up(monkeypatch):
     def run(on):
         net, trainer = _dense(18)

@@ -302,6 +302,7 @@ def test_clear_forgets_operators_that_are_made_for_a_kind_of_call() -> None:
         assert call().tolist() == wanted
 
 
+@pytest.mark.dear
 def test_a_line_is_not_held_to_have_churned_by_what_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(policy.limits, "many", 2)
     for n in range(3, 9):

@@ -174,6 +174,7 @@ def test_a_layer_that_is_not_hybridized_adds_few_calls(counts):
     assert many - few <= 2 * 18  # Dense and its activation: two blocks, two operators, two parameters
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", SMALL)
 def test_a_small_operator_calls_few_functions(name, counts):
     function, method = counts[name]

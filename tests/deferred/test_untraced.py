@@ -96,6 +96,7 @@ def test_kernels_are_tried_with_one_thread_of_blas(monkeypatch):
     assert set(threads) == {1}
 
 
+@pytest.mark.dear
 def test_values_that_a_kernel_refuses_are_traced(monkeypatch):
     """Labels that are no whole numbers: an operator is linked by its kernels, and its run asks for the trace."""
     loss = gluon.loss.SoftmaxCrossEntropyLoss()

@@ -374,6 +374,7 @@ def test_two_trainers_of_one_net_take_turns():
     same(turns(False), wanted, 1e-5)
 
 
+@pytest.mark.dear
 def test_a_gan_steps_in_one_dispatch_each():
     maker, judge = made(), made()
     trainers = [trainer_of(maker), trainer_of(judge)]

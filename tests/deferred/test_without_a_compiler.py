@@ -73,6 +73,7 @@ def test_operators_on_new_shapes_compile_nothing(name: str, events: Counter[str]
     assert events[COMPILED] == 0
 
 
+@pytest.mark.dear
 def test_small_draws_on_new_shapes_compile_nothing(events: Counter[str]) -> None:
     for n in range(1, 16):
         np.random.gamma(2.0, 1.0, size=(n, 3)).asnumpy()

@@ -32,6 +32,7 @@ def test_as_mxnet(name):
     assert found == {key: value for key, value in expected.items() if key not in ("weights", "values")}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", cases.STOPS)
 def test_early_stopping_as_mxnet(name, monkeypatch):
     monkeypatch.setattr(cases, "STOPS", {name: cases.STOPS[name]})

@@ -39,6 +39,7 @@ def test_a_csv_file_has_a_row_for_each_time(loader, tmp_path):  # noqa: F811
         est.fit(loader, epochs=1, event_handlers=estimator.CSVHandler(path, est.train_metrics[:1]))
 
 
+@pytest.mark.dear
 def test_the_folder_of_a_csv_file_is_made(loader, tmp_path):  # noqa: F811
     path = tmp_path / "runs" / "first" / "log.csv"
     fitter().fit(loader, epochs=1, event_handlers=estimator.CSVHandler(path))
@@ -192,6 +193,7 @@ def test_extras_are_named(loader, monkeypatch, tmp_path):  # noqa: F811
             fitter().fit(loader, epochs=1, event_handlers=handler)
 
 
+@pytest.mark.dear
 def test_the_bar_shows_rates(loader):  # noqa: F811
     pytest.importorskip("tqdm")
     import io

@@ -49,6 +49,7 @@ def sizes(line, without):
     return [i for i, array in enumerate(INPUTS) if line not in without or array.shape[1] == 5]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("line", FORWARDS)
 def test_stablehlo(tmp_path, line):
     net, expected = made(line)

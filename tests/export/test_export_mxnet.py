@@ -137,6 +137,7 @@ def test_cumsum_has_an_axis_that_mxnet_takes(tmp_path):
     assert [n["attrs"]["axis"] for n in nodes if n["op"] == "_npi_cumsum"] == ["1", "0", "None"]
 
 
+@pytest.mark.dear
 def test_names_prefixes_and_the_form_of_the_files(tmp_path):
     net, _, _ = make("convnet")
     files = net.export(tmp_path / "net", epoch=12, format="mxnet")

@@ -78,6 +78,7 @@ def test_this_version_has_its_artifact():
 # -------------------------------------------------------------------------------------------------------------- a block
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_a_loaded_block_gives_what_the_net_gave(exported, hybridized):
     net, folder = exported
@@ -173,6 +174,7 @@ class Branches(nn.HybridBlock):
         return self.out(y), npx.softmax(y, axis=1)
 
 
+@pytest.mark.dear
 def test_channels_last_on_request(tmp_path):
     net = Branches()
     net.initialize()
@@ -202,6 +204,7 @@ class Waves(nn.HybridBlock):
         return self.second(gnp.hypot(gnp.sin(y), gnp.arctan(y)))
 
 
+@pytest.mark.dear
 def test_elementwise_functions_keep_channels_last(tmp_path):
     net = Waves()
     net.initialize()
@@ -263,6 +266,7 @@ def test_a_predictor_keeps_the_parameters_of_its_making(exported):
     assert not np.allclose(net.predictor([2])(images()), before)
 
 
+@pytest.mark.dear
 def test_what_a_predictor_refuses(exported, tmp_path):
     _, folder = exported
     net = gluonx.load(folder)
@@ -408,6 +412,7 @@ def test_each_bucket_has_a_program_and_all_share_the_parameters(bucketed):
     np.testing.assert_allclose(loaded(gnp.array(x)).asnumpy(), net, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 def test_a_program_of_one_size_has_the_forms_of_a_cpu_and_the_bare_module_the_operations(bucketed):
     _, folder, _ = bucketed
     artifact = stablehlo.load_artifact(folder)

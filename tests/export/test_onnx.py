@@ -243,6 +243,7 @@ def test_the_graph_is_what_one_would_write(tmp_path):
     assert not {"Cast", "Identity", "Shape", "Concat", "Gather", "Dropout", "Unsqueeze", "Squeeze"} & set(found)
 
 
+@pytest.mark.dear
 def test_what_depends_on_no_input_is_computed(tmp_path):
     weight = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
 

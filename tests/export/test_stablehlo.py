@@ -251,6 +251,7 @@ def test_parameters_of_every_kind(tmp_path):
         close(net(np.ones(3)), np.arange(3) * 4 + 4.5)
 
 
+@pytest.mark.dear
 def test_sixty_four_bits_are_asked_for(tmp_path):
     with jax.enable_x64(True):
         spec = InputSpec("x", ("n",), "float64")
@@ -285,6 +286,7 @@ MISFITS = [
 ]
 
 
+@pytest.mark.dear
 def test_inputs_that_do_not_fit_are_named_before_anything_runs(tmp_path):
     inputs = [InputSpec("x", ("b", 3, "8*h", "w"), "float32"), InputSpec("y", ("b",), "float32")]
     folder = save_artifact(
@@ -389,6 +391,7 @@ def test_what_is_no_artifact(tmp_path):
             load_artifact(path)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 def test_an_interrupted_export_leaves_the_old_artifact(tmp_path, digits, params, images, monkeypatch, error):
     before = {path.name: path.read_bytes() for path in digits.iterdir()}

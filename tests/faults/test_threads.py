@@ -207,6 +207,7 @@ def test_a_write_during_a_step_that_runs_operator_by_operator_is_kept(monkeypatc
     onp.testing.assert_array_equal(loop.params[1].data().asnumpy(), -float(loop.made))
 
 
+@pytest.mark.dear
 def test_a_write_during_a_step_of_the_naive_mode_is_kept(monkeypatch):
     with mx.engine.mode("naive"):
         loop = Loop(shapes=(LARGE, LARGE))

@@ -157,6 +157,7 @@ def test_graphs_with_other_attributes(name, edits):
     bounded(use, json.dumps(content).encode())
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", PARAMETERS[::4] + STATES[:2])
 def test_every_single_bit_of_a_head(name):
     read = load_trainer_states if name in STATES else load_arrays
@@ -166,6 +167,7 @@ def test_every_single_bit_of_a_head(name):
             bounded(read, mutated(data, [(at, "flip", bit)]))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", STATES)
 def test_trainer_states_cut_anywhere(name):
     data = (HERE / name).read_bytes()

@@ -45,6 +45,7 @@ FORMS = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("form", FORMS)
 def test_each_side_reads_what_the_other_writes(form, tmp_path):
     net = make()
@@ -55,6 +56,7 @@ def test_each_side_reads_what_the_other_writes(form, tmp_path):
         onp.testing.assert_allclose(run(target), run(net), rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("way", [state_of, to_nnx, to_linen], ids=["state_of", "to_nnx", "to_linen"])
 def test_a_net_with_fused_parameters_loads_after_its_arrays_were_given(way):
     net, other = (nn.MultiHeadAttention(4, 2, in_units=4) for _ in range(2))

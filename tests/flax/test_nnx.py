@@ -93,6 +93,7 @@ def test_a_net_is_a_module_with_its_names_and_its_own_arrays():
     assert module[0].weight.shape == (4, 3) and module["3"]["bias"].shape == (2,)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("jit", [False, True])
 def test_both_modes_are_those_of_the_net(jit):
     net = make()
@@ -127,6 +128,7 @@ def test_gradients_and_training_are_those_of_the_net():
     same(variables_of(module), values_of(net), 1e-5)
 
 
+@pytest.mark.dear
 def test_the_net_and_the_module_go_their_own_ways():
     net = make()
     module = to_nnx(net)
@@ -144,6 +146,7 @@ def test_the_net_and_the_module_go_their_own_ways():
     same(values_of(net), now, 0)
 
 
+@pytest.mark.dear
 def test_dropout_draws_from_the_modules_stream():
     net = make(dropout=0.5)
     module, key = to_nnx(net, nnx.Rngs(5)), nnx.Rngs(5).fork().dropout()
@@ -261,6 +264,7 @@ def test_fused_parameters_are_their_pieces():
     )
 
 
+@pytest.mark.dear
 def test_what_was_fused_is_fused_again():
     net = gluonx.rnn.LSTM(4, input_size=3)
     net.initialize()
@@ -490,6 +494,7 @@ def test_arguments_of_other_kinds():
         net({"a": x}, how={1})
 
 
+@pytest.mark.dear
 def test_modules_that_cannot_be_blocks_say_so():
     class Growing(nnx.Module):
         def __init__(self):

@@ -211,6 +211,7 @@ def test_parameters_of_a_pure_function() -> None:
         assert float(net.weight.data().asnumpy().max()) == 1
 
 
+@pytest.mark.dear
 def test_a_training_step_on_numpy_batches() -> None:
     """The data and labels of each step are overwritten by the next, as a loader that keeps its buffers does."""
 

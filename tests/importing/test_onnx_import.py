@@ -294,6 +294,7 @@ def test_which_arrays_are_trained():
         import_model(normalized(), trainable=["weight"])
 
 
+@pytest.mark.dear
 def test_running_statistics_move_and_have_no_gradient():
     net = import_model(normalized())
     net.hybridize()
@@ -494,6 +495,7 @@ def test_arrays_from_elsewhere_are_refused(tmp_path, changes, match):
 # ------------------------------------------------------------------------------------------------- MXNet 1's functions
 
 
+@pytest.mark.dear
 def test_the_functions_of_mxnet_1(tmp_path):
     from gluonx.contrib import onnx as contributed
 

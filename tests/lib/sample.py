@@ -6,7 +6,7 @@ import zlib
 
 from lib import TESTS
 
-__all__ = ["DEAR", "ROUND", "SAMPLED", "TURNS", "WHOLE", "chosen"]
+__all__ = ["DEAR", "EXAMPLES", "ROUND", "SAMPLED", "TURNS", "WHOLE", "chosen"]
 
 
 def _content():
@@ -23,9 +23,12 @@ def chosen(nodeid, share):
     return zlib.crc32(f"{ROUND} {share} {nodeid}".encode()) % share == 0
 
 
-# A test marked `dear` takes half a second of processor time or more: `make test` runs one in so many of them, and a
-# third of those that take turns in any case.
-DEAR = 12
+# A test marked `dear` takes a third of a second of processor time or more: `make test` runs one in so many of them, and
+# a third of those that take turns in any case.
+DEAR = 24
+
+# The examples in docstrings of the library: two thousand of 20 ms, most of which touch one function each.
+EXAMPLES = 3
 
 # Sweeps of which `make test` runs one row in so many, others with every commit; `make test-all` runs them all. Rows
 # that take long are in the list for what they cost, and those that look alike for what they show.
@@ -206,7 +209,6 @@ TURNS = {
 
 
 WHOLE = {  # what nothing else would notice, or what says itself which rows are slow
-    ("test_loss.py", "test_golden"),
     ("test_distributions.py", "test_every_mode"),
     ("test_probability_golden.py", "test_signatures"),
     ("test_transformation.py", "test_a_flow_learns_its_scale"),

@@ -93,6 +93,7 @@ def _host(tree):
     return tree.array if isinstance(tree, OnHost) else tree
 
 
+@pytest.mark.dear
 @given(st.lists(st.integers(-6, 5), min_size=1, max_size=10), st.booleans())
 def test_gather_is_reading_one_by_one(indices, through_sample):
     x, y = np.arange(18.0, dtype=np.float32).reshape(6, 3), np.arange(6)

@@ -42,6 +42,7 @@ def lists(batches):
     return [[part.asnumpy().tolist() for part in batch] for batch in batches]
 
 
+@pytest.mark.dear
 @every_kind
 def test_batches_are_slices_of_the_data(kind):
     with DataLoader(ArrayDataset(x, y), batch_size=4, **kind) as loader:

@@ -43,6 +43,7 @@ def test_filter():
     assert list(sampler) == [1, 3] and len(seen) == 4
 
 
+@pytest.mark.dear
 @given(st.integers(1, 60), st.data())
 def test_interval(length, data):
     interval = data.draw(st.integers(1, length))

@@ -64,6 +64,7 @@ def nothing_left():
     assert settles_to(before), (before, running())
 
 
+@pytest.mark.dear
 @every_kind
 def test_exceptions_come_with_type_traceback_and_sample(kind):
     with DataLoader(data_samples.At(data_samples.fail, 5), 2, **kind) as loader:
@@ -78,6 +79,7 @@ def test_exceptions_come_with_type_traceback_and_sample(kind):
     assert isinstance(caught.value.__cause__, RemoteTraceback) == (kind == KINDS["processes"])
 
 
+@pytest.mark.dear
 @every_pool
 def test_the_loop_can_go_on_after_an_exception(kind):
     with DataLoader(data_samples.At(data_samples.fail, 2, length=5), 1, **kind) as loader:
@@ -195,6 +197,7 @@ def test_a_hanging_thread_raises_after_the_timeout():
         thread.join(2)
 
 
+@pytest.mark.dear
 @every_pool
 def test_letting_go_ends_the_workers(kind):
     before = running()
@@ -241,6 +244,7 @@ def test_closing_with_batches_under_way(kind):
     assert time.monotonic() - start < 2
 
 
+@pytest.mark.dear
 def test_pools_leave_no_descriptors():
     process = psutil.Process()
 

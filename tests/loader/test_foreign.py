@@ -107,6 +107,7 @@ def test_a_batch_that_its_loader_writes_over_is_kept():
     assert [x.tolist() for x in data.Prefetched(batches())] == [[float(i)] * 3 for i in range(4)]
 
 
+@pytest.mark.dear
 def test_the_estimator_takes_it():
     net = nn.Dense(4, in_units=3)
     net.initialize()
@@ -159,6 +160,7 @@ def test_packed_rows_hold_each_text_once():
         data.pack([], 0)
 
 
+@pytest.mark.dear
 def test_a_net_sees_in_packed_rows_what_it_sees_in_each_text():
     from gluonx.model_zoo.transformers import BERT
 
@@ -248,6 +250,7 @@ def fit(loader, **options):
     return fitter
 
 
+@pytest.mark.dear
 def test_the_estimator_takes_a_loader_that_has_no_length():
     fitter = fit(data.Prefetched(Endless()))
     assert fitter.progress.batch == 4 and fitter.batches_per_epoch is None
@@ -266,6 +269,7 @@ def test_a_batch_of_another_form_is_refused_by_the_estimator(batch, said):
         fit(data.Prefetched([batch]))
 
 
+@pytest.mark.dear
 def test_a_dict_is_trained_on_by_what_the_error_says():
     class Pairs(estimator.BatchProcessor):
         def _get_data_and_label(self, batch, device, axis=0):

@@ -244,6 +244,7 @@ def test_folders_with_other_things_in_them(folder):
         vision.ImageFolderDataset(folder / "nothing")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_damaged_image_in_the_middle_of_an_epoch(folder, workers):
     path = folder / "dog" / "1.PNG"

@@ -157,6 +157,7 @@ def test_the_layer_by_hand(kind, fuse, hybrid):
     assert names.issuperset(set(net.collect_params()) - set(net.collect_params(fused=False)))
 
 
+@pytest.mark.dear
 def test_the_fused_forward_holds_no_concatenation(monkeypatch):
     monkeypatch.setitem(policy.limits, "runs", 0)  # else operators are single equations of the trace
     for fuse in (True, False):
@@ -201,6 +202,7 @@ def test_training_with_a_frozen_key_is_the_same_fused_and_apart():
         onp.testing.assert_allclose(a[name], b[name], rtol=1e-4, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.dear
 def test_decoding_with_a_cache_is_the_forward_in_pieces():
     net = made(causal=True)
     net.hybridize()
@@ -360,6 +362,7 @@ def test_explain_tells_what_computes_attention(monkeypatch):
     assert len(cudnn.choices()) == 16
 
 
+@pytest.mark.dear
 @pytest.mark.first_runs  # then a net is traced by operators, whose form is chosen when it is compiled
 @pytest.mark.parametrize("spread", [False, True], ids=["one device", "a mesh"])
 def test_a_step_has_forms_for_one_cpu_where_it_runs_on_one(spread):

@@ -33,6 +33,7 @@ def test_rotary_scores_depend_on_distances_only():
         npx.rotary_embedding(q, np.array([1, 2, 3]))
 
 
+@pytest.mark.dear
 def test_grouped_query_attention_by_its_cache_is_that_of_all_tokens():
     layer = nn.GroupedQueryAttention(8, 4, 2)
     layer.initialize(init="xavier")
@@ -46,6 +47,7 @@ def test_grouped_query_attention_by_its_cache_is_that_of_all_tokens():
         nn.GroupedQueryAttention(8, 4, 3)
 
 
+@pytest.mark.dear
 def test_gated_ffn_is_its_formula():
     layer, x = nn.GatedFFN(3, 5, "gelu"), real(2, 3)
     layer.initialize(init="xavier")
@@ -62,6 +64,7 @@ def test_drop_path_drops_whole_samples():
     assert (out == out[:, :1]).all()
 
 
+@pytest.mark.dear
 def test_upsample_bilinear_is_that_of_jax():
     x = real(1, 2, 3, 4)
     wanted = jax.image.resize(x.asnumpy(), (1, 2, 6, 12), "linear")

@@ -66,6 +66,7 @@ def _shown(said: str, row: Row) -> str:
     return said
 
 
+@pytest.mark.dear
 @rows(COMPARED)
 @pytest.mark.parametrize("mode", OTHER_MODES)
 def test_modes(row: Row, mode: str) -> None:
@@ -88,6 +89,7 @@ def test_infer_shape(row: Row) -> None:
     assert found == facts_of("layers", row.key)["params"]
 
 
+@pytest.mark.dear
 @rows(COMPARED)
 def test_functional(row: Row) -> None:
     """The pure view under ``jax.jit`` gives the same outputs, gradients and new moving averages."""
@@ -244,6 +246,7 @@ def test_batch_norm_stays_wide() -> None:
     assert "float16" not in {str(p.dtype) for p in layer.collect_params().values()}
 
 
+@pytest.mark.dear
 def test_dropout() -> None:
     layer, x = nn.Dropout(0.25), np.ones((100, 100))
     assert layer(x).asnumpy().min() == 1

@@ -30,6 +30,7 @@ def train(net, steps=3):
         trainer.step(6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_the_addition_alone_is_trained_saved_and_merged(tmp_path, hybridized):
     net, x = make(), np.array(X)
@@ -67,6 +68,7 @@ class Joined(nn.HybridBlock):
         self.fuse()
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("fuse", [False, True])
 @pytest.mark.parametrize("cross", [False, True])

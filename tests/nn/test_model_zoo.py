@@ -61,6 +61,7 @@ def close(found, key):
     onp.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4 * max(1.0, float(abs(wanted).max())))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("key", EVERY)
 def test_outputs_are_those_of_mxnet(key):
     net, x = filled(key)
@@ -143,6 +144,7 @@ def test_a_net_trains():
 # ------------------------------------------------------------------ weights files
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("version", ["1.9.1", "2.0.0b1"])
 @pytest.mark.parametrize(("name", "kind"), [("mobilenet0.25", "gluon"), ("squeezenet1.1", "gluon")])
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
@@ -196,6 +198,7 @@ def same(a, b):
     )
 
 
+@pytest.mark.dear
 def test_pretrained_is_found_in_the_root(published, tmp_path, monkeypatch):
     net, file, stem = published
     root = tmp_path / "home" / "models"
@@ -245,6 +248,7 @@ def test_what_came_is_checked(published, tmp_path, what):
     assert not list(root.iterdir())
 
 
+@pytest.mark.dear
 def test_pretrained_without_network_says_what_to_put_where(published, tmp_path):
     _, _, stem = published
     with pytest.raises(GluonxError, match=rf"Put the file {stem}.params \(SHA-1 \w{{40}}\) into {tmp_path}, or give"):
@@ -280,6 +284,7 @@ def test_unknown_names_list_near_ones():
         vision.get_model("vgg11", layout="NWHC")
 
 
+@pytest.mark.dear
 def test_a_file_of_another_net_says_which_arrays_differ(tmp_path):
     def small(layers=(1, 1), classes=3):
         net = vision.ResNetV1(vision.BasicBlockV1, layers, [4, 4, 8], classes=classes, thumbnail=True)

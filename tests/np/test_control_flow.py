@@ -218,6 +218,7 @@ def _cell(loop, hybrid=False):
     return net
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True], ids=["plain", "hybrid"])
 def test_captured_parameters_are_trained_and_nothing_compiles_anew(hybrid):
     net = _cell(npx.foreach, hybrid)

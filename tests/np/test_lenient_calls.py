@@ -108,6 +108,7 @@ def test_operators_with_attributes_refuse_it(fn, error):
         fn(nd.ones((1, 3)))
 
 
+@pytest.mark.dear
 def test_multinomial_of_either_version():
     n, p = nd.array([4.0, 7.0]), nd.array([[0.2, 0.8], [0.5, 0.5]])
     assert nd.random.multinomial(p).shape == (2,)

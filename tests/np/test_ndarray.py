@@ -207,6 +207,7 @@ def test_what_numpy_has_and_gluonx_not_is_refused():
         onp.add.outer(np.ones((2,)), np.ones((2,)))
 
 
+@pytest.mark.dear
 def test_jax_takes_it_as_a_pytree_and_as_an_array():
     x = np.array([1.0, 2.0])
     assert jnp.asarray(x).tolist() == [1.0, 2.0] and jnp.sin(x).shape == (2,)

@@ -54,6 +54,7 @@ RANDOM = {
 }
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", RANDOM)
 def test_draws_repeat_with_the_seed(name):
     x, draw = picture(6, 7, 3), getattr(image, name)
@@ -186,6 +187,7 @@ def test_crops_anywhere_are_one_program():
     assert engine.stats()["programs_compiled"] == before
 
 
+@pytest.mark.dear
 def test_gradients_are_true():
     """MXNet passes the head through as it came, or raises."""
     x = picture(4, 6, 3)

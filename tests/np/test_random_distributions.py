@@ -162,6 +162,7 @@ def formulas(name, x, parameters):
     return 1 - t, t
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")
 @pytest.mark.parametrize(
     "name",

@@ -103,6 +103,7 @@ def test_half_precision_is_summed_in_float32(dtype):
     np.testing.assert_array_equal(bound("mean", axis=0)(x[:3]), jnp.full(17000, 0.5, dtype))
 
 
+@pytest.mark.dear
 def test_infinities_stay_where_they_are():
     x = numbers(WIDE).at[1, 5].set(jnp.inf).at[2, 7].set(jnp.nan)
     for name in ("sum", "max", "logsumexp"):
@@ -133,6 +134,7 @@ def test_the_gradient_of_what_is_broadcast_along_rows(small):
         bound("add")(x, numbers((1, 19999)))
 
 
+@pytest.mark.dear
 def test_the_bias_of_a_large_vocabulary():
     x, w, b, g = numbers((3, 4)), numbers((17000, 4)), numbers((17000,)), numbers((3, 17000))
     y, pull = jax.vjp(bound("fully_connected", num_hidden=17000), x, w, b)
@@ -173,6 +175,7 @@ def test_the_place_of_the_largest_takes_no_pairs():
     assert "stablehlo.minimum" not in program(bound("argmax", axis=1), x.astype(int))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("shape", "axis"), [((64, 5), 0), ((5, 64), 1), ((4, 9, 8), 1), ((3, 5), 1), ((5000,), 0)])
 def test_running_sums(shape, axis):
     x = numbers(shape)
@@ -256,6 +259,7 @@ HIDDEN = np.random.default_rng(3).uniform(size=(2, 1, 5, 5)) < 0.4
 HIDDEN[0, :, 1] = False  # a query that sees nothing
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("heads", [(4, 4), (4, 2), (4, 1)], ids=str)
 @pytest.mark.parametrize("kind", ["plain", "causal", "masked", "causal and masked", "valid"])
 def test_attention_and_its_gradient_are_those_of_the_kernel(kind, heads):
@@ -307,6 +311,7 @@ def test_a_pull_back_has_the_form_of_the_program_that_it_is_in():
     assert "optimization_barrier" not in program(lambda *arrays: pull(*arrays), q, q, q, q)
 
 
+@pytest.mark.dear
 def test_the_loss_of_classes_gathers_forward_and_compares_backward():
     x, y = numbers((5, 9)), jnp.asarray([0, 8, 3, 12, -1])  # those out of range are clipped
     fn = bound("softmax_cross_entropy_loss")
@@ -319,6 +324,7 @@ def test_the_loss_of_classes_gathers_forward_and_compares_backward():
     check_grads(lambda x: fn(x, y), (x,), order=2, modes=["fwd", "rev"], atol=1e-2, rtol=1e-2)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["gelu", "mish"])
 def test_activations_at_both_ends(name):
     x = jnp.asarray([-1e30, -200.0, -20.0, -5.0, -1e-3, 0.0, 1e-3, 5.0, 19.0, 21.0, 90.0, 1e30])

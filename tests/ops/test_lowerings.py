@@ -184,6 +184,7 @@ def close(found, wanted, rtol=1e-4):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, float(abs(b).max())))
 
 
+@pytest.mark.dear
 @every_case
 def test_numbers_and_gradients_are_the_native_ones(case):
     args = arrays(case)
@@ -217,6 +218,7 @@ def test_forward_mode_and_vmap(case):
         close(*[jax.jit(jax.vmap(jax.grad(wave(fn), (0, 1)), axes))(*args) for fn in fns])
 
 
+@pytest.mark.dear
 @every_case
 def test_the_form_is_what_the_program_holds(case):
     """On a CPU no convolution is left but a transposed one; other platforms, and native_operations, have no other."""
@@ -351,6 +353,7 @@ def test_a_depthwise_weights_gradient_by_rows(stride, dilate, pad, kernel):
         check_grads(chosen(case), arrays(case, np.float64), order=2, modes=["fwd", "rev"], rtol=1e-5)
 
 
+@pytest.mark.dear
 def test_where_a_depthwise_weights_gradient_is_by_rows():
     def pay(x, w, layout="NHWC", groups=8):
         return depthwise.rows_pay(jnp.ones(x), jnp.ones(w), Geometry(layout, (1, 1), (1, 1), (1, 1), groups))
@@ -504,6 +507,7 @@ def test_when_bands_are_cut(monkeypatch, x, w, bands):
     assert algorithm_of(*shapes, geometry) == ("bands" if bands else "native")
 
 
+@pytest.mark.dear
 def test_bands_hold_the_gradient_of_the_input(monkeypatch):
     """Forward is a convolution of one long image; the input's gradient is native, and not within a branch."""
     monkeypatch.setattr(lowering, "_LONE_ROWS", True)
@@ -618,6 +622,7 @@ def test_products_keep_only_the_inputs(by_products, name):
     assert text.count("stablehlo.while") == 1
 
 
+@pytest.mark.dear
 def test_products_are_there_for_xla_after_numpy_has_asked(by_products):
     """JAX keeps the derivative that it has made of a jaxpr, also of one that is called by both."""
     case = product_case("bands", by_products)
@@ -692,6 +697,7 @@ def by_cells(monkeypatch):
     return set_step
 
 
+@pytest.mark.dear
 @every_cells
 def test_gradients_by_cells(by_cells, name):
     case, at = by_cells(name)

@@ -126,6 +126,7 @@ def test_the_batch_norm_of_gpus_is_that_of_others(far, rng, monkeypatch):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=(1e-2 if far else 1e-4) * float(abs(b).max()))
 
 
+@pytest.mark.dear
 def test_batch_norm_predicts_with_what_it_was_given(rng):
     x, ones, zeros = normal(rng, 4, 3), jnp.ones(3), jnp.zeros(3)
     np.testing.assert_allclose(run("batch_norm", x, ones, zeros, zeros, ones, eps=0.0, training=False), x)
@@ -134,6 +135,7 @@ def test_batch_norm_predicts_with_what_it_was_given(rng):
     assert mean is zeros and var is ones
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("dtype", [jnp.int8, jnp.uint8, jnp.int32])
 def test_topk_of_integers(dtype):
     x = jnp.array([3, 0, 100, 7], dtype)
@@ -150,6 +152,7 @@ def test_temperature_does_not_recompile():
     assert len(count) == 1
 
 
+@pytest.mark.dear
 def test_mixed_types_are_promoted():
     half, single = jnp.ones((2, 3), jnp.float16), jnp.ones((4, 3))
     assert run("fully_connected", half, single).dtype == jnp.float32
@@ -171,6 +174,7 @@ def test_clip_keeps_integers():
     assert run("clip", jnp.array([1.0, jnp.nan]), None, jnp.float32(0)).tolist()[0] == 0.0
 
 
+@pytest.mark.dear
 def test_nan_stays_nan():
     nan = jnp.array([jnp.nan])
     for name in ("maximum", "minimum"):
@@ -188,6 +192,7 @@ def test_rows_without_anything_left():
 # -- randomness -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("axes, distinct", [((), 12), ((0,), 4), ((1,), 3), ((-1,), 3)])
 def test_dropout_axes_share_one_fate(axes, distinct):
     x = jnp.ones((3, 4)) * jnp.arange(1.0, 13).reshape(3, 4)
@@ -244,6 +249,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name, parameters, mean, deviation", LAWS)
 def test_moments(name, parameters, mean, deviation):
     n = 20_000
@@ -286,6 +292,7 @@ def test_permutations():
     assert sorted(chosen.tolist()) == list(range(9))
 
 
+@pytest.mark.dear
 def test_multivariate_normal():
     cov = jnp.array([[2.0, 0.6], [0.6, 1.0]])
     draw = run("random_multivariate_normal", KEY, jnp.array([1.0, -1.0]), cov, size=20_000)

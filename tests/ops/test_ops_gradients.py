@@ -52,6 +52,7 @@ SMOOTH = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("row", SMOOTH, ids=lambda row: f"{row[0]}-{'-'.join(map(str, row[1].values()))}")
 def test_finite_differences(row, rng):
     name, attrs, shapes, *fixed = row
@@ -64,6 +65,7 @@ def test_finite_differences(row, rng):
     check_grads(fn, tuple(floats), order=1, modes=("fwd", "rev"), atol=2e-2, rtol=2e-2, eps=1e-2)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("axis", [1, -1])
 def test_batch_norm(axis, rng):
     shape = (4, 3, 5) if axis == 1 else (4, 5, 3)
@@ -103,6 +105,7 @@ KINKS = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name, inputs, attrs, wanted", KINKS)
 def test_kinks(name, inputs, attrs, wanted):
     found = gradient(name, *(jnp.asarray(x) for x in inputs), **attrs)
@@ -151,12 +154,14 @@ def test_first_of_tied_maxima_takes_the_gradient():
     assert found[0, 0].nonzero()[0].tolist() == [0, 100]
 
 
+@pytest.mark.dear
 def test_dropout_gradient_is_its_mask():
     x, key = jnp.ones((50, 50)), jax.random.key(1)
     bound = ops.get("dropout").bind(p=0.3, training=True)
     np.testing.assert_allclose(jax.grad(lambda x: jnp.sum(bound(key, x)))(x), bound(key, x))
 
 
+@pytest.mark.dear
 def test_gradients_reach_the_parameters_of_a_distribution():
     bound = ops.get("random_normal").bind(size=(1000,))
     found = jax.grad(lambda loc: jnp.mean(bound(jax.random.key(0), loc, 2.0)))(1.0)

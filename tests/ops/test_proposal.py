@@ -12,6 +12,7 @@ cases = load_cases("proposal")
 GOLDEN = onp.load(TESTS / "oracle" / "proposal" / "golden.npz")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("index", "mode"), [*[(i, "deferred") for i in range(len(cases.CASES))], (0, "naive"), (7, "naive")]
 )

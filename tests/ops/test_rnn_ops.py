@@ -90,6 +90,7 @@ def use_form(monkeypatch, columns):
 COLUMNS = [*FORMS[:4], ("gru", 1, True, None, True), ("rnn_tanh", 1, False, None, True), ("lstm", 1, True, 2, True)]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("columns", "mode", "layers", "both", "projection", "ragged"),
     [*((False, *form) for form in FORMS), *((True, *form) for form in COLUMNS)],

@@ -48,6 +48,7 @@ def test_wide_words(shape):
         onp.testing.assert_array_equal(bits, jax.random.bits(native(mine), shape, "uint64"))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("shape", [(1 << 18,), (3, 5), (0, 5), ()], ids=str)
 def test_wide_words_inside_of_a_program(shape):
     def draw(words):
@@ -101,6 +102,7 @@ def test_a_chain_of_masks_draws_each_a_few_times():
     assert rounds(8) <= 2.2 * rounds(4)
 
 
+@pytest.mark.dear
 def test_keys_that_differ_by_device_draw_in_shard_map():
     mesh = jax.sharding.Mesh(jax.devices()[:1], ("x",))
     spec = jax.sharding.PartitionSpec("x")

@@ -25,6 +25,7 @@ def by_name(rows):
     return pytest.mark.parametrize("row", rows, ids=lambda row: row.name)
 
 
+@pytest.mark.dear
 @sampled(ROWS)
 def test_golden(row):
     agrees(row, answer(row))
@@ -74,6 +75,7 @@ def test_box_nms_is_the_plain_algorithm(seed, threshold, topk):
     onp.testing.assert_array_equal(found, plain_nms(rows, threshold, topk))
 
 
+@pytest.mark.dear
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**31), is_ascend=st.booleans())
 def test_bipartite_matching_is_greedy(seed, is_ascend):
@@ -196,6 +198,7 @@ def test_empty_arrays():
     assert cls.tolist() == [[-1] * 3] * 2
 
 
+@pytest.mark.dear
 def test_regions_of_images_that_are_not_there_are_zeros():
     x, rois = np.ones((1, 4, 4, 4)), np.array([[-1, 0, 0, 3, 3], [1, 0, 0, 3, 3], [0, 0, 0, 3, 3]])
     for name in ("roi_align", "roi_pooling"):

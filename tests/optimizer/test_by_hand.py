@@ -88,6 +88,7 @@ def test_all_settings_and_types(case: str, dtype: str) -> None:
         agree(lambda: optimizer.create(name, **settings), dtype, [(3, 4), (5,), (2, 2, 2)], uneven)
 
 
+@pytest.mark.dear
 def test_new_shapes_trace_nothing(traced: list[str]) -> None:
     for name in ("sgd", "adam", "lamb", "lars", "nadam"):
         update = optimizer.get_updater(optimizer.create(name, wd=0.1))

@@ -111,6 +111,7 @@ def test_from_optax(tx):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_from_optax_rescales_and_obeys_multipliers():
     tx = optax.sgd(0.1)
     opt = optimizer.from_optax(tx)
@@ -125,6 +126,7 @@ def test_from_optax_rescales_and_obeys_multipliers():
         np.testing.assert_allclose(n, w - 0.1 * 0.25 * mult * g, rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_from_optax_with_outer_learning_rate():
     opt = optimizer.from_optax(optax.scale_by_adam(eps=0.0), learning_rate=0.3)
     opt.set_learning_rate(0.1)
@@ -266,6 +268,7 @@ def test_parameters_updated_unequally_often_have_their_own_counts():
     assert unpack(opt.hyper([0, 1]), 2).t.tolist() == [2, 1]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_master_weights_keep_small_updates(dtype):
     weights = (jnp.ones(4, dtype),)
@@ -284,6 +287,7 @@ def test_master_weights_keep_small_updates(dtype):
     assert float(state[0][0]) if state else True
 
 
+@pytest.mark.dear
 def test_states_keep_their_dtypes():
     weights = (jnp.ones(3, "bfloat16"),)
     for name, dtype in (("adam", "bfloat16"), ("rmsprop", "float32"), ("lamb", "float32")):
@@ -319,6 +323,7 @@ def test_sgld_is_half_a_step_and_noise():
         rule.apply(weights, grads, state, opt.hyper([0, 1]))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("way", ["trainer", "naive", "closure", "scaler", "updater", "half"])
 def test_sgld_draws_its_noise_at_every_step(way):
     """As MXNet's: from the stream of all random operators, so that a seed before a step decides that step."""
@@ -370,6 +375,7 @@ def test_sgld_draws_its_noise_at_every_step(way):
             gluonx.amp.reset()
 
 
+@pytest.mark.dear
 def test_lars_leaves_biases_alone():
     weights = (jnp.full((2, 2), 2.0), jnp.full(2, 2.0))
     grads = (jnp.ones((2, 2)), jnp.ones(2))
@@ -601,6 +607,7 @@ def gnp():
     return found
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     "case", ["sgd-hard", "sgd-half", "adam-unfused", "ftrl", "rmsprop-centered", "dcasgd-momentum"]
 )

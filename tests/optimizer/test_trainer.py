@@ -312,6 +312,7 @@ def test_multipliers_that_change_in_the_middle(mode):
         close(values(net), w, rtol=1e-4)
 
 
+@pytest.mark.dear
 def test_multipliers_compile_once_when_they_come_and_never_again():
     net = made()
     trainer = Trainer(net.collect_params(), "sgd", {"momentum": 0.9})
@@ -649,6 +650,7 @@ def test_states_saved_and_loaded_continue_bit_for_bit(kind, grouped, tmp_path, m
         close(values(twin), values(net), rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_states_of_frozen_parameters_are_saved_too(tmp_path):
     net = made()
     trainer = Trainer(net.collect_params(), "adam")
@@ -829,6 +831,7 @@ def test_a_large_gradient_that_is_held_stays_as_it_is(hold):
     assert engine.stats()["programs_compiled"] == 0
 
 
+@pytest.mark.dear
 def test_two_backwards_before_a_step_keep_the_place_too():
     net, trainer = big_net()
     big_step(net, trainer)
@@ -858,6 +861,7 @@ def test_weight_decay_may_begin_in_the_middle():
     onp.testing.assert_allclose(net.weight.data().asnumpy(), twin.weight.data().asnumpy(), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.dear
 def test_unread_gradients_of_an_old_step_are_those_of_the_last():
     net = made()
     trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
@@ -889,6 +893,7 @@ def test_gradients_given_up(optimizer, mode):
     assert net.tiny.grad().tolist() == [0.0]
 
 
+@pytest.mark.dear
 def test_gradients_given_up_and_accumulated():
     net = made()
     for p in net.collect_params().values():

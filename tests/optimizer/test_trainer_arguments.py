@@ -367,6 +367,7 @@ def test_updates_are_counted_exactly(accumulate):
     assert seen[accumulate - 1 :: accumulate] == list(range(1, 13))
 
 
+@pytest.mark.dear
 def test_attributes_of_a_users_optimizer_are_its_own():
     class Mine(optimizer.Optimizer):
         accumulate, clip_norm = None, 0.5
@@ -398,6 +399,7 @@ def test_trainers_that_share_an_optimizer_are_of_one_mind(arguments):
         trainer.step(8)
 
 
+@pytest.mark.dear
 def test_a_rule_of_optax_is_told_the_loss_of_clipped_gradients():
     told = []
 

@@ -104,6 +104,7 @@ def recorded(net):
     return loss
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", BY_GRADIENTS)
 def test_by_gradients(name):
     net = make()
@@ -133,6 +134,7 @@ def test_by_the_value_of_the_loss_in_one_program(name):
 NAMES = {"opaque sam": ("grad_fn",), "sam": (), "sophia": ("obj_fn",), **dict.fromkeys(BY_VALUE, ("value",))}
 
 
+@pytest.mark.dear
 @pytest.mark.filterwarnings("ignore:the line")  # of which many programs were compiled: for each optimizer its own
 @pytest.mark.parametrize("name", BY_CLOSURE)
 def test_by_a_closure(name):

@@ -54,6 +54,7 @@ def test_what_is_not_trained_or_not_fresh_is_masked(way):
             onp.testing.assert_array_equal(now, was + 1 if fresh[k] and number is not None else was)
 
 
+@pytest.mark.dear
 def test_a_layer_that_a_step_did_not_use_stays_beside_those_it_is_joined_with():
     net = nn.HybridSequential()
     for _ in range(3):

@@ -113,6 +113,7 @@ def test_some_devices_of_a_list_share_one_and_others_do_not(devices, optimizer, 
     close(replicas, weights)
 
 
+@pytest.mark.dear
 def test_a_step_of_several_devices_is_explained():
     net = mlp([cpu(0), cpu(1)])
     trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
@@ -204,6 +205,7 @@ def test_every_name_of_a_kvstore(devices, store):
     close(replicas, weights)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("devices", LISTS, ids=str)
 def test_clipping_between_allreduce_and_update(devices):
     def run(devices):

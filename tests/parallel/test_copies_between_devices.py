@@ -266,6 +266,7 @@ def test_a_net_that_was_brought_together_is_one_program_again():
     assert not engine.stats()["unhybridized"]
 
 
+@pytest.mark.dear
 def test_copies_beside_replicas():
     """A loss of each device, one of them through a copy: both share the layer before it."""
     net = nn.Dense(2, in_units=3, use_bias=False)

@@ -708,6 +708,7 @@ def test_gradients_that_are_given_up():
     onp.testing.assert_allclose(*losses, atol=1e-5)
 
 
+@pytest.mark.dear
 def test_functions_of_jax_and_the_functional_view():
     with parallel.use(on(4, data=4)):
         x = parallel.split(DATA)

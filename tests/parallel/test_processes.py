@@ -170,6 +170,7 @@ def ask(members, marks):
     return heard
 
 
+@pytest.mark.dear
 def test_a_roll_call(members):
     ends, lost = members
     assert ask(ends, {0: "a", 1: "a", 2: "a"}) == {0: None, 1: None, 2: None}
@@ -182,6 +183,7 @@ def test_a_roll_call(members):
     assert not lost
 
 
+@pytest.mark.dear
 def test_a_death_is_told(members):
     ends, lost = members
     ask(ends, {0: "a", 1: "a", 2: "a"})

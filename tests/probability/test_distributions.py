@@ -70,6 +70,7 @@ def test_icdf(row):
     close(single, wanted, rtol=3e-5, atol=1e-6)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("row", [row for row in ROWS if "Cauchy" not in row.name], ids=str)  # tan(pi / 2) is 1.6e16
 def test_icdf_of_the_ends(row):
     """The ends of the support, and for counts the first one: SciPy gives the number before it."""
@@ -206,6 +207,7 @@ def differences(function, values, step=1e-6):
     return out
 
 
+@pytest.mark.dear
 @every_row
 @pytest.mark.parametrize("what", ["log_prob", "cdf"])
 def test_gradients_are_differences_of_scipy(row, what):
@@ -395,6 +397,7 @@ def test_probabilities_of_zero_and_one():
     close(classes.entropy(), onp.log(2))
 
 
+@pytest.mark.dear
 def test_a_steady_loop_compiles_once():
     class Net(nn.HybridBlock):
         def forward(self, loc, value):

@@ -45,6 +45,7 @@ EXPRESSIONS = [
 ]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("expressions", EXPRESSIONS, ids=lambda e: e if isinstance(e, str) else "")
 @pytest.mark.filterwarnings("ignore:the line .* has compiled")
 def test_results(expressions):

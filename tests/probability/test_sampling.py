@@ -186,6 +186,7 @@ def test_relaxed():
     assert (logit.grad != 0).all() and abs(logit.grad.sum()) < 1e-5
 
 
+@pytest.mark.dear
 def test_mixture():
     weights, loc = onp.array([0.2, 0.3, 0.5]), onp.array([-2.0, 0.0, 3.0])
     made = probability.MixtureSameFamily(

@@ -411,6 +411,7 @@ def test_files_of_mxnet(tmp_path):
         wrong.load_parameters(HERE / "lstm.params")
 
 
+@pytest.mark.dear
 def test_a_frozen_piece_stays():
     layer = made(rnn.GRU(3), batch(4, 2, 5))
     layer.l0_h2h_weight.grad_req = "null"
@@ -543,6 +544,7 @@ def shapes_of(cell):
     return {name: p.shape for name, p in cell.collect_params().items()}
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("shape", [(2, 5), (2, 7, 5)], ids=["step", "sequence"])
 def test_infer_shape_comes_before_initialize(shape):
     """As MXNet 2.0.0b1 has it where cells of a sequence are equal (its formula takes a cell's own size)."""

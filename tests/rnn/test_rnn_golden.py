@@ -63,6 +63,7 @@ def _params():
             yield pytest.param(row, mode, marks=[pytest.mark.slow] * slow, id=f"{row.key}-{mode}")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(("row", "mode"), list(_params()))
 def test_numbers_and_gradients(row, mode):
     """Outputs, last states, and the gradients of inputs, first states and parameters."""

@@ -86,6 +86,7 @@ def test_what_is_done_to_it_is_done_to_the_pieces():
     assert flat.data().asnumpy()[:45].max() == 0 and flat.data().asnumpy()[45:].min() == 1
 
 
+@pytest.mark.dear
 def test_values_may_come_before_the_first_call():
     """From the flat array alone the layer knows how large its inputs are; what does not fit changes nothing."""
     source = rnn.LSTM(3, 2)

@@ -198,6 +198,7 @@ def test_names_fused_and_apart():
     assert list(outer.collect_params()) == ["0.weight", "0.bias", "1.own", "1.bias", "1.child.weight"]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_values_and_gradients_are_the_same(hybrid):
     fused, apart = made(), made(False)
@@ -330,6 +331,7 @@ def test_a_child_can_be_called_by_itself():
         assert not net.own.grad().asnumpy().any()
 
 
+@pytest.mark.dear
 def test_gradients_returned_for_pieces():
     fused, apart = made(), made(False)
     results = []
@@ -731,6 +733,7 @@ def test_replacing_a_piece_ends_its_fusion_and_the_next_call_fuses_anew():
 # -- functional, export, files -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.dear
 def test_functional_has_the_fused_ones():
     net = made()
     pure = gluonx.functional(net)

@@ -168,6 +168,7 @@ def test_pieces_see_every_way_of_writing_the_whole():
         assert float(held.sum()) == 16 * (k + 1)
 
 
+@pytest.mark.dear
 def test_a_piece_read_inside_record_before_and_after_a_write():
     layer = attention()
     w = layer.query.weight.data()
@@ -183,6 +184,7 @@ def test_a_piece_read_inside_record_before_and_after_a_write():
     assert float(before) != 32
 
 
+@pytest.mark.dear
 def test_a_cast_and_back_keeps_handles_and_trains():
     layer = attention()
     held = layer.value.weight.data()
@@ -216,6 +218,7 @@ def test_copies_keep_what_optimizers_heed(copied):
     assert (layer.key.weight.data().asnumpy() != 0).all()
 
 
+@pytest.mark.dear
 def test_a_copy_of_two_blocks_that_share_still_shares():
     a, b = attention(0), attention(1)
     b.share_parameters(a.collect_params())
@@ -243,6 +246,7 @@ def test_sharing_after_steps_and_retraining():
     onp.testing.assert_allclose(a(X).asnumpy(), b(X).asnumpy(), rtol=1e-6)
 
 
+@pytest.mark.dear
 def test_one_piece_shared_into_a_fused_layer_is_one_error_and_no_change():
     a, b = attention(0), attention(1)
     before = values(a), values(b)
@@ -339,6 +343,7 @@ class ByFunctions(nn.HybridBlock):
         return np.matmul(x, self.weights_of("both"))
 
 
+@pytest.mark.dear
 def test_freezing_between_forward_and_backward():
     net = attention()
     with autograd.record():

@@ -575,6 +575,7 @@ DRAWS = {
 }  # fmt: skip
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("partitionable", [True, False])
 @pytest.mark.parametrize("name", DRAWS)
 def test_draws(name, partitionable):

@@ -135,6 +135,7 @@ REDUCTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "bool", "uint8"])
 def test_reductions(name: str, dtype: str) -> None:

@@ -68,6 +68,7 @@ def check(op: Any, *inputs: Any, diff: tuple[int, ...] | None = None, must: bool
 UNARY = [*pullbacks._SLOPES, "relu"]
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", UNARY)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_functions(name: str, dtype: str) -> None:
@@ -93,6 +94,7 @@ def test_two_operands(name: str, dtype: str) -> None:
     check(op, array(3), onp.float32(2.0).reshape(()), diff=(0,))
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "std"])
 def test_sums(name: str) -> None:
     for shape, axis in (((2, 3), None), ((2, 3), 0), ((2, 3, 4), (0, 2)), ((2, 3), -1), ((), None), ((5,), 0)):
@@ -222,6 +224,7 @@ def test_elements_by_number() -> None:
     check(ops.get("take").bind(), x, onp.array([0.0, 1, 2], "f"), diff=(0,), must=False)
 
 
+@pytest.mark.dear
 def test_arrays_put_together() -> None:
     for axis in (0, 1, -1):
         check(ops.get("concatenate").bind(axis=axis), array(2, 3), array(2, 3), array(2, 3))
@@ -290,6 +293,7 @@ def test_layers_and_losses() -> None:
     check(loss.bind(sparse_label=False), array(4, 5), array(4, 5), diff=(0,), must=False)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("kernel", "stride", "dilate", "pad", "space"),
     [
@@ -311,6 +315,7 @@ def test_convolutions(kernel: Any, stride: Any, dilate: Any, pad: Any, space: An
     check(grouped, array(3, 4, *space), array(6, 2, *kernel), must=False)
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("kind", ["max", "avg", "sum"])
 @pytest.mark.parametrize(
     ("kernel", "stride", "pad", "convention"),
@@ -334,6 +339,7 @@ def test_pooling(kind: str, kernel: Any, stride: Any, pad: Any, convention: str)
     check(ops.get("pooling").bind(kernel=(1, 1), global_pool=True, pool_type=kind), x, must=kind != "max")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize(("training", "globally"), [(True, False), (True, True), (False, False)])
 def test_batch_norm(training: bool, globally: bool, fixed: bool) -> None:
