@@ -263,7 +263,7 @@ def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
     (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     image = jnp.moveaxis(image, geometry.channel, -1)
     rows, matrix = image.reshape(-1, image.shape[-1]), weight.reshape(weight.shape[0], -1)
-    if _widens(*rows.shape, len(matrix)) and x.dtype == jnp.float32:
+    if _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
         # A convolution without spatial axes: XLA makes the same product of it, and its gradient turns `rows`.
         y = lax.conv_general_dilated(rows, matrix, (), (), dimension_numbers=_WITHOUT_SPACE)
     else:
