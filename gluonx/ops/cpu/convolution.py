@@ -263,8 +263,10 @@ def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
     (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     image = jnp.moveaxis(image, geometry.channel, -1)
     rows, matrix = image.reshape(-1, image.shape[-1]), weight.reshape(weight.shape[0], -1)
-    if _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
-        # A convolution without spatial axes: XLA makes the same product of it, and its gradient turns `rows`.
+    alone = lowering_in_force() == (False, "one")
+    if alone and _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
+        # A convolution without spatial axes: XLA makes the same product of it, and its gradient turns `rows`. It is for
+        # gluonx's own programs: under a user's ``vmap`` a weight's gradient would be a slow convolution in groups.
         y = lax.conv_general_dilated(rows, matrix, (), (), dimension_numbers=_WITHOUT_SPACE)
     else:
         accumulated = jnp.promote_types(x.dtype, jnp.float32)
