@@ -16,7 +16,7 @@ from gluonx.ops import elementwise, get
 from gluonx.ops.cpu import cells, depthwise
 from gluonx.ops.cpu import convolution as lowering
 from gluonx.ops.cpu import weight_gradient as products
-from gluonx.ops.cpu.convolution import algorithm_of, native_operations
+from gluonx.ops.cpu.convolution import _widens, algorithm_of, for_cpu, native_operations
 from gluonx.ops.cpu.natively import natively
 from gluonx.ops.cpu.transposed import transposed_algorithm_of
 from gluonx.ops.geometry import Geometry
@@ -32,6 +32,14 @@ CASES = {
     "1x1, strided": ("convolution", (2, 3, 31, 32), (4, 3, 1, 1), {"stride": (2, 2), "pad": (1, 0)}, "product"),
     "1x1, small": ("convolution", (2, 3, 5, 4), (4, 3, 1, 1), {}, "rows"),
     "1x1, a line": ("convolution", (2, 3, 9), (4, 3, 1), {"stride": (2,), "pad": (1,)}, "rows"),
+    "1x1 last": ("convolution", (1, 2, 2, 3), (4, 1, 1, 3), {"layout": "NHWC"}, "rows"),
+    "1x1 last, strided": (
+        "convolution",
+        (2, 31, 32, 3),
+        (4, 1, 1, 3),
+        {"layout": "NHWC", "stride": (2, 2), "pad": (1, 0)},
+        "rows",
+    ),
     "a line": ("convolution", (1, 4, 4), (3, 4, 3), {"pad": (1,)}, "patches"),
     "a volume": ("convolution", (1, 2, 2, 2, 3), (3, 2, 2, 3, 2), {"pad": (1, 1, 1)}, "patches"),
     "channels last": ("convolution", (2, 2, 3, 4), (5, 3, 2, 4), {"pad": (1, 1), "layout": "NHWC"}, "patches"),
@@ -140,7 +148,6 @@ CASES = {
 }
 NATIVE = {
     "plain": ("convolution", (1, 3, 9, 9), (4, 3, 3, 3), {"pad": (1, 1)}),
-    "1x1 last": ("convolution", (1, 2, 2, 3), (4, 1, 1, 3), {"layout": "NHWC"}),
     "tiny results of many images": ("convolution", (2, 18, 8, 8), (5, 18, 3, 3), {"pad": (1, 1), "stride": (2, 2)}),
     "strided": ("convolution", (1, 3, 16, 16), (4, 3, 3, 3), {"pad": (1, 1), "stride": (2, 2)}),
     "a large kernel": ("convolution", (1, 3, 12, 12), (4, 3, 11, 11), {"stride": (4, 4)}),
@@ -264,6 +271,29 @@ def test_patches_that_would_be_too_large():
     x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((64, 64, 112, 112), (64, 32, 3, 3)))
     assert algorithm_of(x, w, geometry) == "taps"
     assert algorithm_of(x, w, geometry._replace(groups=1)) == "native"
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["narrow", "wide"])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_the_narrower_operand_is_turned_for_a_weights_gradient(monkeypatch, layout, wide):
+    monkeypatch.setattr("gluonx.ops.cpu.convolution._WIDE_RESULT", 0)
+    filters = 8 if wide else 5
+    x, w = ((2, 3, 5, 7), (filters, 3, 1, 1)) if layout == "NCHW" else ((2, 5, 7, 3), (filters, 1, 1, 3))
+    case = ("convolution", x, w, {"layout": layout, "stride": (1, 2)})  # an operator that no other test has traced
+    args = arrays(case)
+    gradients = jax.grad(wave(chosen(case)), (0, 1))
+    with for_cpu():
+        lowered = jax.jit(gradients).lower(*args)
+    close(lowered.compile()(*args), jax.jit(jax.grad(wave(native(case)), (0, 1)))(*args))
+    each = jax.jit(jax.vmap(gradients, (0, None))).lower(args[0][None], args[1])
+    assert " convolution(" not in each.compile().as_text()  # which it would be in groups, and slow
+    assert lowered.as_text().count("stablehlo.convolution") == (3 if wide else 0)
+    assert " convolution(" not in lowered.compile().as_text()  # XLA makes products of them
+
+
+def test_a_product_of_few_rows_keeps_its_order():
+    assert _widens(12544, 64, 256) and _widens(16384, 16, 96) and _widens(1024, 96, 576)
+    assert not _widens(12544, 256, 64) and not _widens(512, 768, 3072) and not _widens(256, 160, 960)
 
 
 @pytest.mark.parametrize("name", ["groups", "groups last"])

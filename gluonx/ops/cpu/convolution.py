@@ -9,8 +9,10 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   matrix product. They also win if the whole batch has no more positions than the image has channels, and an image has
   few, because the library transposes the weight first: 1.1 to 6 times as fast. (With 64 images of 4x4 positions and 32
   to 128 channels they take 1.2 times as long.)
-- A 1x1 kernel, channels first. **Product**: a matrix product for each image, which leaves the channels first, from some
-  256 positions on; **rows**, one product for all images with the channels last, below.
+- A 1x1 kernel. Its weight's gradient, as a convolution with a kernel as large as the image, took 5 to 14 times as long
+  as a product (4x56x56x256 to 64: 45 ms and 4.9; 4x56x56x256 to 512 with stride 2: 109 and 10), the others 0.9 to 1.7
+  times. **Rows**: one product for all images with the channels last. With the channels first from some 256 positions on
+  **product**: a matrix product for each image, which leaves them first.
 - Few filters and short rows. XLA's library (of jax 0.10; that of 0.12 is better) gives its threads pieces of one row of
   one image. If a row is only one piece, as in 3x3 convolutions to up to 64 channels on 128 columns, all rows are left
   to one thread: 100 GFLOP/s where two reach 200. **Bands**: the images side by side, with a margin of zeros in between,
@@ -86,6 +88,8 @@ _MANY_POSITIONS = 256  # a matrix product for each image pays from here on
 LARGEST = 1 << 26  # elements of an array of patches
 _LARGE = 1 << 22  # the same if there is another way
 _SMALL_IMAGE = 64  # positions: up to here a depthwise convolution is computed with the channels last
+_WIDE_RESULT = 1 << 18  # elements of a product's result: from here on it matters which operand is turned round
+_WITHOUT_SPACE = lax.ConvDimensionNumbers((0, 1), (0, 1), (0, 1))
 _SMALL = 1 << 23  # up to so many multiplications one thread does all
 _LONE_ROWS = jax.__version_info__ < (
     0,
@@ -191,7 +195,7 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
         return "patches" if patches_size(x.shape, geometry, positions, taps) <= _LARGE else "taps"
     if taps == 1:
         many = math.prod(positions) >= _MANY_POSITIONS
-        return "native" if geometry.channel != 1 else "product" if many else "rows"
+        return "product" if many and geometry.channel == 1 else "rows"
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), positions, strict=True))
     results = math.prod(positions)
@@ -243,13 +247,30 @@ def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
     return narrow(y.reshape(batch, -1, *space), x.dtype)
 
 
+def _widens(rows: int, channels: int, filters: int) -> bool:
+    """Return whether a product's result is so much wider than its data that the weight's gradient must not turn it.
+
+    That gradient contracts both operands over their rows, and XLA turns the one that stands on the left round first. As
+    JAX derives a product, that is the result's gradient. Processor time, one core, ms, and with the data on the left:
+    12544x64 to 256 8.5 and 4.4; 16384x16 to 96 3.0 and 1.3; 1024x96 to 576 2.1 and 1.1; the other way round, 12544x256
+    to 64, 4.4 and 8.9. With few rows the product itself is what costs: 512x768 to 3072 21 and 24.
+    """
+    return filters >= 2 * channels and rows >= 4 * channels and rows * filters >= _WIDE_RESULT
+
+
 def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Return one matrix product over the channels of all positions, for a kernel with one tap."""
     (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     image = jnp.moveaxis(image, geometry.channel, -1)
-    accumulated = jnp.promote_types(x.dtype, jnp.float32)
-    matrix = weight.reshape(weight.shape[0], -1).T
-    y = lax.dot(image.reshape(-1, image.shape[-1]), matrix, preferred_element_type=accumulated)
+    rows, matrix = image.reshape(-1, image.shape[-1]), weight.reshape(weight.shape[0], -1)
+    alone = lowering_in_force() == (False, "one")
+    if alone and _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
+        # A convolution without spatial axes: XLA makes the same product of it, and its gradient turns `rows`. It is for
+        # gluonx's own programs: under a user's ``vmap`` a weight's gradient would be a slow convolution in groups.
+        y = lax.conv_general_dilated(rows, matrix, (), (), dimension_numbers=_WITHOUT_SPACE)
+    else:
+        accumulated = jnp.promote_types(x.dtype, jnp.float32)
+        y = lax.dot(rows, matrix.T, preferred_element_type=accumulated)
     y = y.reshape(*image.shape[:-1], -1)
     return narrow(jnp.moveaxis(y, -1, geometry.channel), x.dtype)
 
