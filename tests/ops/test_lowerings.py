@@ -363,6 +363,7 @@ def pads_and_slices(fn, *args):
     return text.count(" pad("), text.count(" slice(")
 
 
+@pytest.mark.dear
 @pytest.mark.parametrize(
     ("stride", "dilate", "pad", "kernel"),
     [(1, 1, 1, (3, 3)), (2, 1, 1, (3, 3)), (1, 2, 2, (3, 3)), (3, 1, 0, (2, 3)), (2, 2, 3, (1, 4)), (2, 1, 0, (2, 2))],

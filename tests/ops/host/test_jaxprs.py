@@ -695,6 +695,7 @@ ANY_FLOATS = st.floats(width=32, allow_subnormal=False)
 quickly = hypothesis.settings(max_examples=15, deadline=None, derandomize=True)
 
 
+@pytest.mark.dear
 @quickly
 @hypothesis.given(st.data(), SHAPES)
 def test_any_arithmetic(data, shape):
