@@ -7,7 +7,6 @@ import pytest
 
 from gluonx import Trainer, autograd, engine, nn, np, npx
 from gluonx.common import policy
-from gluonx.deferred.run import repeats
 from gluonx.rnn import LSTMCell
 
 compiled: list[str] = []
@@ -75,6 +74,7 @@ def _train(kind, steps, runs, read=False, hybrid=False):
 def test_numbers_of_a_long_record_are_those_of_naive_mode(kind, read, monkeypatch):
     monkeypatch.setitem(policy.limits, "long", 50)
     monkeypatch.setattr(policy, "few_kinds", lambda operations: operations // 4)
+    monkeypatch.setattr(policy, "runs_in_pieces", lambda operations: 2)
     found, programs = _train(kind, 14, 4, read)
     with engine.mode("naive"):
         wanted, _ = _train(kind, 14, 4, read)
@@ -133,7 +133,9 @@ def test_draws_and_moving_averages_are_those_of_one_program(monkeypatch):
         return [a.asnumpy() for a in [total, *values, *[p.data() for p in net.collect_params().values()]]]
 
     wanted = run()
-    monkeypatch.setattr(repeats, "limits", {**policy.limits, "long": 20, "times": 2})
+    monkeypatch.setitem(policy.limits, "long", 20)
+    monkeypatch.setattr(policy, "few_kinds", lambda operations: operations // 2)
+    monkeypatch.setattr(policy, "runs_in_pieces", lambda operations: 2)
     before = engine.stats()["programs_compiled"]
     found = run()
     assert engine.stats()["programs_compiled"] == before

@@ -14,7 +14,6 @@ import pytest
 from fuzz.harness import counts, sweep
 from gluonx import engine
 from gluonx.common import policy
-from gluonx.deferred.run import repeats
 from lib import programs
 
 _MODES = {
@@ -54,7 +53,9 @@ def test_programs(mode: str, count: int | range, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(policy.limits, "many", 0)
     monkeypatch.setattr("gluonx.deferred.run.flushing._sites", {})
     if mode == "as a long record":
-        monkeypatch.setattr(repeats, "limits", {**policy.limits, "long": 1, "times": 1, "runs": 10**9})
+        monkeypatch.setitem(policy.limits, "long", 1)
+        monkeypatch.setattr(policy, "few_kinds", lambda operations: operations)
+        monkeypatch.setattr(policy, "runs_in_pieces", lambda operations: 10**9)
 
     def check(numbers: Any) -> None:
         program = _drawn(numbers, 24 if mode == "naive" else 16)
