@@ -976,10 +976,23 @@ h2r_weight_initializer : str or Initializer, optional
             raise ValueError(f"{self!r} cannot initialize '{name}': no input size gives {arr.shape} parameters.")
         others = self._default or getattr(name, "global_init", None)
         others = Uniform() if others is None or isinstance(others, RNNFused) else others
-        parts = [
-            self._piece(f"{name}_{piece}", shape, others) for piece, shape in packing(says["mode"], inputs, *sizes)
-        ]
+        pieces = packing(says["mode"], inputs, *sizes)
+        if type(self)._init_util is not RNNFused._init_util:
+            parts = [self._by_util(*piece.split("_")[1:], shape) for piece, shape in pieces]
+        else:
+            parts = [self._piece(f"{name}_{piece}", shape, others) for piece, shape in pieces]
         arr[...] = np.concatenate([part.ravel() for part in parts]).reshape(arr.shape)
+
+    def _init_util(self, param: str, connect: str, arr: ndarray) -> None:
+        """Fill ``'weight'`` or ``'bias'`` of ``'i2h'``, ``'h2h'`` or ``'h2r'``, flat; a class may override it."""
+        arr[...] = self._piece(f"{connect}_{param}", tuple(arr.shape), self._default or Uniform())
+
+    def _by_util(self, connect: str, param: str, shape: tuple[int, ...]) -> np.ndarray:
+        from gluonx import np as gnp
+
+        piece = gnp.zeros(math.prod(shape))
+        self._init_util(param, connect, piece)
+        return piece.asnumpy()
 
     def _piece(self, name: str, shape: tuple[int, ...], others: Initializer) -> np.ndarray:
         own = next(init for kind, init in self._of_kind.items() if name.endswith(kind))

@@ -162,8 +162,7 @@ class Block(Checked):
         own["_op_hooks"] = {}
         own["_collection"] = Snapshot(({}, {}))
         own["_calls"] = Calls()
-        own["_ready"] = True
-        own["_plain"] = True
+        own["_ready"] = own["_plain"] = not self._infers_shape()
         self._block_names.begin(self, prefix, params)
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
@@ -342,7 +341,8 @@ class Block(Checked):
         fusions = self._fusions
         own = [*self._reg_params.values(), *(fusions.pieces() if fusions is not None else ())]
         of_shapes = finds_shapes()
-        if any(p._awaiting is not None or (of_shapes and p._handle is None) for p in own) and self._infers_shape():
+        waits = not own or any(p._awaiting is not None or (of_shapes and p._handle is None) for p in own)
+        if waits and self._infers_shape():
             self._deferred_infer_shape(*args, **kwargs)
         if fusions is not None:
             fusions.settle()
@@ -542,12 +542,21 @@ class Block(Checked):
 
         A class that overrides ``_collect_params_with_prefix`` is asked that in its place, as by MXNet for files.
         """
-        if self._names_by_itself:
-            by_itself: Any = self
-            return apart(by_itself._collect_params_with_prefix())
+        if any(block._names_by_itself for _, block in self._walk()):
+            return apart(self._named_apart(""))
         if type(self).collect_params is Block.collect_params:
             return self._structured_params(None, fused=False)
         return apart(self.collect_params())
+
+    def _named_apart(self, prefix: str) -> dict[str, Parameter]:
+        """Return the parameters by names that begin with `prefix`, those below a block with its own by its own."""
+        if self._names_by_itself:
+            by_itself: Any = self
+            return by_itself._collect_params_with_prefix(prefix[:-1])
+        found = {prefix + name: param for name, param in self._reg_params.items()}
+        for name, child in self._children.items():
+            found |= child._named_apart(f"{prefix}{name}.")
+        return found
 
     def _structured_params(self, select: str | None, fused: bool) -> dict[str, Parameter]:
         """Return the dict of :meth:`collect_params`, always by structured names."""
@@ -568,7 +577,7 @@ class Block(Checked):
     def _collected(self) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
         """All parameters by structured name, with pieces and fused; also tells each parameter its path for messages."""
         walk = list(self._walk())
-        warn_of_loose_items([block for _, block in walk])
+        self._check_container_with_block()
         found: dict[str, Parameter] = {}
         for prefix, block in walk:
             for name, param in block._reg_params.items():
@@ -581,6 +590,10 @@ class Block(Checked):
         both = found, fusion.fused_view(type(self).__name__, walk, found)
         self.__dict__["_collection"] = Snapshot(both, self._version())
         return both
+
+    def _check_container_with_block(self) -> None:
+        """Warn of blocks in lists and dicts; a class may override it."""
+        warn_of_loose_items([block for _, block in self._walk()])
 
     def _version(self) -> int:
         """Return the version of the parts, which values derived from them remember."""
@@ -692,6 +705,8 @@ class Block(Checked):
         """
         self._collection.version = -1  # warns of loose blocks once more, since it matters here
         default = initializer.create(initializer.Uniform() if init is None else init)
+        if verbose:
+            default.set_verbosity(verbose=verbose)
         params = list(dict.fromkeys(self._params_apart().values()))
         todo = [p for p in params if force_reinit or not p._is_ready]
         for param in todo:

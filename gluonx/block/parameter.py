@@ -525,6 +525,9 @@ class Parameter:
 
     # ---------------------------------------------------------------- methods that MXNet programs override
 
+    def _set_trainer(self, trainer: object) -> None:
+        """Do nothing: a Trainer that begins to train the parameter calls it, and a class may override it."""
+
     def _init_impl(self, data: Any, device_list: Sequence[Device]) -> None:
         """Copy `data` to each device, and make a gradient of zeros. A class may override it, a program wrap it."""
         devices = self._checked_devices(list(device_list))
@@ -877,7 +880,9 @@ class Parameter:
         devices = self._repeated or ([self._device] if self._replicas is None else self._replicas)
         return [Device(each) for each in devices]
 
-    list_ctx = list_device
+    def list_ctx(self) -> list[Device]:
+        """Return the devices: the older name of `list_device`."""
+        return self.list_device()
 
     def reset_device(self, device: DevicesLike) -> None:
         """Move the array to another device, or make a replica on each of several; its gradient becomes zero.
@@ -948,6 +953,12 @@ class Parameter:
         """
         if self._stype != "row_sparse":
             raise GluonxError(Text.NOT_SPARSE.format(path=self._path, stype=self._stype))
+        if self._overrides("_get_row_sparse"):
+            return self._get_row_sparse(self._data, row_id.device if isinstance(row_id, ndarray) else None, row_id)
+        return self._get_row_sparse(None, None, row_id)
+
+    def _get_row_sparse(self, arr_list: object, device: object, row_id: ArrayLike) -> ndarray:
+        """Return rows; a class may override it, with MXNet's arguments, of which the last says all."""
         from gluonx.sparse.functions import rows_of
 
         table = self._require_ready()

@@ -368,11 +368,10 @@ class StoreBeside(KVStore):
         """Update the weight on each device, so that their states stay equal."""
         optimizer, weights = self._trainer.optimizer, self._trainer._params[key].list_data()
         try:
-            for k, (updater, weight) in enumerate(zip(self._trainer._updaters, weights, strict=True)):
-                optimizer._set_current_device(k)
+            for updater, weight in zip(self._trainer._updaters, weights, strict=True):
                 updater(key, total.to_device(weight.device), weight)
         finally:
-            optimizer._set_current_device(0)
+            opt.Optimizer._set_current_device(optimizer, 0)
 
 
 class ProcessSum(KVStoreBase):
@@ -443,7 +442,7 @@ def store_of(kvstore: Any) -> Any:
         kvstore = create(kvstore) if kvstore.lower().startswith(("dist", "p3", "horovod", "byteps")) else None
     if isinstance(kvstore, DistributedKVStore) and processes.size() > 1:
         return ProcessSum()
-    return None if kvstore is None or isinstance(kvstore, KVStore) else kvstore
+    return None if kvstore is None or type(kvstore) in (KVStore, DistributedKVStore, StoreBeside) else kvstore
 
 
 def __dir__() -> list[str]:

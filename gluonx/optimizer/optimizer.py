@@ -238,6 +238,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
     # Names of methods that a class overrides: those that update ndarrays, and those that find the numbers of a step.
     _own_updates: ClassVar[tuple[str, ...]] = ()
     _own_numbers: ClassVar[tuple[str, ...]] = ()
+    _own_devices: ClassVar[bool] = False  # whether a class overrides what is called before each device's update
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -246,6 +247,9 @@ class Optimizer(_Keywords, metaclass=_Kind):
         numbers = ("_update_count", "_get_lr", "_get_lrs", "_get_wd", "_get_wds")
         cls._own_updates = tuple([name for name in updates if getattr(cls, name) is not getattr(Optimizer, name)])
         cls._own_numbers = tuple([name for name in numbers if getattr(cls, name) is not getattr(Optimizer, name)])
+        if "_set_current_context" in vars(cls) and "_set_current_device" not in vars(cls):  # its name in MXNet 1
+            cls._set_current_device = cls._set_current_context  # type: ignore[method-assign]
+        cls._own_devices = cls._set_current_device is not Optimizer._set_current_device
 
     @classmethod
     def is_declared(cls) -> bool:

@@ -94,6 +94,8 @@ class Updater:
     [0.5, -1.5]
     """
 
+    _read: frozenset[Any] = frozenset()  # indices of states that came from bytes, and may lie on another device
+
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
         self.states: dict[Any, Any] = {}
@@ -104,9 +106,14 @@ class Updater:
         many = isinstance(index, (list, tuple))
         indices, grads, weights = (index, grad, weight) if many else ([index], [grad], [weight])
         states = self.states
+        if weights:
+            self.optimizer._set_current_device(self._device_of(weights[0]))
         for i, w in zip(indices, weights, strict=True):
             if i not in states:
                 states[i] = self.optimizer.create_state_multi_precision(i, w)
+            elif i in self._read:
+                states[i] = self.sync_state_context(states[i], w.device)
+        self._read = self._read.difference(indices)
         if not self.optimizer._is_imperative():
             self.optimizer.update_multi_precision(indices, weights, grads, [states[i] for i in indices])
             return
@@ -115,6 +122,10 @@ class Updater:
             self.optimizer.update_multi_precision(
                 numbers, [weights[k] for k in part], [grads[k] for k in part], [states[i] for i in numbers]
             )
+
+    def _device_of(self, weight: Any) -> int:
+        """Return the number of the device whose counters the optimizer uses."""
+        return weight.device.device_id
 
     def _portions(self, weights: Sequence[Any]) -> list[list[int]]:
         """Return the positions of weights to update together: one by one, or up to ``aggregate_num`` of a dtype."""
@@ -163,7 +174,7 @@ class Updater:
                 kept = tree.get("optimizer")
         except (ValueError, KeyError, OSError, EOFError) as error:
             raise FormatError(f"These bytes are no optimizer states of gluonx ({error}).") from error
-        self.states = found
+        self.states, self._read = found, frozenset(found)
         if kept is not None:
             opt = self.optimizer
             opt.lr, opt.wd, opt.num_update = kept["lr"], kept["wd"], kept["num_update"]

@@ -278,6 +278,14 @@ class RecurrentCell(Block):
         outs, states = unroller(joined(seq), states, lengths)
         return outs, list(states)
 
+    def _walk_below(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
+        """Walk over the sequence of a cell above this one, which asks a class with an `unroll` of its own for that."""
+        if type(self).unroll is RecurrentCell.unroll:
+            return self._walk_over(seq, states, lengths)
+        parts = isinstance(seq, list)
+        how = {"begin_state": states, "layout": "TNC", "merge_outputs": not parts, "valid_length": lengths}
+        return self.unroll(len(seq) if parts else seq.shape[0], inputs=seq, **how)
+
     def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         """Run the cell over a time-major sequence, step by step."""
         if current_state().trace is not None:
@@ -346,6 +354,19 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     # Not that of RecurrentCell, since a class may define hybrid_forward.
     forward: Any = HybridBlock.forward  # pyright: ignore[reportAssignmentType]
+    _activates_by_itself = False  # whether a class overrides _get_activation
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        own = cls.__mro__[: cls.__mro__.index(HybridBlock)]
+        cls._activates_by_itself = any("_get_activation" in vars(kind) for kind in own)
+
+    def _asked(self, activation: Any) -> Any:
+        """Return an activation, or what a class of the user's has in place of it."""
+        if not self._activates_by_itself:
+            return activation
+        by_itself: Any = self
+        return lambda x: by_itself._get_activation(x, activation)
 
     def _call_active(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # A step whose outcome depends on the steps before is not one program; the cells below are.

@@ -18,10 +18,8 @@ from gluonx.rnn.base import HybridRecurrentCell
 
 
 def activated(activation: Any, x: Any) -> ndarray:
-    """Return an activation, given by its name or as a block, of an array."""
-    if isinstance(activation, HybridBlock):
-        return activation(x)
-    return invoke(activation_op(activation), (x,))
+    """Return an activation, given by its name or as a block or function, of an array."""
+    return activation(x) if callable(activation) else invoke(activation_op(activation), (x,))
 
 
 def known_activation(activation: Any) -> Any:
@@ -37,12 +35,13 @@ def lstm_step(
     axis: int,
     activation: str | Callable[..., Any],
     recurrent_activation: str | Callable[..., Any],
+    last: str | Callable[..., Any],
 ) -> tuple[Any, Any]:
-    """Return the new output and cell of an LSTM whose gates i, f, g, o lie along `axis`."""
+    """Return the new output and cell of an LSTM whose gates i, f, g, o lie along `axis`; `last` is the output's."""
     i, f, g, o = np.split(gates, 4, axis=axis)
     i, f, o = (activated(recurrent_activation, gate) for gate in (i, f, o))
     new = f * cell + i * activated(activation, g)
-    return o * activated(activation, new), new
+    return o * activated(last, new), new
 
 
 def gru_step(
@@ -168,7 +167,7 @@ class RNNCell(_Cell):
         """One step on (batch, input_size); the output is the new state."""
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
-        output = activated(self._activation, i2h + h2h)
+        output = activated(self._asked(self._activation), i2h + h2h)
         return output, [output]
 
 
@@ -207,7 +206,8 @@ class LSTMCell(_Gated):
         """One step on (batch, input_size)."""
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
-        output, cell = lstm_step(i2h + h2h, states[1], 1, self._activation, self._recurrent_activation)
+        act, recurrent = self._asked(self._activation), self._asked(self._recurrent_activation)
+        output, cell = lstm_step(i2h + h2h, states[1], 1, act, recurrent, self._activation)
         return output, [output, cell]
 
 
@@ -260,7 +260,7 @@ class LSTMPCell(_Cell):
         """One step on (batch, input_size)."""
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
-        wide, cell = lstm_step(i2h + h2h, states[1], 1, "tanh", "sigmoid")
+        wide, cell = lstm_step(i2h + h2h, states[1], 1, "tanh", "sigmoid", "tanh")
         output = invoke(self._project, (wide, self._reg_params["h2r_weight"].data()))
         return output, [output, cell]
 
@@ -292,5 +292,7 @@ class GRUCell(_Gated):
         """One step on (batch, input_size); the output is the new state."""
         states = self._states_of(states)
         i2h, h2h = self._products(inputs, states[0])
-        output = gru_step(i2h, h2h, states[0], 1, self._activation, self._recurrent_activation)
+        output = gru_step(
+            i2h, h2h, states[0], 1, self._asked(self._activation), self._asked(self._recurrent_activation)
+        )
         return output, [output]

@@ -86,7 +86,7 @@ class _Sequence(_Several):
     def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         after: list[Any] = []
         for cell, own in self._dealt(states):
-            seq, new = cell._walk_over(seq, own, lengths)
+            seq, new = cell._walk_below(seq, own, lengths)
             after += new
         return seq, after
 
@@ -164,8 +164,8 @@ class BidirectionalCell(_Several, HybridRecurrentCell):
 
     def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
         (left, left_states), (right, right_states) = self._dealt(states)
-        ahead, left_states = left._walk_over(seq, left_states, lengths)
-        back, right_states = right._walk_over(_turned(seq, lengths), right_states, lengths)
+        ahead, left_states = left._walk_below(seq, left_states, lengths)
+        back, right_states = right._walk_below(_turned(seq, lengths), right_states, lengths)
         back = _turned(back, lengths)
         if isinstance(ahead, list) or isinstance(back, list):
             outs: Any = [np.concatenate(pair, axis=-1) for pair in zip(listed(ahead), listed(back))]

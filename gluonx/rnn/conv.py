@@ -128,7 +128,7 @@ class _ConvCell(HybridRecurrentCell):
         return new[0], new
 
     def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
-        return [activated(self._activation, i2h + h2h)]
+        return [activated(self._asked(self._activation), i2h + h2h)]
 
 
 class _ConvLSTMCell(_ConvCell):
@@ -138,7 +138,8 @@ class _ConvLSTMCell(_ConvCell):
     _states = 2
 
     def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
-        return list(lstm_step(i2h + h2h, states[1], axis, self._activation, "sigmoid"))
+        act = self._asked(self._activation)
+        return list(lstm_step(i2h + h2h, states[1], axis, act, "sigmoid", act))
 
 
 class _ConvGRUCell(_ConvCell):
@@ -147,7 +148,7 @@ class _ConvGRUCell(_ConvCell):
     _gates = 3
 
     def _gated(self, i2h: ndarray, h2h: ndarray, states: Sequence[ndarray], axis: int) -> list[Any]:
-        return [gru_step(i2h, h2h, states[0], axis, self._activation, "sigmoid")]
+        return [gru_step(i2h, h2h, states[0], axis, self._asked(self._activation), "sigmoid")]
 
 
 @declared

@@ -189,20 +189,27 @@ class _RNNLayer(HybridBlock):
                 f"layer heed it; here it is {self._use_sequence_length}, and the lengths are "
                 f"{'given' if sequence_length is not None else 'not given'}."
             )
-        x = inputs.swapaxes(0, 1) if self._layout == "NTC" else inputs
-        given = states is not None
-        first = self._checked(states, x) if given else [None]
-        cell = first[1] if len(first) == 2 else None
-        args = x, self.weights_of("rnn_param"), first[0], cell, sequence_length
-        outs = invoke(self._ops[given], args)
-        y, *last = outs if given else (outs,)
-        if self._layout == "NTC":
-            y = y.swapaxes(0, 1)
-        return (y, list(last)) if given else y
+        first, batch = states, inputs.shape[self._layout.index("N")]
+        if first is None and type(self).begin_state is not _RNNLayer.begin_state:
+            first = self.begin_state(batch, device=inputs.device, dtype=inputs.dtype)
+        outs = self._forward_kernel(
+            inputs, None if first is None else self._checked(first, inputs, batch), sequence_length
+        )
+        return outs[0] if states is None else outs
 
-    def _checked(self, states: Any, x: Any) -> list[Any]:
+    def _forward_kernel(
+        self, inputs: ndarray, states: list[ndarray] | None, sequence_length: ndarray | None
+    ) -> tuple[Any, list[Any]]:
+        """Return the outputs and the last states, none if the first are None: zeros. The name is MXNet's."""
+        x = inputs.swapaxes(0, 1) if self._layout == "NTC" else inputs
+        first, cell = (*(states or (None,)), None)[:2]
+        outs = invoke(self._ops[states is not None], (x, self.weights_of("rnn_param"), first, cell, sequence_length))
+        y, *last = (outs,) if states is None else outs
+        return (y.swapaxes(0, 1) if self._layout == "NTC" else y), last
+
+    def _checked(self, states: Any, x: Any, batch: int) -> list[Any]:
         states = list(states) if isinstance(states, (list, tuple)) else [states]
-        wanted = [info["shape"] for info in self.state_info(x.shape[1])]
+        wanted = [info["shape"] for info in self.state_info(batch)]
         cls = type(self).__name__
         if len(states) != len(wanted):
             raise ValueError(_OTHER_STATES.format(cls=cls, wanted=len(wanted), shapes=wanted, came=len(states)))

@@ -100,7 +100,7 @@ class ResidualCell(ModifierCell):
         return output + inputs, states
 
     def _sequence(self, seq: Steps, states: list[Any], lengths: ndarray | None) -> tuple[Steps, list[Any]]:
-        outs, states = self.base_cell._walk_over(seq, states, lengths)
+        outs, states = self.base_cell._walk_below(seq, states, lengths)
         if isinstance(outs, list) and isinstance(seq, list):
             outs = [y + x for y, x in zip(outs, seq)]
         else:
@@ -225,7 +225,7 @@ class VariationalDropoutCell(ModifierCell):
             return super()._sequence(seq, states, lengths)
         if self.drop_inputs:
             seq = _dropped(joined(seq), self.drop_inputs, (0,))
-        outs, states = self.base_cell._walk_over(seq, states, lengths)
+        outs, states = self.base_cell._walk_below(seq, states, lengths)
         return (_dropped(joined(outs), self.drop_outputs, (0,)) if self.drop_outputs else outs), states
 
 

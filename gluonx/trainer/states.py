@@ -63,9 +63,12 @@ class DeviceUpdater(Updater):
     somebody reads `states` they become that user's arrays, and the Trainer steps with this updater.
     """
 
-    def __init__(self, trainer: Stateful, optimizer: Optimizer) -> None:
-        self._trainer = ref(trainer)
+    def __init__(self, trainer: Stateful, optimizer: Optimizer, number: int) -> None:
+        self._trainer, self._number = ref(trainer), number
         super().__init__(optimizer)
+
+    def _device_of(self, weight: object) -> int:
+        return self._number  # two names of a device count apart
 
     @property
     def states(self) -> dict[Any, Any]:
@@ -94,6 +97,8 @@ class Stateful(Checked):
     _keep_grads: bool
     _scaler: Any  # gluonx.amp's loss scale
     _apart: list[DeviceUpdater]  # the updater of each device, if a step is not one program
+    _store: Any
+    _update_on_kvstore: bool | None
     _beside: Any  # the store that stands for MXNet's, once somebody asked for it
 
     def _begin(self, states: dict[str, Any]) -> None:
@@ -152,7 +157,7 @@ class Stateful(Checked):
         """The updaters of each device's arrays; see :class:`DeviceUpdater`."""
         number = max(1, len(self._replica_devices()))
         while len(self._apart) < number:
-            self._apart.append(DeviceUpdater(self, self._optimizer))
+            self._apart.append(DeviceUpdater(self, self._optimizer, len(self._apart)))
         return self._apart[:number]
 
     @_updaters.setter
@@ -180,6 +185,12 @@ class Stateful(Checked):
                     if state is not None:
                         updater.states[i] = state
 
+    def _is_by_hand(self) -> bool:
+        """Return whether the updaters step: their states are in somebody's hands, or their optimizer must be asked."""
+        if self._optimizer._own_devices:
+            self._keep_apart()
+        return self._by_hand
+
     def _keep_together(self) -> None:
         """Undo `_keep_apart`, for reading the states by name."""
         if self._by_hand and not self._optimizer._is_imperative():
@@ -204,7 +215,7 @@ class Stateful(Checked):
         self._apart, self._beside = [], None
         self._begin(states)
         for given in by_hand:
-            self._apart.append(DeviceUpdater(self, self._optimizer))
+            self._apart.append(DeviceUpdater(self, self._optimizer, len(self._apart)))
             self._apart[-1].states = given
 
     def __getstate__(self) -> dict[str, Any]:
@@ -372,8 +383,16 @@ class Stateful(Checked):
         ------
         ValueError
             For an optimizer with hand-written steps, whose states are unknown.
+
+        Notes
+        -----
+        A store that updates the weights (``update_on_kvstore=True`` and a store of your own) has the states, so that
+        its ``save_optimizer_states`` writes the file, and its ``load_optimizer_states`` reads it.
         """
         self._prepare()
+        if self._store is not None and self._update_on_kvstore:
+            self._store.save_optimizer_states(fname, dump_optimizer=True)
+            return
         arrays = self._states_to_write()
         arrays["__meta__"] = description(self._optimizer, self._names)
         serialize.save_arrays(fname, arrays)
@@ -389,9 +408,13 @@ class Stateful(Checked):
         FormatError
             If the file is damaged, or was written for another optimizer or other parameters.
         """
+        self._prepare()
+        if self._store is not None and self._update_on_kvstore:
+            self._store.load_optimizer_states(fname)
+            self._optimizer = getattr(getattr(self._store, "_updater", None), "optimizer", self._optimizer)
+            return
         source = serialize.at_hand(fname)
         fname = serialize.name_of(fname)
-        self._prepare()
         if not serialize.is_pickle(source):
             arrays = serialize.load_arrays(source)
             meta = described(arrays.pop("__meta__", None), fname)

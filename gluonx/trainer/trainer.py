@@ -182,6 +182,8 @@ class Trainer(Stateful):
         loss_scale: float | None = None,
     ) -> None:
         self._names, self._params = listed(params)
+        for param in self._params:
+            param._set_trainer(self)
         self._contexts = self._check_contexts()
         self._compression_params = compression_params
         self._init_optimizer(optimizer, dict(optimizer_params or {}))
@@ -267,7 +269,7 @@ class Trainer(Stateful):
         """Update, in one program or by hand; if that fails, restore the counts."""
         if self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params):
             return
-        if self._by_hand:
+        if self._is_by_hand():
             if sums:
                 self._sum_in_place(ignore_stale)
             return self._step_imperatively(ignore_stale)
@@ -411,7 +413,7 @@ class Trainer(Stateful):
         """Replace gradients by their sums over devices, if there is a store that sums."""
         if self._kvstore_params["kvstore"] is None or not self._replica_devices():
             return
-        if not self._by_hand:
+        if not self._is_by_hand():
             plan = self._plan(ignore_stale)
             if plan is not None:
                 put_sums(plan.fresh_weights(), plan.counts)
@@ -429,7 +431,7 @@ class Trainer(Stateful):
     def _close(self, batch_size: float, closure: Callable[[], Any]) -> Handle:
         """Make a step with a function that returns the loss."""
         size, optimizer = positive(batch_size), self._optimizer
-        if self._by_hand or self._scaler is not None:
+        if self._is_by_hand() or self._scaler is not None:
             why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
             raise ValueError(f"this Trainer takes no closure, because {why}")
         self._check_one_loss()
@@ -460,7 +462,7 @@ class Trainer(Stateful):
 
     def _check_telling(self) -> None:
         """Raise if this Trainer's step cannot take the value of the loss."""
-        if self._by_hand or self._scaler is not None or self._store is not None:
+        if self._is_by_hand() or self._scaler is not None or self._store is not None:
             raise ArgumentError(_NO_TELLING)
         if self._replaced_halves():
             raise ArgumentError(f"step(value=...) is not possible, because {self._why_apart()}")
@@ -492,7 +494,6 @@ class Trainer(Stateful):
                 arrays = [(i, self._params[i]._every()[k]) for i in todo]
                 fresh = [(i, w) for i, w in arrays if self._params[i]._replicas is None or w.variable.fresh]
                 if fresh:
-                    optimizer._set_current_device(k)
                     updater([i for i, _ in fresh], [w.grad for _, w in fresh], [w for _, w in fresh])
             engine.flush("trainer.step")
         except BaseException:
@@ -500,12 +501,12 @@ class Trainer(Stateful):
                 handle.value, handle.aval, handle.tape = value
             for updater, states in zip(updaters, known, strict=True):
                 updater.states = states
-            optimizer._set_current_device(0)
+            Optimizer._set_current_device(optimizer, 0)
             optimizer._index_update_count, optimizer.num_update = counts
             optimizer._all_index_update_counts = every
             raise
         finally:
-            optimizer._set_current_device(0)
+            Optimizer._set_current_device(optimizer, 0)
         for i in todo:
             variable_of(self._params[i]).fresh = False
         plain_steps[self._why_by_hand()] += 1
@@ -513,6 +514,8 @@ class Trainer(Stateful):
     def _why_by_hand(self) -> str:
         if self._optimizer._is_imperative():
             return f"{type(self._optimizer).__name__} overrides {' and '.join(self._optimizer._own_updates)}"
+        if self._optimizer._own_devices:
+            return f"{type(self._optimizer).__name__} overrides _set_current_device"
         return "states of trainer._updaters are in somebody's hands"
 
     def _why_apart(self) -> str:

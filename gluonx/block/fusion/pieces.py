@@ -454,8 +454,6 @@ class FusedParameter(Parameter):
         """Return the device, in a list of one."""
         return self.pieces[0].list_device() if self._waits else super().list_device()
 
-    list_ctx = list_device
-
     # ---------------------------------------------------------------- what the pieces decide
 
     lr_mult: Any = _of_pieces("lr_mult", "factor of the learning rate")

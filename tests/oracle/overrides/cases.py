@@ -1698,3 +1698,440 @@ def a_store_sets_its_updater(mx):
     store.push(1, mx.np.ones((2,)))
     store.pull(1, out=out)
     return rounded(out.asnumpy())
+
+
+# ------------------------------------------------------------------------- names of which no program above asked
+
+
+@case(OPTIMIZER)
+def set_current_device(mx):
+    class Halving(mx.optimizer.SGD):
+        def _set_current_device(self, device_id):
+            super()._set_current_device(device_id)
+            self.rescale_grad *= 0.5
+
+    return trained(mx, mx.gluon.Trainer, optimizer=Halving(learning_rate=0.05), settings={})[0]
+
+
+@case(OPTIMIZER)
+def set_current_device_of_two(mx):
+    class Own(mx.optimizer.SGD):
+        def _set_current_device(self, device_id):
+            super()._set_current_device(device_id)
+            self.set_learning_rate(0.05 * (1 + device_id))
+
+    return [on_two(mx, mx.gluon.Trainer, optimizer=Own(), settings={}, update_on_kvstore=False)[0]]
+
+
+@case(OPTIMIZER)
+def set_current_device_of_an_updater(mx):
+    calls = []
+
+    class Telling(mx.optimizer.SGD):
+        def _set_current_device(self, device_id):
+            calls.append(device_id)
+            super()._set_current_device(device_id)
+
+    updater, weight = mx.optimizer.get_updater(Telling(learning_rate=0.1)), mx.np.array([1.0, 2.0])
+    updater(0, mx.np.ones((2,)), weight)
+    updater([0, 1], [mx.np.ones((2,)), mx.np.ones((2,))], [weight, mx.np.ones((2,))])
+    return calls, rounded(weight.asnumpy())
+
+
+@case(OPTIMIZER)
+def sync_state_context(mx):
+    class Doubling(mx.optimizer.Updater):
+        def sync_state_context(self, state, context):
+            return super().sync_state_context(state, context) * 2
+
+    weight = mx.np.array([1.0, 2.0])
+    updater = Doubling(mx.optimizer.SGD(learning_rate=0.1, momentum=0.5))
+    updater(0, mx.np.ones((2,)), weight)
+    first = rounded(weight.asnumpy())
+    updater.set_states(updater.get_states(False))
+    for _ in range(2):
+        updater(0, mx.np.ones((2,)), weight)
+    return first, rounded(weight.asnumpy())
+
+
+@case(TRAINER)
+def check_devices_is_asked_by_the_constructor(mx):
+    calls = []
+
+    class Telling(mx.gluon.Trainer):
+        def _check_devices(self):
+            calls.append(len(self._params))
+            return super()._check_devices()
+
+    Telling(made(mx).collect_params(), "sgd")
+    return len(calls) > 0
+
+
+@case(TRAINER)
+def a_parameter_is_told_its_trainer(mx):
+    calls = []
+
+    class Telling(mx.gluon.Parameter):
+        def _set_trainer(self, trainer):
+            calls.append(type(trainer).__name__)
+            super()._set_trainer(trainer)
+
+    net = in_block(mx, Telling("weight", shape=(2, 3), init="ones"))
+    net.initialize()
+    mx.gluon.Trainer(net.collect_params(), "sgd")
+    return calls
+
+
+@case(PARAMETER)
+def rows_are_found_by_the_parameter(mx):
+    calls = []
+
+    class Telling(mx.gluon.Parameter):
+        def _get_row_sparse(self, arr_list, ctx, row_id):
+            calls.append([int(i) for i in row_id.asnumpy()])
+            return super()._get_row_sparse(arr_list, ctx, row_id)
+
+    mx.npx.reset_np()
+    try:
+        param = Telling("table", shape=(4, 2), init="ones", stype="row_sparse", grad_stype="row_sparse")
+        param.initialize()
+        trainer = mx.gluon.Trainer([param], "sgd")
+        return param.row_sparse_data(mx.nd.array([1, 3], dtype="int64")).asnumpy().tolist(), calls, len(trainer._params)
+    finally:
+        mx.npx.set_np()
+
+
+@case(PARAMETER)
+def list_device_is_asked(mx):
+    calls = []
+
+    class Telling(mx.gluon.Parameter):
+        def list_device(self):
+            calls.append("list_device")
+            return super().list_device()
+
+    net = in_block(mx, Telling("weight", shape=(2, 3), init="ones"))
+    net.initialize()
+    mx.gluon.Trainer(net.collect_params(), "sgd")
+    by_trainer = len(calls) > 0
+    calls.clear()
+    net.weight.list_ctx()
+    return by_trainer, len(calls)
+
+
+@case(INITIALIZER)
+def set_verbosity(mx):
+    calls = []
+
+    class Telling(mx.init.One):
+        def set_verbosity(self, verbose=False, print_func=None):
+            calls.append(verbose)
+            return self
+
+    net = layers(mx)
+    net.initialize(Telling(), verbose=True)
+    return calls
+
+
+@case(INITIALIZER)
+def init_util_of_a_fused_rnn(mx):
+    calls = []
+
+    class Telling(mx.init.RNNFused):
+        def _init_util(self, param, connect, arr):
+            calls.append([param, connect, arr.size])
+            arr[:] = len(calls)
+
+    init = Telling("lstm", 1, 2, i2h_weight_initializer="zeros", h2h_weight_initializer="zeros")
+    arr = mx.np.zeros((2 * 4 * (3 + 2 + 2),))
+    init._init_weight("rnn_param", arr)
+    return calls, rounded(arr.asnumpy())
+
+
+@case(BLOCK)
+def infer_shape_of_a_container(mx):
+    found = []
+    for active in (False, True):
+        calls = []
+
+        def infer_shape(self, x, *args, calls=calls):
+            calls.append(list(x.shape))
+
+        net = net_of(mx, {"infer_shape": infer_shape}, in_units=0)
+        net.initialize()
+        net.hybridize(active)
+        found.append([rounded(net(mx.np.ones((1, 3))).asnumpy()), calls])
+    return found
+
+
+@case(BLOCK)
+def infer_shape_of_a_container_that_hands_it_on(mx):
+    def infer_shape(self, x, *args):
+        self.fc.weight.shape = (2, x.shape[1])
+
+    found = []
+    for active in (False, True):
+        net = net_of(mx, {"infer_shape": infer_shape}, in_units=0)
+        net.initialize()
+        net.hybridize(active)
+        found.append(rounded(net(mx.np.ones((1, 3))).asnumpy()))
+    return found
+
+
+@case(BLOCK)
+def names_with_a_prefix_of_a_child(mx):
+    def own_names(self, prefix="", select=None):
+        if prefix:
+            prefix += "."
+        return {f"{prefix}own": self.fc.weight}
+
+    with tempfile.TemporaryDirectory() as folder:
+        net = mx.gluon.nn.HybridSequential()
+        net.add(net_of(mx, {"_collect_params_with_prefix": own_names}), mx.gluon.nn.Dense(1, in_units=2))
+        net.initialize(mx.init.One())
+        net.save_parameters(os.path.join(folder, "net"))
+        saved = mx.npx.load(os.path.join(folder, "net"))
+        mx.npx.savez(os.path.join(folder, "other.npz"), **{name: array * 3 for name, array in saved.items()})
+        net.load_parameters(os.path.join(folder, "other.npz"))
+        return sorted(saved), rounded(net[0].fc.weight.data().asnumpy())
+
+
+@case(BLOCK)
+def check_container_with_block(mx):
+    calls = []
+    net = net_of(mx, telling(mx, calls, "_check_container_with_block"))
+    net.collect_params()
+    return calls
+
+
+@case(BLOCK)
+def hooks_are_registered_on_children(mx):
+    calls = []
+    net = mx.gluon.nn.HybridSequential()
+    net.add(net_of(mx, telling(mx, calls, "register_op_hook")))
+    net.initialize()
+    net.register_op_hook(lambda *args: None)
+    return calls
+
+
+@case(BLOCK)
+def optimize_for_hybridizes(mx):
+    calls = []
+    net = net_of(mx, telling(mx, calls, "hybridize"))
+    net.initialize()
+    net.optimize_for(mx.np.ones((1, 3)))
+    return calls
+
+
+@case(BLOCK)
+def activations_of_cells(mx):
+    def _get_activation(self, inputs, activation, **kwargs):
+        return inputs * 0.5
+
+    found = []
+    for name in ("RNNCell", "LSTMCell", "GRUCell"):
+        cell = type("Mine", (getattr(mx.gluon.rnn, name),), {"_get_activation": _get_activation})(2, input_size=3)
+        cell.initialize(mx.init.Constant(0.1))
+        states = cell.begin_state(batch_size=1)
+        found.append(rounded(cell(mx.np.ones((1, 3)), states)[0].asnumpy()))
+    return found
+
+
+@case(BLOCK)
+def begin_state_and_state_info_of_cells(mx):
+    calls = []
+
+    class Mine(mx.gluon.rnn.GRUCell):
+        def state_info(self, batch_size=0):
+            calls.append("state_info")
+            return super().state_info(batch_size)
+
+        def begin_state(self, batch_size=0, func=mx.np.zeros, **kwargs):
+            calls.append("begin_state")
+            return [state + 1 for state in super().begin_state(batch_size, func, **kwargs)]
+
+    cell = Mine(2, input_size=3)
+    cell.initialize(mx.init.Constant(0.1))
+    outputs, _ = cell.unroll(2, mx.np.ones((1, 2, 3)), merge_outputs=True)
+    many = mx.gluon.rnn.HybridSequentialRNNCell()
+    many.add(Mine(2, input_size=3))
+    many.add(mx.gluon.rnn.ZoneoutCell(Mine(2, input_size=2)))
+    many.initialize(mx.init.Constant(0.1))
+    return (
+        sorted(set(calls)),
+        rounded(outputs.asnumpy()),
+        [rounded(state.asnumpy()) for state in many.begin_state(batch_size=1)],
+    )
+
+
+@case(BLOCK)
+def unroll_of_a_child_cell(mx):
+    calls = []
+
+    class Mine(mx.gluon.rnn.RNNCell):
+        def unroll(self, length, inputs, **kwargs):
+            calls.append(length)
+            outputs, states = super().unroll(length, inputs, **kwargs)
+            return ([o * 2 for o in outputs] if isinstance(outputs, list) else outputs * 2), states
+
+    cell = mx.gluon.rnn.BidirectionalCell(Mine(2, input_size=3), Mine(2, input_size=3))
+    cell.initialize(mx.init.Constant(0.1))
+    outputs, _ = cell.unroll(2, mx.np.ones((1, 2, 3)), merge_outputs=True)
+    return rounded(outputs.asnumpy()), calls
+
+
+@case(BLOCK)
+def masks_of_variational_dropout(mx):
+    calls = []
+
+    class Mine(mx.gluon.rnn.VariationalDropoutCell):
+        def _initialize_input_masks(self, inputs, states):
+            calls.append("input")
+            self.drop_inputs_mask = mx.np.ones_like(inputs) * 0.5
+
+        def _initialize_output_mask(self, output):
+            calls.append("output")
+
+    cell = Mine(mx.gluon.rnn.RNNCell(2, input_size=3), drop_inputs=0.5)
+    cell.initialize(mx.init.Constant(0.1))
+    outputs, _ = cell.unroll(2, mx.np.ones((1, 2, 3)), merge_outputs=True)
+    return rounded(outputs.asnumpy()), sorted(set(calls))
+
+
+@case(BLOCK)
+def layers_of_an_rnn(mx):
+    calls = []
+
+    class Mine(mx.gluon.rnn.LSTM):
+        def state_info(self, batch_size=0):
+            calls.append("state_info")
+            return super().state_info(batch_size)
+
+        def begin_state(self, batch_size=0, func=mx.np.zeros, **kwargs):
+            calls.append("begin_state")
+            return [state + 1 for state in super().begin_state(batch_size, func, **kwargs)]
+
+        def _forward_kernel(self, inputs, states, sequence_length):
+            calls.append("_forward_kernel")
+            out = super()._forward_kernel(inputs, states, sequence_length)
+            return (out[0] * 2, *out[1:]) if isinstance(out, tuple) else out * 2
+
+    found = []
+    for layout in ("TNC", "NTC"):
+        layer = Mine(2, input_size=3, layout=layout)
+        layer.initialize(mx.init.Constant(0.1))
+        for _ in range(2):
+            found.append(rounded(layer(mx.np.ones((1, 1, 3))).asnumpy()))
+            layer.hybridize()
+    return found, sorted(set(calls))
+
+
+@case(OTHERS)
+def metric_config(mx):
+    class Named(mx.gluon.metric.Accuracy):
+        def get_config(self):
+            return {**super().get_config(), "own": 1}
+
+    both = mx.gluon.metric.CompositeEvalMetric([Named()])
+    return [config.get("own") for config in both.get_config()["metrics"]], "own" in str(both.get_config())
+
+
+@case(OTHERS)
+def metric_names_in_the_text(mx):
+    class Own(mx.gluon.metric.MAE):
+        def get_name_value(self):
+            return [("own", 3.0)]
+
+    return str(Own())
+
+
+@case(OTHERS)
+def a_store_is_given_its_updater(mx):
+    calls = []
+
+    class Telling(type(mx.kv.create("local"))):
+        def _set_updater(self, updater):
+            calls.append(type(updater).__name__)
+            super()._set_updater(updater)
+
+    store = mx.kv.create("local")
+    store.__class__ = Telling
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+    return calls
+
+
+@case(OTHERS)
+def a_store_writes_and_reads_states(mx):
+    calls = []
+
+    class Telling(mx.kv.KVStoreBase):
+        type = "telling"
+
+        def __init__(self):
+            self.inner = mx.kv.create("local")
+
+        @staticmethod
+        def is_capable(capability):
+            return capability == "optimizer"
+
+        def broadcast(self, key, value, out, priority=0):
+            self.inner.broadcast(key, value, out)
+
+        def pushpull(self, key, value, out=None, priority=0):
+            self.inner.pushpull(key, value, out)
+
+        def set_optimizer(self, optimizer):
+            self.inner.set_optimizer(optimizer)
+            self._updater = self.inner._updater
+
+        def save_optimizer_states(self, fname, dump_optimizer=False):
+            calls.append(["save", dump_optimizer])
+            self.inner.save_optimizer_states(fname, dump_optimizer)
+
+        def load_optimizer_states(self, fname):
+            calls.append(["load"])
+            self.inner.load_optimizer_states(fname)
+            self._updater = self.inner._updater
+
+    _, trainer = trained(mx, mx.gluon.Trainer, kvstore=Telling(), steps=2, settings={"momentum": 0.5})
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.save_states(os.path.join(folder, "states"))
+        trainer.load_states(os.path.join(folder, "states"))
+    return calls
+
+
+@case(OTHERS)
+def a_store_is_told_of_compression(mx):
+    calls = []
+
+    class Telling(type(mx.kv.create("local"))):
+        def set_gradient_compression(self, compression_params):
+            calls.append(dict(compression_params))
+
+    store = mx.kv.create("device")
+    store.__class__ = Telling
+    trained(mx, mx.gluon.Trainer, kvstore=store, compression_params={"type": "2bit"}, update_on_kvstore=False)
+    return calls
+
+
+@case(OTHERS)
+def loaders_of_many_threads(mx):
+    data = mx.gluon.data
+
+    class Slow(data.Dataset):
+        def __getitem__(self, index):
+            return numpy.float32(index)
+
+        def __len__(self):
+            return 4
+
+        def __mx_handle__(self):
+            raise NotImplementedError
+
+    class Loader(data.DataLoader):
+        def __iter__(self):
+            for batch in super().__iter__():
+                yield batch + 1
+
+    options = {"batch_size": 2, "num_workers": 2, "thread_pool": True, "try_nopython": False}
+    return [rounded(batch.asnumpy()) for batch in Loader(Slow(), **options)]
