@@ -978,7 +978,7 @@ h2r_weight_initializer : str or Initializer, optional
         others = Uniform() if others is None or isinstance(others, RNNFused) else others
         pieces = packing(says["mode"], inputs, *sizes)
         if type(self)._init_util is not RNNFused._init_util:
-            parts = [self._by_util(*piece.split("_")[1:], shape) for piece, shape in pieces]
+            parts = [self._by_util(piece, shape) for piece, shape in pieces]
         else:
             parts = [self._piece(f"{name}_{piece}", shape, others) for piece, shape in pieces]
         arr[...] = np.concatenate([part.ravel() for part in parts]).reshape(arr.shape)
@@ -987,12 +987,14 @@ h2r_weight_initializer : str or Initializer, optional
         """Fill ``'weight'`` or ``'bias'`` of ``'i2h'``, ``'h2h'`` or ``'h2r'``, flat; a class may override it."""
         arr[...] = self._piece(f"{connect}_{param}", tuple(arr.shape), self._default or Uniform())
 
-    def _by_util(self, connect: str, param: str, shape: tuple[int, ...]) -> np.ndarray:
+    def _by_util(self, piece: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Return a piece, such as ``'l0_i2h_weight'``, as the class's own `_init_util` fills it."""
         from gluonx import np as gnp
 
-        piece = gnp.zeros(math.prod(shape))
-        self._init_util(param, connect, piece)
-        return piece.asnumpy()
+        _, connect, param = piece.split("_")
+        filled = gnp.zeros(math.prod(shape))
+        self._init_util(param, connect, filled)
+        return filled.asnumpy()
 
     def _piece(self, name: str, shape: tuple[int, ...], others: Initializer) -> np.ndarray:
         own = next(init for kind, init in self._of_kind.items() if name.endswith(kind))

@@ -26,7 +26,8 @@ from gluonx import autograd, np
 from gluonx.block.functional import from_jax
 from gluonx.common.extensions import NAMES
 from gluonx.compat.mode import Mode
-from gluonx.compat.nd import ndarray as nd_arrays
+from gluonx.compat.nd.ndarray import NDArray as _NDArray
+from gluonx.compat.nd.ndarray import as_nd
 from gluonx.deferred.record.interceptor import Interceptor
 from gluonx.deferred.trace.custom import on_host
 from gluonx.deferred.trace.tracing import Trace
@@ -343,7 +344,7 @@ class _Call(autograd.Function):
         super().__init__()
         self.op, self.outs, self.aux = op, outs, [_shown(x) for x in aux]
         places = {i: x for i, x in enumerate(inputs) if _is_computed(x)}
-        self.inputs = [_shown(twin_of(x, nd_arrays.NDArray) if i in places else x) for i, x in enumerate(inputs)]
+        self.inputs = [_shown(twin_of(x, _NDArray) if i in places else x) for i, x in enumerate(inputs)]
         self._computed = _Apart(places, self.inputs)
 
     def run(self, inputs: list[Any]) -> list[Any]:
@@ -488,7 +489,7 @@ def custom(*data: Any, op_type: str, name: str | None = None, **kwargs: Any) -> 
         raise ShapeError(f"Custom: '{op_type}' takes the arrays {[*names, *states]}, but {len(data)} came for {rest}.")
     arrays.update(zip(rest, data, strict=True))
     results = run(prop, op_type, [arrays[n] for n in names], [arrays[n] for n in states])
-    return nd_arrays.as_nd(results[0] if len(results) == 1 else results)
+    return as_nd(results[0] if len(results) == 1 else results)
 
 
 def prop_of(op_type: str, settings: Mapping[str, Any]) -> CustomOpProp:

@@ -123,7 +123,7 @@ class Updater:
                 numbers, [weights[k] for k in part], [grads[k] for k in part], [states[i] for i in numbers]
             )
 
-    def _device_of(self, weight: Any) -> int:
+    def _device_of(self, weight: ndarray) -> int:
         """Return the number of the device whose counters the optimizer uses."""
         return weight.device.device_id
 

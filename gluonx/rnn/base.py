@@ -361,7 +361,7 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
         own = cls.__mro__[: cls.__mro__.index(HybridBlock)]
         cls._activates_by_itself = any("_get_activation" in vars(kind) for kind in own)
 
-    def _asked(self, activation: Any) -> Any:
+    def _asked(self, activation: str | Callable[..., Any]) -> str | Callable[..., Any]:
         """Return an activation, or what a class of the user's has in place of it."""
         if not self._activates_by_itself:
             return activation

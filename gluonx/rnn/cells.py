@@ -17,15 +17,15 @@ from gluonx.ops import get
 from gluonx.rnn.base import HybridRecurrentCell
 
 
-def activated(activation: Any, x: Any) -> ndarray:
+def activated(activation: str | Callable[..., Any], x: ndarray) -> ndarray:
     """Return an activation, given by its name or as a block or function, of an array."""
     return activation(x) if callable(activation) else invoke(activation_op(activation), (x,))
 
 
-def known_activation(activation: Any) -> Any:
+def known_activation(activation: str | Callable[..., Any]) -> str | Callable[..., Any]:
     """Return a block, or the name of an activation; ValueError if there is none of this name."""
     if not isinstance(activation, HybridBlock):
-        activation_op(activation)
+        activation_op(str(activation))
     return activation
 
 
