@@ -341,8 +341,10 @@ class Block(Checked):
         fusions = self._fusions
         own = [*self._reg_params.values(), *(fusions.pieces() if fusions is not None else ())]
         of_shapes = finds_shapes()
-        waits = not own or any(p._awaiting is not None or (of_shapes and p._handle is None) for p in own)
-        if waits and self._infers_shape():
+        if self._infers_shape() and any(
+            p._awaiting is not None or (of_shapes and p._handle is None)
+            for p in own or self._unique_params()  # a container's are those of its children
+        ):
             self._deferred_infer_shape(*args, **kwargs)
         if fusions is not None:
             fusions.settle()

@@ -11,6 +11,7 @@ import pytest
 
 import gluonx
 from gluonx import engine, np, optimizer
+from gluonx.common import policy
 from gluonx.deferred.run import host
 from gluonx.optimizer import byhand
 from gluonx.optimizer import optimizer as optimizers
@@ -203,7 +204,7 @@ def test_a_rule_that_has_no_numpy_form_is_asked_for_it_once(monkeypatch: pytest.
 @pytest.mark.dear
 def test_lars_keeps_a_rule_for_each_of_many_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are more than the table that optimizers share has room for, and leave what is in it alone."""
-    monkeypatch.setattr(optimizers, "_MOST", 8)
+    monkeypatch.setattr(policy, "SHARED", 8)
     traced = counting(monkeypatch)
     opt = optimizer.create("lars", momentum=0.83)
     update, weights = optimizer.get_updater(opt), [np.ones((2,)) for _ in range(6)]
