@@ -156,7 +156,7 @@ def test_two_threads_predict_with_one_compilation(gate):
         thread.start()
     for thread in threads:
         thread.join()
-    assert gate.names == ["gluonx-compile"]
+    assert len(gate.names) == 1  # by the thread that was begun for it, or by one that needs it before that is known
     first = found[0][0]
     for each in found:  # an element is a sum of terms of all sizes, whose rounding may be more than 1e-5 of itself
         onp.testing.assert_allclose(each, [first] * len(each), rtol=1e-5, atol=1e-5 * abs(first).max())
