@@ -132,6 +132,7 @@ def test_imports_go_down(path):
     assert not wrong, "\n".join(wrong)
 
 
+@functools.cache
 def module_graph():
     """Which modules a module imports, wherever it does."""
     modules = {".".join(p for p in module_name(path) if p != "__init__") or "__init__": path for path in SOURCES}
@@ -193,6 +194,19 @@ def test_the_engine_stands_in_storeys():
     }
     wrong = [f"{m} imports {o}" for m, to in sorted(inside.items()) for o in sorted(to) if storey_of(o) > storey_of(m)]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("storey", STOREYS)
+def test_the_page_of_a_storey_lists_its_modules_from_the_ground_up(storey):
+    place = PACKAGE / "deferred" / storey
+    modules = {path.stem for path in place.glob("*.py")} - {"__init__"}
+    page = (place / "__init__.py").read_text(encoding="utf-8").partition("rom the ground up:")[2]
+    listed = list(dict.fromkeys(name for name in re.findall(r"`(\w+)`", page) if name in modules))
+    assert sorted(listed) == sorted(modules)
+    graph, prefix = module_graph(), f"deferred.{storey}."
+    for at, name in enumerate(listed):
+        below = {other.removeprefix(prefix) for other in graph[prefix + name] if other.startswith(prefix)}
+        assert below <= {*listed[:at]}, name
 
 
 def test_imports_form_no_circle():

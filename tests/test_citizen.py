@@ -265,8 +265,7 @@ ALLOWED = {
     "parallel/plan.py": "the process of `python -m gluonx.parallel.plan module:function` is the command's",
     "parallel/processes.py": "initialize() is asked for; processes say farewell to each other",
     "parallel/topologies.py": "plan() is asked for; what compilers want is set around its calls, and taken away",
-    "deferred/run/flushing.py": "Ctrl-C waits while a program runs for the first time, and is delivered then",
-    "deferred/values/interrupts.py": "Ctrl-C waits while JAX traces or compiles, and is delivered then",
+    "deferred/values/interrupts.py": "signals wait while JAX traces, compiles or takes buffers, and are delivered then",
 }
 CALLS = (
     "jax.config.update", "gc.disable", "gc.enable", "gc.freeze", "gc.set_threshold", "signal.signal", "atexit.register",

@@ -371,7 +371,7 @@ class StoreBeside(KVStore):
             for updater, weight in zip(self._trainer._updaters, weights, strict=True):
                 updater(key, total.to_device(weight.device), weight)
         finally:
-            opt.Optimizer._set_current_device(optimizer, 0)
+            opt.Optimizer._set_current_device(optimizer, 0)  # not a class's own, which is asked before updates alone
 
 
 class ProcessSum(KVStoreBase):

@@ -501,7 +501,7 @@ class Trainer(Stateful):
                 handle.value, handle.aval, handle.tape = value
             for updater, states in zip(updaters, known, strict=True):
                 updater.states = states
-            Optimizer._set_current_device(optimizer, 0)
+            Optimizer._set_current_device(optimizer, 0)  # not a class's own, which is asked before updates alone
             optimizer._index_update_count, optimizer.num_update = counts
             optimizer._all_index_update_counts = every
             raise

@@ -67,7 +67,7 @@ class Row:
 
     ``random`` says that its output in training cannot be compared number by number; ``golden`` that MXNet has it.
     ``known`` names the numbers that MXNet gets wrong, or that differ on purpose, with the reason. ``rounding`` is what
-    two ways of computing it in float32 may differ by.
+    the gradients of two ways of computing it in float32 may differ by.
     """
 
     key: str

@@ -71,8 +71,12 @@ def _shown(said: str, row: Row) -> str:
 @pytest.mark.parametrize("mode", OTHER_MODES)
 def test_modes(row: Row, mode: str) -> None:
     """Whatever the mode, a layer computes the same."""
-    wanted = train(row, build(row, nn))
-    agree(train(row, build(row, nn, mode), mode), wanted, row.rounding, f"{row.key} {mode}")
+    wanted, found = train(row, build(row, nn)), train(row, build(row, nn, mode), mode)
+    agree(found, wanted, row.rounding, f"{row.key} {mode}")
+    for both in (found, wanted):
+        for name in [name for name in both if name.startswith("grad/")]:
+            del both[name]
+    agree(found, wanted, 2e-6, f"{row.key} {mode}")  # all but the gradients
 
 
 @rows([row for row in GOLDEN if isinstance(row.make(nn), nn.HybridBlock)])

@@ -389,7 +389,7 @@ def run_alone(op: Operator, inputs: Sequence[Any], wide: bool | None = None) -> 
         raise
     finally:
         tracing.depth -= 1
-        if interrupts.Held.alone:
+        if interrupts.CtrlC.alone:
             interrupts.let_go()
 
 

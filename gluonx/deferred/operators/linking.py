@@ -305,12 +305,12 @@ class _Linking:
         traced = _Entry(op, [], [], avals, entry.diff)
         traced.passed = entry.passed
         forward = chosen(kernels.forward, present, functools.partial(_traced_forward, traced))
-        kernel = policy.limits["kernel"]
-        outs = linker.call(forward, registers, [_nbytes(a) for a in entry.results], costs[0], kernel)
+        operations = policy.limits["kernel"]
+        outs = linker.call(forward, registers, [_nbytes(a) for a in entry.results], costs[0], operations)
         if kernels.back is not None:
             back = chosen(kernels.back, present, functools.partial(_traced_back, traced))
             nbytes = [_nbytes(avals[i]) for i in entry.diff]
-            entry.pull = lambda given: linker.call(back, [*registers, *given], nbytes, costs[1], kernel)
+            entry.pull = lambda given: linker.call(back, [*registers, *given], nbytes, costs[1], operations)
         return outs
 
     def replay(self, entry: _Entry) -> list[int]:

@@ -17,13 +17,10 @@ else holds as well is copied first. So what users hold never decides which progr
 from __future__ import annotations
 
 import functools
-import signal
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from itertools import chain, repeat, starmap
 from operator import attrgetter
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
@@ -420,7 +417,7 @@ def _run_replicas(graph: Graph, program: replicas.Program, pendings: list[Any], 
     slots = [*range(first, first + len(targets)), *[pending.slot for pending in pendings]]
     try:
         results = _take(graph, targets, node.outs if targets else ())
-        with _uninterrupted(), keeping_64_bits(program.wide):
+        with interrupts.delayed(), keeping_64_bits(program.wide):
             values = program(graph)
             graph.closed = True
             any(map(setattr, [*results, *pendings], repeat("value"), [values[s] for s in slots]))
@@ -719,7 +716,7 @@ def _call(
     try:
         if program.is_fresh:
             program.is_fresh = False
-            with _uninterrupted(), keeping_64_bits(program.wide):
+            with interrupts.delayed(), keeping_64_bits(program.wide):
                 any(assigned)
                 program.out_avals = _changed_avals(program, sinks)
         elif program.wide:
@@ -803,35 +800,6 @@ def _reshard(program: Program, sinks: list[Any]) -> None:
         sharding = program.plan.aval(slot).sharding or default_sharding()
         if sink.value.sharding != sharding:
             sink.value = on_device(sink.value, sharding)
-
-
-@contextmanager
-def _uninterrupted() -> Generator[None]:
-    """Delay signal handlers while Python code runs between a donation and its results, as in a first run."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: dict[int, Any] = {}
-    before: dict[int, Any] = {}
-
-    def wait(number: int, frame: FrameType | None) -> None:
-        waiting[number] = frame
-
-    try:
-        for number in signal.valid_signals():
-            handler = signal.getsignal(number)
-            if callable(handler):
-                before[number] = handler
-                signal.signal(number, wait)
-    except ValueError:  # raised outside of the main interpreter
-        pass
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number, frame in waiting.items():
-            before[number](number, frame)
 
 
 def _run_interpreted(

@@ -523,7 +523,7 @@ class Program(beside.Candidate):
     def lower(self, args: Sequence[Any]) -> Any:
         """Return the lowered program; for a single CPU it is rewritten first, because it then compiles sooner."""
         found = self.traced or self.trace(args)
-        if program_cache.calls_python(found.jaxpr):
+        if _calls_python(found.jaxpr):
             # What it calls may raise, and the weights are to be what they were then: no buffer is given away.
             self.calls_python, self.donated, self.donated_vectors = True, [], []
             self._compile = functools.partial(self._compile, donate_argnums=())
@@ -685,6 +685,26 @@ class Program(beside.Candidate):
 
 def _platform(sharding: jax.sharding.Sharding) -> str:
     return next(iter(sharding.device_set)).platform
+
+
+def _calls_python(jaxpr: object) -> bool:
+    """Return whether a jaxpr calls back to Python, which may raise while the program runs.
+
+    Examples
+    --------
+    >>> shape = jax.ShapeDtypeStruct((), "float32")
+    >>> _calls_python(jax.make_jaxpr(lambda x: jax.jit(lambda x: jax.pure_callback(abs, shape, x))(x))(1.0))
+    True
+    >>> _calls_python(jax.make_jaxpr(abs)(1.0))
+    False
+    """
+    value: Any = getattr(jaxpr, "jaxpr", jaxpr)
+    if isinstance(value, (tuple, list)):
+        return any(map(_calls_python, value))
+    for eqn in getattr(value, "eqns", ()):
+        if eqn.primitive.name in ("pure_callback", "io_callback") or any(map(_calls_python, eqn.params.values())):
+            return True
+    return False
 
 
 def packable(aval: Aval) -> bool:

@@ -31,7 +31,7 @@ from gluonx.dtype import as_array
 if TYPE_CHECKING:
     from gluonx.deferred.record.graph import Graph
 
-__all__ = ["Chain", "behind", "is_repetitive", "runs_in_pieces", "values_of"]
+__all__ = ["Chain", "behind", "runs_in_pieces", "values_of"]
 
 
 def runs_in_pieces(graph: Graph) -> bool:
@@ -41,7 +41,7 @@ def runs_in_pieces(graph: Graph) -> bool:
         if not policy.limits["runs"] or not host.is_on() or node.visits > policy.limits["runs"]:
             return False
         return (node.visits <= policy.runs_in_pieces(node.depth) or _is_small(graph)) and _is_cheap(graph)
-    return node.visits <= policy.runs_in_pieces(node.depth) and is_repetitive(graph)
+    return node.visits <= policy.runs_in_pieces(node.depth) and _is_repetitive(graph)
 
 
 def _is_small(graph: Graph) -> bool:
@@ -77,7 +77,7 @@ def _is_cheap(graph: Graph) -> bool:
     return True
 
 
-def is_repetitive(graph: Graph) -> bool:
+def _is_repetitive(graph: Graph) -> bool:
     """Return whether the trace of `graph` has so few kinds of operators that it pays to compile each alone."""
     path: list[Node] = graph.path()
     most = policy.few_kinds(len(path))

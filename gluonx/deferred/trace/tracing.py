@@ -98,9 +98,7 @@ class Trace:
     unrolls = False
     of_shapes = False
     runs_hooks: bool | None = False
-    interrupts: int | None = (
-        None  # how many handlers and finalizers interrupt it; see `gluonx.deferred.values.interrupts`
-    )
+    interrupts: int | None = None  # how many handlers and finalizers interrupt it (`values.interrupts`)
 
     def __init__(self, handles: list[Handle], tracers: Sequence[jax.Array], key: Any) -> None:
         self.stored: dict[tuple[int, str], Attribute] = {}
@@ -115,15 +113,13 @@ class Trace:
         self.required: list[tuple[Handle, str]] | None = []  # booleans that must be true; None if it cannot return any
         # Variables of the weights that are gathered inside (see `gluonx.sharding.gathered`); None: not tracked.
         self.gathers: set[Any] | None = None
-        self.taps: list[tuple[Handle, Any]] | None = (
-            None  # of look-ups, with the row numbers; None if there can be none
-        )
+        # Taps of look-ups, with the row numbers; None if there can be none.
+        self.taps: list[tuple[Handle, Any]] | None = None
         self.known_taps: list[Handle] = []
         # The devices of all inputs, if the trace becomes a program of one device; None if XLA decides.
         self.placements: set[Placement] | None = None
-        self.tracer: type | None = (
-            None  # tracers on which an operator becomes one equation (`primitive`); None: operators are traced
-        )
+        # Tracers on which an operator becomes one equation (`operators.primitive`); None: operators are traced.
+        self.tracer: type | None = None
 
     @contextlib.contextmanager
     def running(self, recording: bool, training: bool, pure: bool = False) -> Generator[None]:
@@ -146,7 +142,7 @@ class Trace:
 
     def invoke(self, op: Operator, args: Args) -> Any:
         """Run `op` as part of the trace."""
-        if interrupts.Held.came is not None:
+        if interrupts.CtrlC.came is not None:
             interrupts.deliver()
         values = [self.value(a, op, args) if isinstance(a, Handle) else self._plain(a, args, op) for a in args]
         try:

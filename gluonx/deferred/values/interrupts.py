@@ -8,6 +8,8 @@ JAX's own Python code does not bear an exception at any bytecode: its caches in 
 ``__hash__``, and its registrations come once in a process. A Ctrl-C there ends the process (a segmentation fault, in a
 loop of plain ``jax.jit`` as well), or makes every later compilation fail. So while JAX traces, lowers or compiles,
 Ctrl-C is :class:`held`, and comes where that ends. A user's forward that is traced is stopped at once.
+
+Between a donation and its results no handler of any signal may run: there all are :func:`delayed`.
 """
 
 from __future__ import annotations
@@ -17,22 +19,24 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 from types import CodeType, FrameType
+from typing import Any
 
 from gluonx.common.frames import is_library
 from gluonx.deferred.values.contracts import Interpreter
 
-__all__ = ["Held", "count", "deliver", "held", "hold_alone", "is_cause", "let_go", "on_top"]
+__all__ = ["CtrlC", "count", "delayed", "deliver", "held", "hold_alone", "is_cause", "let_go", "on_top"]
 
 _SIGNALS = tuple(signal.valid_signals())
 # Packages whose code belongs to whoever calls it: Python's, and those that JAX and gluonx call.
 _SERVANTS = {*sys.stdlib_module_names, "absl", "ml_dtypes", "numpy", "opt_einsum", "scipy", "threadpoolctl"}
 
 
-class Held:
-    """The state of Ctrl-C while it is held, in the main thread, to which signals come.
+class CtrlC:
+    """The state of Ctrl-C: who handles it while it is held, in the main thread, to which signals come.
 
     Attributes
     ----------
@@ -68,11 +72,11 @@ class held:
 def hold_alone() -> None:
     """Hold Ctrl-C until the caller's caller, who runs an operator alone, calls `let_go`."""
     if _hold():
-        Held.alone = True
+        CtrlC.alone = True
 
 
 def _hold() -> bool:
-    if Held.before is not None or threading.current_thread() is not threading.main_thread():
+    if CtrlC.before is not None or threading.current_thread() is not threading.main_thread():
         return False
     handler = signal.getsignal(signal.SIGINT)
     if not callable(handler) or handler is _wait:
@@ -81,8 +85,8 @@ def _hold() -> bool:
         signal.signal(signal.SIGINT, _wait)
     except ValueError:  # outside of the main interpreter
         return False
-    Held.came = None
-    Held.before = handler
+    CtrlC.came = None
+    CtrlC.before = handler
     return True
 
 
@@ -90,10 +94,10 @@ def let_go() -> None:
     """Hold Ctrl-C no longer, and deliver one that came."""
     if threading.current_thread() is not threading.main_thread():
         return
-    before, Held.before, Held.alone = Held.before, None, False
+    before, CtrlC.before, CtrlC.alone = CtrlC.before, None, False
     if signal.getsignal(signal.SIGINT) is _wait:  # the code within has set no other
         signal.signal(signal.SIGINT, before)
-    came, Held.came = Held.came, None
+    came, CtrlC.came = CtrlC.came, None
     if came is not None and before is not None:
         before(*came)
 
@@ -101,16 +105,16 @@ def let_go() -> None:
 def deliver() -> None:
     """Deliver a Ctrl-C that is held, where nothing of JAX is under way but the trace of the caller's forward."""
     if threading.current_thread() is threading.main_thread():
-        came, Held.came = Held.came, None
-        if came is not None and Held.before is not None:
-            Held.before(*came)
+        came, CtrlC.came = CtrlC.came, None
+        if came is not None and CtrlC.before is not None:
+            CtrlC.before(*came)
 
 
 def _wait(number: int, frame: FrameType | None) -> None:
     """Stand for the user's handler of Ctrl-C while it is held."""
-    before = Held.before
+    before = CtrlC.before
     if before is None or _is_inside(frame):
-        Held.came = number, frame
+        CtrlC.came = number, frame
     else:
         before(number, frame)
 
@@ -125,6 +129,35 @@ def _is_inside(frame: FrameType | None) -> bool:
             return False
         frame = frame.f_back
     return False
+
+
+@contextmanager
+def delayed() -> Generator[None]:
+    """Delay the handlers of all signals, whoever's code runs, as between a donation and its results in a first run."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: dict[int, FrameType | None] = {}
+    before: dict[int, Any] = {}
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        waiting[number] = frame
+
+    try:
+        for number in _SIGNALS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                before[number] = handler
+                signal.signal(number, wait)
+    except ValueError:  # raised outside of the main interpreter
+        pass
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in waiting.items():
+            before[number](number, frame)
 
 
 def count() -> int:
@@ -154,7 +187,7 @@ def is_cause(error: BaseException) -> bool:
 
 def _codes() -> set[CodeType | None]:
     """Return the code of all handlers of signals and debuggers."""
-    handlers = [*map(signal.getsignal, _SIGNALS), Held.before, sys.gettrace(), sys.getprofile()]
+    handlers = [*map(signal.getsignal, _SIGNALS), CtrlC.before, sys.gettrace(), sys.getprofile()]
     return {_code_of(handler) for handler in handlers if callable(handler)} - {None}
 
 

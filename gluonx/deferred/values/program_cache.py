@@ -31,19 +31,7 @@ from gluonx.common import policy
 from gluonx.deferred.values.contracts import Operator
 from gluonx.deferred.values.core import ROOT, Node, counters
 
-__all__ = [
-    "NODE",
-    "PROGRAM",
-    "TRACE",
-    "Cache",
-    "add",
-    "calls_python",
-    "clear",
-    "memo",
-    "once",
-    "program_size",
-    "size_of",
-]
+__all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", "program_size", "size_of"]
 
 # Bytes. A program takes as much as 40 operations besides its own, a trace as one, a node of the trie a twentieth.
 OPERATION = TRACE = policy.limits["code"]
@@ -104,27 +92,6 @@ def _operations(jaxpr: Any) -> int:
         inner = [getattr(p, "jaxpr", p) for p in eqn.params.values() if hasattr(getattr(p, "jaxpr", p), "eqns")]
         total += sum(map(_operations, inner)) if inner else 1
     return total
-
-
-def calls_python(jaxpr: object) -> bool:
-    """Return whether a jaxpr calls back to Python, which may raise while the program runs.
-
-    Examples
-    --------
-    >>> import jax
-    >>> shape = jax.ShapeDtypeStruct((), "float32")
-    >>> calls_python(jax.make_jaxpr(lambda x: jax.jit(lambda x: jax.pure_callback(abs, shape, x))(x))(1.0))
-    True
-    >>> calls_python(jax.make_jaxpr(abs)(1.0))
-    False
-    """
-    value: Any = getattr(jaxpr, "jaxpr", jaxpr)
-    if isinstance(value, (tuple, list)):
-        return any(map(calls_python, value))
-    for eqn in getattr(value, "eqns", ()):
-        if eqn.primitive.name in ("pure_callback", "io_callback") or any(map(calls_python, eqn.params.values())):
-            return True
-    return False
 
 
 def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
