@@ -103,22 +103,25 @@ def _alone(request):
     random.seed(SEED)
     numpy.random.seed(SEED)
     gluonx_random.seed(SEED)
-    registered = _registered() if isinstance(request.node, pytest.DoctestItem) else []
+    if isinstance(request.node, pytest.DoctestItem):
+        request.getfixturevalue("registers_alone")
     yield
-    for table, was in registered:  # what an example in a docstring registers, it alone has
-        for key in set(table) - was:
-            del table[key]
     if "gluonx.device" in sys.modules:  # no test works on several devices because another one before it did
         sys.modules["gluonx.device"].Replicas.on = False
     if "gluonx.deferred.run.flushing" in sys.modules:  # no line of a helper has compiled too many programs for others
         sys.modules["gluonx.deferred.run.flushing"]._sites.clear()
 
 
-def _registered():
-    """The tables that examples in docstrings add to, each with the keys that it has."""
+@pytest.fixture
+def registers_alone():
+    """What the examples of a docstring or page register, they alone have."""
     tables = [("gluonx.ops.registry", "OPS"), ("gluonx.probability.kl", "_FORMULAS")]
     found = [vars(sys.modules[module])[name] for module, name in tables if module in sys.modules]
-    return [(table, set(table)) for table in found]
+    before = [set(table) for table in found]
+    yield
+    for table, was in zip(found, before, strict=True):
+        for key in set(table) - was:
+            del table[key]
 
 
 @pytest.fixture(autouse=True, scope="module")

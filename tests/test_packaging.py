@@ -181,6 +181,7 @@ def python_blocks(page):
         yield "\n" * text.count("\n", 0, found.start(1)) + found[1]
 
 
+@pytest.mark.usefixtures("registers_alone")
 @pytest.mark.parametrize("page", [p for p in PAGES if any(python_blocks(p))], ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples_of_the_pages_run(page, tmp_path, monkeypatch):
     """The Python blocks of a page, in order, are a program that runs as printed."""

@@ -14,8 +14,7 @@ from gluonx.nn import HybridSequential
 from gluonx.ops import get
 from lib.onnx_served import served
 
-RNG = onp.random.default_rng(0)
-IMAGES = RNG.normal(size=(32, 3, 8, 8)).astype("float32")
+IMAGES = onp.random.default_rng(0).normal(size=(32, 3, 8, 8)).astype("float32")
 
 
 class Net(nn.HybridBlock):
@@ -62,9 +61,10 @@ def distance(one, other):
 def test_products_are_exact(layout, groups, filters):
     """The operator is the convolution of the rounded numbers, padding and zero points included."""
     count, channel = len(layout) - 2, layout.index("C")
-    x = abs(RNG.normal(size=(2, 4, *[7] * count))).astype("float32")
-    weight = RNG.integers(-127, 128, (filters, 4 // groups, *[3] * count)).astype("int8")
-    scale, bias = RNG.uniform(0.01, 0.02, filters).astype("float32"), RNG.normal(size=filters).astype("float32")
+    numbers = onp.random.default_rng(0)
+    x = abs(numbers.normal(size=(2, 4, *[7] * count))).astype("float32")
+    weight = numbers.integers(-127, 128, (filters, 4 // groups, *[3] * count)).astype("int8")
+    scale, bias = numbers.uniform(0.01, 0.02, filters).astype("float32"), numbers.normal(size=filters).astype("float32")
     x, weight = onp.moveaxis(x, 1, channel), onp.moveaxis(weight, 1, channel)
     attrs = {"stride": (2,) * count, "pad": (1,) * count, "num_group": groups, "layout": layout}
     for unsigned, step in ((False, 0.03), (True, 0.01)):
@@ -121,7 +121,7 @@ def test_shapes_that_are_not_known_yet_and_one_layer_in_two_places():
     net = HybridSequential()
     net.add(layer, nn.Activation("relu"), layer)
     net.initialize()
-    data = RNG.normal(size=(16, 6)).astype("float32")
+    data = onp.random.default_rng(0).normal(size=(16, 6)).astype("float32")
     small = quantize_net(net, calib_data=[data], calib_mode="naive")
     assert small[0] is small[2] and distance(small(np.array(data)), net(np.array(data))) < 0.1
     single = quantize_net(nn_dense := net[0], data_shapes=[(2, 6)])
@@ -283,7 +283,7 @@ def test_onnx_of_sequences_and_channels_last(tmp_path):
     net = HybridSequential()
     net.add(nn.Conv2D(4, 3, layout="NHWC"), nn.Dense(3, flatten=False))
     net.initialize()
-    x = RNG.normal(size=(2, 5, 6, 3)).astype("float32")
+    x = onp.random.default_rng(0).normal(size=(2, 5, 6, 3)).astype("float32")
     small = quantize_net(net, calib_data=[x], calib_mode="naive")
     wanted = small(np.array(x))
     assert distance(served(small.export(tmp_path / "a", format="onnx"), [x])[0], wanted) < 0.02
