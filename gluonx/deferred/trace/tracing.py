@@ -758,8 +758,8 @@ class TracedCall:
         if index_checks.Switch.on or self.plain:
             self._refuse(state)
         key: list[Any] = [state.training, state.recording, core.array_class]
-        if amp_policy.Switch.on:
-            key.append(amp_policy.policy_in_force())
+        if amp_policy.Switch.on and (policy := amp_policy.policy_in_force()) is not None:
+            key.append(policy)  # without one the key is that of a process which never had any: traces stay valid
         if (scope := in_use()) is not None:
             key.append(scope.key)
         if kwargs:
