@@ -94,14 +94,15 @@ def where(condition: Any, x: ArrayLike | None = None, y: ArrayLike | None = None
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("np.where: give both x and y, or neither.")
-    if onp.isscalar(x) and onp.isscalar(y):
+    scalar = [not isinstance(v, ndarray) and onp.isscalar(v) for v in (x, y)]  # isscalar asks 32 types about an array
+    if all(scalar):
         return _where(
             condition, *[float(v) if isinstance(v, (bool, int)) else v for v in (x, y)]
         )  # float32, as in MXNet
     condition = as_leaf(condition)
     if condition.dtype != bool:
         condition = condition != 0
-    given: list[Any] = [v if onp.isscalar(v) else as_leaf(v) for v in (x, y)]
+    given: list[Any] = [v if is_scalar else as_leaf(v) for v, is_scalar in zip((x, y), scalar, strict=True)]
     return invoke(get("where").bind(), (condition, *given))
 
 

@@ -303,9 +303,8 @@ class ndarray(Arithmetic, Handle, Methods, metaclass=_Kind):
     def _on_host(self) -> np.ndarray:
         """Return the value as a read-only NumPy array, computing it if it is pending."""
         value = self._in_child() if forked.in_child() else self.value
-        if type(value) is HostArray:
-            if not _in_trace():
-                return value.array
+        if type(value) is HostArray and (current_state().trace is None or not _in_trace()):
+            return value.array
         array = self._read()
         try:
             return np.asarray(array)

@@ -15,11 +15,14 @@ import gluonx
 from gluonx import Trainer, autograd, engine, nn, np, npx
 from gluonx.common import policy, process
 from gluonx.common.process import one_blas_thread
+from gluonx.deferred import invoke
 from gluonx.deferred.operators import linking
+from gluonx.deferred.operators.derived import pullback_of
 from gluonx.deferred.run import flushing, host, program, repeats
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss
 from gluonx.ops.host import jaxprs
+from gluonx.ops.registry import get
 
 pytestmark = pytest.mark.first_runs
 RUNS = policy.limits["runs"]
@@ -495,6 +498,24 @@ def test_an_operator_that_blas_would_share_has_one_thread_for_numpy(layer, size,
         npx.fully_connected(a, b, num_hidden=4 * size, no_bias=True)
     assert seen == [int(size == 64)]
     assert process._Blas.asked == 0
+
+
+def test_what_multiplies_no_matrices_leaves_the_threads_of_blas_alone(monkeypatch):
+    """Setting them costs as much as a small operator; a pull-back sets them if its operator would."""
+    held = []
+    monkeypatch.setattr(process._Blas, "hold", lambda: held.append(True))
+    monkeypatch.setattr(process._Blas, "give_back", lambda: None)
+    x = np.array(onp.linspace(0.1, 1, 70 * 71, dtype="float32").reshape(70, 71))
+    (x**2).asnumpy(), (-x).asnumpy(), x.sum().asnumpy(), x[1:, 2:].asnumpy()
+    x[1] = 0
+    assert not held
+    w = np.array(onp.ones((70, 70), "float32"))
+    for value, product in ((x, False), (w, True)):
+        op = get("matmul").bind() if product else get("exp").bind()
+        inputs = (value, value) if product else (value,)
+        (gradient,) = invoke(pullback_of(op, (0,), len(inputs), (True,)), (*inputs, value))
+        assert gradient.shape == value.shape
+        assert bool(held) is product
 
 
 def test_threads_of_blas_come_back_when_the_last_of_several_is_done():

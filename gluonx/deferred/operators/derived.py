@@ -39,7 +39,7 @@ from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
 from gluonx.ops.cpu.convolution import for_cpu, lowering_in_force, native_only, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
-from gluonx.ops.host.kernels import kernel_of
+from gluonx.ops.host.kernels import kernel_of, products_of
 from gluonx.ops.host.lengths import Lengths
 from gluonx.ops.host.pullbacks import pullback_kernel
 from gluonx.ops.registry import BoundOp, Lifted
@@ -107,9 +107,9 @@ class DerivedOp:
     """
 
     __slots__ = (
-        "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "numpy_kernel",
-        "gathers", "host", "interpreted", "n_live", "name", "nbytes", "pullback", "random", "shapes", "steady", "told",
-        "traced", "usage", "vjp", "wide", "within", "work",
+        "__weakref__", "any_length", "attrs", "cache", "composed", "eager", "extra", "families", "fn", "gathers",
+        "host", "interpreted", "n_live", "name", "nbytes", "numpy_kernel", "products", "pullback", "random", "shapes",
+        "steady", "told", "traced", "usage", "vjp", "wide", "within", "work",
     )  # fmt: skip
     needs_mode = exact = False
     crosses = False  # whether its inputs may lie on several devices
@@ -134,6 +134,7 @@ class DerivedOp:
         self.n_live = n_live  # gradients flow through this many outputs, the first ones; None: all
         self.fn = fn
         self.numpy_kernel, self.work, self.interpreted = numpy_kernel, work, interpreted
+        self.products = 0  # see gluonx.ops.host.kernels.products_of
         self.pullback = pullback
         self.composed = False
         self.attrs: dict[str, Any] = {}
@@ -574,4 +575,5 @@ def pullback_of(op: Operator, diff: tuple[int, ...], n_inputs: int, given: tuple
         found.nbytes = getattr(op, "nbytes", found.nbytes)
         found.composed = composed
         found.numpy_kernel, found.work = pullback_kernel(op, diff, n_inputs, given) or (None, None)
+        found.products = products_of(op)
     return found

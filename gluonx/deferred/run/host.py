@@ -433,8 +433,11 @@ def _by_kernel(known: _Known, numpy_kernel: Callable[..., Any], values: list[Any
                 return REFUSED
         elif work > policy.limits["border"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
-        with one_blas_thread() if work > known.shared_from else _as_it_is:
+        if work <= known.shared_from:
             out = _quiet.copy().run(numpy_kernel, *values)
+        else:
+            with one_blas_thread():
+                out = _quiet.copy().run(numpy_kernel, *values)
     except Exception as error:  # the usual way raises the proper error
         if interrupts.is_cause(error):
             raise

@@ -66,12 +66,17 @@ def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
     return functools.partial(kernel, **op.attrs), None if work is None else functools.partial(work, **op.attrs)
 
 
+def products_of(op: Any) -> int:
+    """Return the multiplications in matrix products for each element of an operator's work; 0 if it has no products."""
+    if not isinstance(op, BoundOp):
+        return getattr(op, "products", 0)
+    found = _KERNELS.get(op.name)
+    return 0 if found is None else found[2]
+
+
 def shared_from(op: Any) -> float:
     """Return the work of an operator's kernel above which BLAS may share its matrix products among several threads."""
-    products = _DEEP  # pull-backs may have some
-    if isinstance(op, BoundOp):
-        found = _KERNELS.get(op.name)
-        products = 0 if found is None else found[2]
+    products = products_of(op)
     return _SHARED / products if products else math.inf
 
 
