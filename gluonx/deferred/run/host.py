@@ -128,7 +128,7 @@ def _without_limits() -> None:
 class _Known:
     """The knowledge about an operator: its NumPy kernel, and how it has run for each kind of inputs."""
 
-    __slots__ = ("composed", "cost", "draws", "numpy_kernel", "seen", "shared_from", "work")
+    __slots__ = ("composed", "cost", "draws", "may_share", "numpy_kernel", "seen", "work")
 
     def __init__(self, op: Operator) -> None:
         found = kernels.kernel_of(op)
@@ -136,7 +136,7 @@ class _Known:
         self.cost = kernels.cost_of(op)
         self.seen: dict[Any, Any] = {}
         self.draws = bool(op.random)
-        self.shared_from = kernels.shared_from(op)
+        self.may_share = kernels.may_share(op)
         self.composed = getattr(op, "composed", False)
 
     def reads(self, aval: Aval) -> bool:
@@ -433,11 +433,11 @@ def _by_kernel(known: _Known, numpy_kernel: Callable[..., Any], values: list[Any
                 return REFUSED
         elif work > policy.limits["border"] and not _spend(known, _key(values), work * known.cost, 1):
             return REFUSED
-        if work <= known.shared_from:
-            out = _quiet.copy().run(numpy_kernel, *values)
-        else:
+        if known.may_share is not None and known.may_share(work, values):
             with one_blas_thread():
                 out = _quiet.copy().run(numpy_kernel, *values)
+        else:
+            out = _quiet.copy().run(numpy_kernel, *values)
     except Exception as error:  # the usual way raises the proper error
         if interrupts.is_cause(error):
             raise

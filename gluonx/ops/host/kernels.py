@@ -44,7 +44,7 @@ _HALVES = frozenset([_HALF, bfloat16])
 _WIDER = {_HALF: _SINGLE, bfloat16: _SINGLE, _SINGLE: _DOUBLE, _DOUBLE: _DOUBLE}
 """The type in which functions of each float type are computed."""
 
-_KERNELS: dict[str, tuple[Kernel, Work | None, int]] = {}
+_KERNELS: dict[str, tuple[Kernel, Work | None, int | Work]] = {}
 _SHARED = 1 << 18  # multiplications of a matrix product above which OpenBLAS gives parts of it to other threads
 
 
@@ -67,17 +67,25 @@ def kernel_of(op: Any) -> tuple[Kernel, Work | None] | None:
 
 
 def products_of(op: Any) -> int:
-    """Return the multiplications in matrix products for each element of an operator's work; 0 if it has no products."""
+    """Return at most how many multiplications in matrix products an operator does for each element of its work."""
     if not isinstance(op, BoundOp):
         return getattr(op, "products", 0)
-    found = _KERNELS.get(op.name)
-    return 0 if found is None else found[2]
+    products = _KERNELS[op.name][2] if op.name in _KERNELS else 0
+    return _DEEP if callable(products) else products
 
 
-def shared_from(op: Any) -> float:
-    """Return the work of an operator's kernel above which BLAS may share its matrix products among several threads."""
+def may_share(op: Any) -> Callable[[float, list[Any]], bool] | None:
+    """Return a function of an operator's work and inputs: whether BLAS may share its products among several threads.
+
+    It is None if the operator has no matrix products.
+    """
     products = products_of(op)
-    return _SHARED / products if products else math.inf
+    if not products:
+        return None
+    exact = _KERNELS[op.name][2] if isinstance(op, BoundOp) else products
+    if not callable(exact):
+        return lambda work, values: work * products > _SHARED
+    return lambda work, values: work * products > _SHARED and exact(*values, **op.attrs) > _SHARED
 
 
 def cost_of(op: Any) -> float:
@@ -99,10 +107,11 @@ def _lowered(op: Lifted, kernel: Kernel) -> Kernel:
     return run
 
 
-def numpy_kernel(name: str, work: Work | None = None, products: int = 0) -> Callable[[Kernel], Kernel]:
+def numpy_kernel(name: str, work: Work | None = None, products: int | Work = 0) -> Callable[[Kernel], Kernel]:
     """Register the decorated function as the kernel of the operator `name`; `work` returns the elements it touches.
 
-    If it computes by matrix products, `products` is the number of multiplications for each of these elements.
+    If it computes by matrix products, `products` is the number of multiplications for each of these elements, or a
+    function that counts them.
     """
 
     def decorate(fn: Kernel) -> Kernel:
@@ -671,18 +680,24 @@ def _product(fn: Any) -> Kernel:
     return run
 
 
-def _product_work(x: np.ndarray, y: np.ndarray, **_: object) -> int:
-    if x.ndim < 2 or y.ndim < 2:
-        return max(x.size, y.size)
-    return max(x.size, y.size, x.size * y.shape[-1] // _DEEP)
+def _multiplied(x: np.ndarray, y: np.ndarray, **_: object) -> int:
+    return x.size * (y.shape[-1] if y.ndim > 1 else 1) if x.ndim else y.size
 
 
-numpy_kernel("matmul", _product_work, products=_DEEP)(_product(np.matmul))
-numpy_kernel(
-    "dot",
-    lambda x, y, **_: max(x.size, y.size, x.size * y.size // max(1, *x.shape[-1:]) // _DEEP),
-    products=_DEEP,
-)(_product(np.dot))
+def _multiplied_by_dot(x: np.ndarray, y: np.ndarray, **_: object) -> int:
+    return x.size * y.size // max(1, *x.shape[-1:])
+
+
+def _multiplied_by_weight(x: np.ndarray, weight: np.ndarray, *_: object, **__: object) -> int:
+    return x.size * weight.shape[0]
+
+
+def _by_products(multiplied: Work, y_cost: int = 1) -> Work:
+    return lambda x, y, *rest, **attrs: max(x.size, y.size // y_cost, multiplied(x, y, *rest, **attrs) // _DEEP)
+
+
+numpy_kernel("matmul", _by_products(_multiplied), products=_multiplied)(_product(np.matmul))
+numpy_kernel("dot", _by_products(_multiplied_by_dot), products=_multiplied_by_dot)(_product(np.dot))
 
 
 @numpy_kernel("batch_dot", lambda x, y, **_: max(x.size, y.size, x.size * max(y.shape[-2:]) // _DEEP), products=_DEEP)
@@ -692,11 +707,7 @@ def _batch_dot(x: np.ndarray, y: np.ndarray, *, transpose_a: bool, transpose_b: 
     return _KERNELS["matmul"][0](x, y)
 
 
-@numpy_kernel(
-    "fully_connected",
-    lambda x, w, *_, **__: max(x.size, w.size // 8, x.size * w.shape[0] // _DEEP),
-    products=_DEEP,
-)
+@numpy_kernel("fully_connected", _by_products(_multiplied_by_weight, y_cost=8), products=_multiplied_by_weight)
 def _fully_connected(
     x: np.ndarray,
     weight: np.ndarray,
