@@ -39,6 +39,7 @@ from gluonx.deferred.values.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.values.vectors import Join, Vector, layout_of, picks, resolved
 from gluonx.device import is_folded
 from gluonx.errors import NotFiniteError
+from gluonx.ops.cpu import library
 from gluonx.ops.cpu.convolution import for_cpu, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
@@ -528,7 +529,10 @@ class Program(beside.Candidate):
             self.calls_python, self.donated, self.donated_vectors = True, [], []
             self._compile = functools.partial(self._compile, donate_argnums=())
         run = rewritten(found.jaxpr) if self.on_cpu else None
-        if run is None and (self._is_spoilt or self.calls_python):
+        options = library.compiler_options(found.jaxpr) if self.on_cpu else None
+        if options is not None:
+            self._compile = functools.partial(self._compile, compiler_options=options)
+        if run is None and (self._is_spoilt or self.calls_python or options is not None):
             from jax.extend.core import jaxpr_as_fun
 
             run = jaxpr_as_fun(found.jaxpr)
@@ -698,13 +702,7 @@ def _calls_python(jaxpr: object) -> bool:
     >>> _calls_python(jax.make_jaxpr(abs)(1.0))
     False
     """
-    value: Any = getattr(jaxpr, "jaxpr", jaxpr)
-    if isinstance(value, (tuple, list)):
-        return any(map(_calls_python, value))
-    for eqn in getattr(value, "eqns", ()):
-        if eqn.primitive.name in ("pure_callback", "io_callback") or any(map(_calls_python, eqn.params.values())):
-            return True
-    return False
+    return any(eqn.primitive.name in ("pure_callback", "io_callback") for eqn in library.equations(jaxpr))
 
 
 def packable(aval: Aval) -> bool:
