@@ -144,7 +144,7 @@ class Updater:
             return type(state)([self.sync_state_context(part, context) for part in state])
         if isinstance(state, dict):
             return {name: self.sync_state_context(part, context) for name, part in state.items()}
-        return state.to_device(context) if isinstance(state, Handle) else state
+        return state.to_device(context) if isinstance(state, Handle) else state  # type: ignore[attr-defined]
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Return the states as bytes; with ``dump_optimizer`` also its learning rate, weight decay and counts.
@@ -203,9 +203,9 @@ def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
     if state is None:
         return None
     hosted = isinstance(state, np.ndarray)
-    if not hosted and not hasattr(state, "asnumpy"):
+    if not hosted and not isinstance(state, Handle):
         raise ValueError(_NOT_KEPT.format(type(state).__name__))
-    value = state if hosted else state.asnumpy()
+    value: np.ndarray = state if hosted else state.asnumpy()  # type: ignore[attr-defined]
     key = f"a{len(arrays)}"
     arrays[key] = np.frombuffer(value.tobytes(), np.uint8)
     return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape), "hosted": hosted}
