@@ -557,6 +557,14 @@ def test_a_layer_computes_with_the_kwargs_that_were_written_last(hybrid: bool) -
             layer._kwargs.update(changed)
 
 
+def test_padding_and_the_axis_of_branches_may_be_written() -> None:
+    pad, branches = nn.ReflectionPad2D(1), nn.HybridConcatenate(axis=1)
+    branches.add(nn.Identity(), nn.Identity())
+    assert (pad(np.ones((1, 1, 4, 4))).shape, branches(np.ones((2, 2))).shape) == ((1, 1, 6, 6), (2, 4))
+    pad._padding, branches.axis = (0, 0, 0, 0, 2, 2, 2, 2), 0
+    assert (pad(np.ones((1, 1, 4, 4))).shape, branches(np.ones((2, 2))).shape) == ((1, 1, 8, 8), (4, 2))
+
+
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_a_batch_norm_is_frozen_by_its_kwargs(hybrid: bool) -> None:
     """GluonCV's way: ``layer._kwargs['use_global_stats'] = True`` for all of a net."""
