@@ -104,7 +104,7 @@ def _alone(request):
     numpy.random.seed(SEED)
     gluonx_random.seed(SEED)
     if isinstance(request.node, pytest.DoctestItem):
-        request.getfixturevalue("registers_alone")
+        request.getfixturevalue("examples_alone")
     yield
     if "gluonx.device" in sys.modules:  # no test works on several devices because another one before it did
         sys.modules["gluonx.device"].Replicas.on = False
@@ -113,15 +113,13 @@ def _alone(request):
 
 
 @pytest.fixture
-def registers_alone():
-    """What the examples of a docstring or page register, they alone have."""
-    tables = [("gluonx.ops.registry", "OPS"), ("gluonx.probability.kl", "_FORMULAS")]
-    found = [vars(sys.modules[module])[name] for module, name in tables if module in sys.modules]
-    before = [set(table) for table in found]
-    yield
-    for table, was in zip(found, before, strict=True):
-        for key in set(table) - was:
-            del table[key]
+def examples_alone(tmp_path_factory):
+    """What the examples of a docstring or page register, and their temporary folders, they alone have."""
+    from lib.examples import alone
+
+    tmp_path_factory.getbasetemp()  # made where the other tests have it
+    with alone():
+        yield
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -12,6 +12,7 @@ from gluonx.block.block import HybridBlock
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
 from gluonx.np import ndarray
+from gluonx.ops import BoundOp
 from gluonx.ops import losses as ops
 
 __all__ = [
@@ -79,6 +80,14 @@ class Loss(HybridBlock):
 
     def _bind(self, op: Any, **attrs: Any) -> None:
         self._op = op.bind(weight=_float(self._weight), batch_axis=self._batch_axis, **attrs)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Bind the operator anew where the attribute of one of its settings is written: ``loss._weight = 0.5``."""
+        super().__setattr__(name, value)
+        op = self.__dict__.get("_op")
+        if isinstance(op, BoundOp) and name[1:] in op.attrs and name.startswith("_"):
+            setting = _float(value) if name == "_weight" else value  # type: ignore[arg-type]
+            self.__dict__["_op"] = op.op.bind(**{**op.attrs, name[1:]: setting})
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"

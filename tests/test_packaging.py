@@ -2,16 +2,18 @@
 
 import importlib.metadata
 import os
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 import zipfile
 
 import pytest
 
 import gluonx
-from lib import ROOT
+from lib import ROOT, examples
 from tools.parity.page import PAGES as PAGES_MADE
 
 ROOT = ROOT
@@ -181,7 +183,18 @@ def python_blocks(page):
         yield "\n" * text.count("\n", 0, found.start(1)) + found[1]
 
 
-@pytest.mark.usefixtures("registers_alone")
+def test_nothing_stays_of_an_example():
+    from gluonx.ops.registry import OPS
+
+    with examples.alone():
+        folder = pathlib.Path(tempfile.mkdtemp())
+        (folder / "net.params").touch()
+        OPS["an_example"] = OPS["exp"]
+    assert not folder.exists() and "an_example" not in OPS
+    assert pathlib.Path(tempfile.gettempdir()) != folder.parent
+
+
+@pytest.mark.usefixtures("examples_alone")
 @pytest.mark.parametrize("page", [p for p in PAGES if any(python_blocks(p))], ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples_of_the_pages_run(page, tmp_path, monkeypatch):
     """The Python blocks of a page, in order, are a program that runs as printed."""

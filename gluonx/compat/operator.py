@@ -3,7 +3,11 @@
 The operator's ``forward`` and ``backward`` run as they stand, on NDArrays, so they may compute with NumPy as well. They
 are given the caller's own arrays: what they write to inputs, states or outputs is seen outside, as in MXNet, and
 gradients pass an input that was computed as if nothing had been written to it. A hybridized block, or a symbol, that
-has such an operator runs line by line, while blocks within it stay hybridized.
+has such an operator runs line by line, while blocks within it stay hybridized. A program that calls back to Python
+would save time there, and give wrong answers in silence: a recorded call is computed when its step is, so the operator
+would read a global, or an attribute of its own, as the script has left it by then and not as it was at the call. A
+write of ``backward`` would be found within a program that has no way to hand it on, and the step cannot be done again,
+since the operator's Python has run.
 
 In a function of arrays (`gluonx.functional`, an export, the body of a loop) the program that XLA runs calls back to
 them (``jax.pure_callback``), with shapes from ``infer_shape`` and element types from ``infer_type``. Auxiliary states

@@ -111,6 +111,7 @@ class ParameterDict(dict[str, Parameter]):
             if isinstance(kwargs.get("grad_req"), bool):
                 kwargs["grad_req"] = "write" if kwargs["grad_req"] else "null"
             found = self[full] = Parameter(full, **{k: v for k, v in kwargs.items() if v is not None})
+            found._prefixed = True
             return found
         for key, value in kwargs.items():
             if key == "shape" and value is not None:

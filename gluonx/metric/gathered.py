@@ -58,6 +58,13 @@ class Gathered(Lasting):
         self._state: Any = None
         self._num = 0
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """Bind the operator anew where the attribute of one of its settings is written: ``metric.top_k = 5``."""
+        super().__setattr__(name, value)
+        if name[0] != "_" and name in getattr(self.__dict__.get("_op"), "attrs", ()):
+            settings = {**self._op.attrs, name: value}
+            self._op = self._op.op.bind(**{key: setting for key, setting in settings.items() if setting is not None})
+
     def _fresh(self) -> jax.Array:
         return jnp.zeros((2, self._width), jnp.float32)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gluonx import initializer
 from gluonx.block.block import HybridBlock
@@ -10,6 +10,7 @@ from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import invoke
 from gluonx.initializer import InitLike
+from gluonx.nn.bound import Bound
 from gluonx.np import ndarray
 from gluonx.ops import get
 from gluonx.ops.elementwise import named_activation
@@ -46,10 +47,8 @@ def activation_layer(activation: str | HybridBlock | None) -> HybridBlock | None
     return Activation(activation)
 
 
-class _Unary(HybridBlock):
+class _Unary(Bound):
     """One operator on one array. A subclass binds it."""
-
-    _op: Any
 
     def forward(self, x: ndarray) -> ndarray:
         """Apply the function to each element."""
@@ -77,10 +76,14 @@ class Activation(_Unary):
     [0.0, 2.0]
     """
 
+    _settings = ("_act_type",)
+
     def __init__(self, activation: str) -> None:
         super().__init__()
         self._act_type = activation
-        self._op = activation_op(activation)
+
+    def _bind(self) -> None:
+        self.__dict__["_op"] = activation_op(self._act_type)
 
     @unfailing
     def __repr__(self) -> str:
@@ -102,12 +105,16 @@ class LeakyReLU(_Unary):
     array([-0.1,  0. ,  2. ], dtype=float32)
     """
 
+    _settings = ("_alpha",)
+
     def __init__(self, alpha: float) -> None:
         super().__init__()
         if alpha < 0:
             raise ValueError(f"The slope of LeakyReLU must not be negative, got {alpha}.")
         self._alpha = alpha
-        self._op = get("leaky_relu").bind(act_type="leaky", slope=float(alpha))
+
+    def _bind(self) -> None:
+        self.__dict__["_op"] = get("leaky_relu").bind(act_type="leaky", slope=float(self._alpha))
 
     @unfailing
     def __repr__(self) -> str:
@@ -153,10 +160,14 @@ class ELU(_Unary):
     array([-0.632,  0.   ,  2.   ], dtype=float32)
     """
 
+    _settings = ("_alpha",)
+
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self._alpha = alpha
-        self._op = get("leaky_relu").bind(act_type="elu", slope=float(alpha))
+
+    def _bind(self) -> None:
+        self.__dict__["_op"] = get("leaky_relu").bind(act_type="elu", slope=float(self._alpha))
 
 
 class SELU(_Unary):
@@ -199,10 +210,14 @@ class Swish(_Unary):
     array([-0.269,  0.   ,  1.762], dtype=float32)
     """
 
+    _settings = ("_beta",)
+
     def __init__(self, beta: float = 1.0) -> None:
         super().__init__()
         self._beta = beta
-        self._op = get("swish").bind(beta=float(beta))
+
+    def _bind(self) -> None:
+        self.__dict__["_op"] = get("swish").bind(beta=float(self._beta))
 
 
 class SiLU(_Unary):

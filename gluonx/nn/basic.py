@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -13,13 +14,14 @@ from gluonx.deferred import invoke
 from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_layer
+from gluonx.nn.bound import Bound
 from gluonx.np import ndarray
 from gluonx.ops import get
 
 __all__ = ["Dense", "DropPath", "Dropout", "Embedding", "Flatten"]
 
 
-class Dense(HybridBlock):
+class Dense(Bound):
     """A fully connected layer: ``activation(x @ weight.T + bias)``.
 
     Parameters
@@ -50,6 +52,8 @@ class Dense(HybridBlock):
     Dense(5 -> 3, linear)
     """
 
+    _settings = ("_units", "_flatten", "_use_bias")
+
     def __init__(
         self,
         units: int,
@@ -62,8 +66,7 @@ class Dense(HybridBlock):
         in_units: int = 0,
     ) -> None:
         super().__init__()
-        self._units, self._in_units, self._flatten = units, in_units, flatten
-        self._op = get("fully_connected").bind(num_hidden=units, no_bias=not use_bias, flatten=flatten)
+        self._units, self._in_units, self._flatten, self._use_bias = units, in_units, flatten, use_bias
         self.weight = Parameter(
             "weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True
         )
@@ -71,6 +74,10 @@ class Dense(HybridBlock):
         if use_bias:
             self.bias = Parameter("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True)
         self.act = activation_layer(activation)
+
+    def _bind(self) -> None:
+        settings = {"num_hidden": self._units, "no_bias": not self._use_bias, "flatten": self._flatten}
+        self.__dict__["_op"] = get("fully_connected").bind(**settings)
 
     def forward(self, x: ndarray) -> ndarray:
         """Map an array of shape (batch, in_units), or (batch, ..., in_units) without flattening."""
@@ -93,7 +100,7 @@ class Dense(HybridBlock):
         return f"{type(self).__name__}({have} -> {shape[0]}, {self.act if self.act is not None else 'linear'})"
 
 
-class Dropout(HybridBlock):
+class Dropout(Bound):
     """Sets elements to zero at random while training, and scales up the rest so that the mean stays.
 
     Parameters
@@ -115,14 +122,19 @@ class Dropout(HybridBlock):
     [[1.0, 1.0, 1.0]]
     """
 
+    _settings = ("_rate", "_axes")
+    _ops: tuple[Any, Any]
+
     def __init__(self, rate: float, axes: int | tuple[int, ...] = ()) -> None:
         super().__init__()
         if not 0 <= rate <= 1:
             raise ValueError(f"The rate of {type(self).__name__} must be in [0, 1], got {rate}.")
         self._rate, self._axes = rate, axes
-        axes = (axes,) if isinstance(axes, int) else tuple(axes)
-        op = get("dropout")
-        self._ops = tuple(op.bind(p=float(rate), axes=axes, training=training) for training in (False, True))
+
+    def _bind(self) -> None:
+        axes = (self._axes,) if isinstance(self._axes, int) else tuple(self._axes)
+        op = functools.partial(get("dropout").bind, p=float(self._rate), axes=axes)
+        self.__dict__["_ops"] = tuple([op(training=training) for training in (False, True)])
 
     def forward(self, x: ndarray) -> ndarray:
         """Drop, or outside training copy."""

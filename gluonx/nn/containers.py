@@ -191,14 +191,13 @@ class _Branches(_Stack):
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
-        self._op = get("concatenate").bind(axis=axis)
 
     def _like(self) -> Self:
         return type(self)(self.axis)
 
     def forward(self, x: ndarray) -> ndarray:
         """Run all blocks on ``x`` and concatenate what they give."""
-        return invoke(self._op, tuple([block(x) for block in self._children.values()]))
+        return invoke(get("concatenate").bind(axis=self.axis), tuple([block(x) for block in self._children.values()]))
 
 
 class Concatenate(_Branches, Sequential):

@@ -29,6 +29,8 @@ class _Conv(HybridBlock):
 
     _layouts: tuple[str, str]
     _transposed = False
+    _op: Any
+    _bound_to: dict[str, Any]  # what `_op` is bound to
 
     def __init__(
         self,
@@ -69,7 +71,7 @@ class _Conv(HybridBlock):
             self._kwargs["adj"] = self.outpad = self._output_padding(output_padding, n)
         self._check_groups(channels, "channels")
         self._check_groups(in_channels, "in_channels")
-        self._op = get("deconvolution" if self._transposed else "convolution").bind(**self._kwargs)
+        self._bind()
         self.weight = Parameter(
             "weight", shape=self._weight_shape(in_channels), init=weight_initializer, allow_deferred_init=True
         )
@@ -98,8 +100,15 @@ class _Conv(HybridBlock):
             return (first, second, *self._kernel_size)
         return (first, *self._kernel_size, second)
 
+    def _bind(self) -> None:
+        """Bind the operator to `_kwargs`, which programs write to (``layer._kwargs['stride'] = (1, 1)``)."""
+        op = get("deconvolution" if self._transposed else "convolution").bind(**self._kwargs)
+        self.__dict__.update(_op=op, _bound_to=dict(self._kwargs))
+
     def forward(self, x: ndarray) -> ndarray:
         """Convolve a batch in the layer's layout."""
+        if self._kwargs != self._bound_to:
+            self._bind()
         bias = self.bias
         if bias is None:
             y = invoke(self._op, (x, self.weight.data()))

@@ -6,12 +6,12 @@ All layers scale and shift by ``gamma`` and ``beta``. Both are always there, als
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
 
 from gluonx.autograd import is_training
-from gluonx.block.block import HybridBlock
 from gluonx.block.parameter import Parameter
 from gluonx.block.tools import unfailing
 from gluonx.deferred import DerivedOp, invoke
@@ -19,6 +19,7 @@ from gluonx.deferred.values import program_cache
 from gluonx.dtype import DTypeLike, canonical
 from gluonx.errors import ShapeError
 from gluonx.initializer import InitLike
+from gluonx.nn.bound import Bound
 from gluonx.np import ndarray
 from gluonx.npx.synchronized import over_devices
 from gluonx.ops import BoundOp, get
@@ -27,7 +28,7 @@ from gluonx.sharding import parts_of_batch
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "SyncBatchNorm"]
 
 
-class _Norm(HybridBlock):
+class _Norm(Bound):
     """The common part: scale and shift by channel, and a repr that tells the settings."""
 
     _kwargs: dict[str, Any]
@@ -118,6 +119,10 @@ class BatchNorm(_Norm):
 
     _fuse_relu = False
     _synchronized = False
+    _predict: Any
+    _train: Any
+    _frozen: bool
+    _bound_to: dict[str, Any]
 
     def __init__(
         self,
@@ -148,13 +153,19 @@ class BatchNorm(_Norm):
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer, final=True)
         self.running_mean = self._vector("running_mean", in_channels, running_mean_initializer, False, False)
         self.running_var = self._vector("running_var", in_channels, running_variance_initializer, False, False)
-        op = get("batch_norm")
-        self._predict, self._train = (op.bind(**self._kwargs, training=training) for training in (False, True))
-        self._frozen = use_global_stats
+        self._bind()
         self._relu = get("activation").bind(act_type="relu")
+
+    def _bind(self) -> None:
+        """Bind the operators to `_kwargs`, which programs write to (``layer._kwargs['use_global_stats'] = True``)."""
+        op = functools.partial(get("batch_norm").bind, **self._kwargs)
+        found = {"_predict": op(training=False), "_train": op(training=True)}
+        self.__dict__.update(found, _frozen=self._kwargs["use_global_stats"], _bound_to=dict(self._kwargs))
 
     def forward(self, x: ndarray) -> ndarray:
         """Normalize; in training, move the averages."""
+        if self._kwargs != self._bound_to:
+            self._bind()
         mean, var = self.running_mean.data(), self.running_var.data()
         args = (x, self.gamma.data(), self.beta.data(), mean, var)
         if is_training() and not self._frozen:
@@ -300,6 +311,8 @@ class LayerNorm(_Norm):
     [[-1.0, 1.0]]
     """
 
+    _settings = ("_axis", "_epsilon")
+
     def __init__(
         self,
         axis: int = -1,
@@ -315,7 +328,9 @@ class LayerNorm(_Norm):
         self._axis = self._channel_axis = axis
         self._epsilon, self._center, self._scale = epsilon, center, scale
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
-        self._op = get("layer_norm").bind(axis=axis, eps=epsilon)
+
+    def _bind(self) -> None:
+        self.__dict__["_op"] = get("layer_norm").bind(axis=self._axis, eps=self._epsilon)
 
     def forward(self, data: ndarray) -> ndarray:
         """Normalize."""
@@ -380,6 +395,8 @@ class GroupNorm(_Norm):
     (1, 4, 3)
     """
 
+    _settings = ("_num_groups", "_epsilon")
+
     def __init__(
         self,
         num_groups: int = 1,
@@ -394,7 +411,9 @@ class GroupNorm(_Norm):
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups, self._epsilon, self._center, self._scale = num_groups, epsilon, center, scale
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
-        self._op = get("group_norm").bind(num_groups=num_groups, eps=epsilon)
+
+    def _bind(self) -> None:
+        self.__dict__["_op"] = get("group_norm").bind(num_groups=self._num_groups, eps=self._epsilon)
 
     def forward(self, data: ndarray) -> ndarray:
         """Normalize an array of shape (batch, channel, ...)."""
@@ -420,6 +439,8 @@ class InstanceNorm(_Norm):
     (1, 2, 3)
     """
 
+    _settings = ("_epsilon",)
+
     def __init__(
         self,
         axis: int = 1,
@@ -435,7 +456,9 @@ class InstanceNorm(_Norm):
         self._axis = self._channel_axis = axis
         self._epsilon = epsilon
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
-        self._op = get("instance_norm").bind(eps=epsilon)
+
+    def _bind(self) -> None:
+        self.__dict__["_op"] = get("instance_norm").bind(eps=self._epsilon)
 
     def forward(self, x: ndarray) -> ndarray:
         """Normalize."""

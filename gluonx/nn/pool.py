@@ -44,6 +44,8 @@ class _Pooling(HybridBlock):
     _ndim: int
     _pool_type: str
     _global = False
+    _op: Any
+    _bound_to: dict[str, Any]  # what `_op` is bound to
 
     def __init__(
         self,
@@ -70,10 +72,16 @@ class _Pooling(HybridBlock):
         }
         if count_include_pad is not None:
             self._kwargs["count_include_pad"] = count_include_pad
-        self._op = get("pooling").bind(**self._kwargs)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Bind the operator to `_kwargs`, which programs write to (``layer._kwargs['stride'] = (1, 1)``)."""
+        self.__dict__.update(_op=get("pooling").bind(**self._kwargs), _bound_to=dict(self._kwargs))
 
     def forward(self, x: ndarray) -> ndarray:
         """Pool a batch in the layer's layout."""
+        if self._kwargs != self._bound_to:
+            self._bind()
         return invoke(self._op, (x,))
 
     @unfailing

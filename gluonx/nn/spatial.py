@@ -8,6 +8,7 @@ from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.initializer import InitLike
+from gluonx.nn.bound import Bound
 from gluonx.nn.conv import Conv2D
 from gluonx.np import ndarray
 from gluonx.ops import get
@@ -15,7 +16,7 @@ from gluonx.ops import get
 __all__ = ["PatchEmbedding", "PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D", "ReflectionPad2D", "Upsample"]
 
 
-class ReflectionPad2D(HybridBlock):
+class ReflectionPad2D(Bound):
     """Pads height and width of an image by its own reflection; the edge itself is not repeated.
 
     Parameters
@@ -35,26 +36,34 @@ class ReflectionPad2D(HybridBlock):
     (1, 3, 6, 7)
     """
 
+    _settings = ("_padding",)
+
     def __init__(self, padding: int | tuple[int, ...] = 0) -> None:
         super().__init__()
         sides = (0, 0, 0, 0) + (padding,) * 4 if isinstance(padding, int) else tuple(padding)
         self._padding = as_tuple(sides, 8, "padding", 0)
-        self._op = get("pad").bind(pad_width=tuple(zip(sides[::2], sides[1::2])), mode="reflect")
+
+    def _bind(self) -> None:
+        sides = self._padding
+        self.__dict__["_op"] = get("pad").bind(pad_width=tuple(zip(sides[::2], sides[1::2])), mode="reflect")
 
     def forward(self, x: ndarray) -> ndarray:
         """Pad."""
         return invoke(self._op, (x,))
 
 
-class _PixelShuffle(HybridBlock):
+class _PixelShuffle(Bound):
     """Moves channels into space: ``(N, C * f1 * ..., W1, ...)`` becomes ``(N, C, W1 * f1, ...)``."""
 
     _ndim: int
+    _settings = ("_factors",)
 
     def __init__(self, factor: Size) -> None:
         super().__init__()
         self._factors = as_tuple(factor, self._ndim, "factor")
-        self._op = get("pixel_shuffle").bind(factors=self._factors)
+
+    def _bind(self) -> None:
+        self.__dict__["_op"] = get("pixel_shuffle").bind(factors=self._factors)
 
     def forward(self, x: ndarray) -> ndarray:
         """Shuffle."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gluonx.deferred.values.core import Handle
 from gluonx.dtype import canonical
 from gluonx.errors import FormatError
 
@@ -141,12 +142,20 @@ class Updater:
         """Return a state on a device: the same arrays if they are there, else copies."""
         if isinstance(state, (tuple, list)):
             return type(state)([self.sync_state_context(part, context) for part in state])
-        return None if state is None else state.to_device(context)
+        if isinstance(state, dict):
+            return {name: self.sync_state_context(part, context) for name, part in state.items()}
+        return state.to_device(context) if isinstance(state, Handle) else state  # type: ignore[attr-defined]
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Return the states as bytes; with ``dump_optimizer`` also its learning rate, weight decay and counts.
 
         The format is NumPy's npz with a JSON description, not a pickle, so reading it can run no code.
+
+        Raises
+        ------
+        ValueError
+            If a state that an optimizer of the user's has made holds anything but arrays, numbers, texts, and tuples,
+            lists and dicts by text of these.
         """
         arrays: dict[str, np.ndarray] = {}
         tree: dict[str, Any] = {"states": [[i, _describe(s, arrays)] for i, s in self.states.items()]}
@@ -183,14 +192,29 @@ class Updater:
 
 def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
     """Return a state as JSON in which an array is its key and dtype; the arrays' bits go to ``arrays``."""
+    if isinstance(state, tuple):
+        return [_describe(part, arrays) for part in state]
+    if isinstance(state, list):
+        return {"list": [_describe(part, arrays) for part in state]}
+    if isinstance(state, dict) and all(type(name) is str for name in state):
+        return {"dict": {name: _describe(part, arrays) for name, part in state.items()}}
+    if isinstance(state, (bool, int, float, str)):
+        return {"plain": state}
     if state is None:
         return None
-    if isinstance(state, (tuple, list)):
-        return [_describe(part, arrays) for part in state]
-    value = state.asnumpy()
+    hosted = isinstance(state, np.ndarray)
+    if not hosted and not isinstance(state, Handle):
+        raise ValueError(_NOT_KEPT.format(type(state).__name__))
+    value: np.ndarray = state if hosted else state.asnumpy()  # type: ignore[attr-defined]
     key = f"a{len(arrays)}"
     arrays[key] = np.frombuffer(value.tobytes(), np.uint8)
-    return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape)}
+    return {"key": key, "dtype": np.dtype(value.dtype).name, "shape": list(value.shape), "hosted": hosted}
+
+
+_NOT_KEPT = (
+    "an optimizer's states are saved as arrays, numbers, texts, and tuples, lists and dicts by text of these, so that "
+    "reading them runs no code; a state holds a {}"
+)
 
 
 def _restore(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
@@ -198,7 +222,15 @@ def _restore(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return None
     if isinstance(node, list):
         return tuple(_restore(part, arrays) for part in node)
-    return _handle(np.frombuffer(arrays[node["key"]].tobytes(), canonical(node["dtype"])).reshape(node["shape"]))
+    if "list" in node:
+        return [_restore(part, arrays) for part in node["list"]]
+    if "dict" in node:
+        return {name: _restore(part, arrays) for name, part in node["dict"].items()}
+    if "plain" in node:
+        return node["plain"]
+    hosted, raw = node.get("hosted", False), arrays[node["key"]].tobytes()
+    value = np.frombuffer(raw, np.dtype(node["dtype"]) if hosted else canonical(node["dtype"])).reshape(node["shape"])
+    return value.copy() if hosted else _handle(value)
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

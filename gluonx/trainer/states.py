@@ -382,7 +382,8 @@ class Stateful(Checked):
         Raises
         ------
         ValueError
-            For an optimizer with hand-written steps, whose states are unknown.
+            For a state of an optimizer with hand-written steps, if it holds anything but arrays, numbers, texts, and
+            tuples, lists and dicts by text of these.
 
         Notes
         -----
@@ -393,7 +394,7 @@ class Stateful(Checked):
         if self._store is not None and self._update_on_kvstore:
             self._store.save_optimizer_states(fname, dump_optimizer=True)
             return
-        arrays = self._states_to_write()
+        arrays = self._own_states() if self._optimizer._is_imperative() else self._states_to_write()
         arrays["__meta__"] = description(self._optimizer, self._names)
         serialize.save_arrays(fname, arrays)
 
@@ -431,12 +432,29 @@ class Stateful(Checked):
                 undo()
             raise
 
+    def _own_states(self) -> dict[str, Any]:
+        """Return the states of an optimizer with hand-written steps, and the shapes of the weights that they are of."""
+        shapes = {f"{n}/shape": np.array(p.shape, np.int64) for n, p in zip(self._names, self._params, strict=True)}
+        return {_OWN: np.frombuffer(self._updaters[0].get_states(), np.uint8), **shapes}
+
+    def _take_own_states(self, fname: object, arrays: dict[str, Any]) -> None:
+        """Take what `_own_states` has returned, on each device."""
+        states = arrays.pop(_OWN, None)
+        wanted = {f"{n}/shape": list(p.shape or ()) for n, p in zip(self._names, self._params, strict=True)}
+        if states is None or {name: array.tolist() for name, array in arrays.items()} != wanted:
+            raise FormatError(f"{fname}: the states are of parameters of other names or shapes")
+        for updater in self._updaters:
+            updater.set_states(states.tobytes())
+
     def _take_states(self, fname: object, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
         """Take all of the states, or none."""
-        trains = self._plan_for_states()
         mine = type(self._optimizer).__name__
         if meta["optimizer"] != mine:
             raise FormatError(f"{fname}: states of optimizer {meta['optimizer']}, but this Trainer uses {mine}")
+        if self._optimizer._is_imperative():
+            self._take_own_states(fname, arrays)
+            return self._take_counts(meta)
+        trains = self._plan_for_states()
         if not trains:  # all are frozen: their states wait until one is trained
             self._held = Held(resting=dict(arrays))
             return self._take_counts(meta)
@@ -503,6 +521,9 @@ class Stateful(Checked):
         self._optimizer._index_update_count, self._optimizer.num_update = counts, meta["num_update"]
         if meta.get("learning_rate") is not None:
             self._optimizer.lr = meta["learning_rate"]
+
+
+_OWN = "__own__"
 
 
 def _as_key(leaf: jax.Array, kind: str | None) -> jax.Array:

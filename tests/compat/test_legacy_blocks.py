@@ -5,7 +5,7 @@ import copy
 import numpy as onp
 import pytest
 
-from gluonx import autograd, engine, gluon, nd, np
+from gluonx import autograd, engine, gluon, initializer, nd, np
 from gluonx.compat.nd.ndarray import NDArray, use_nd_arrays
 from gluonx.compat.parameter_dict import ParameterDict
 from gluonx.compat.prefixes import Naming, reset_names
@@ -214,6 +214,34 @@ def test_custom_block_makes_its_parameters(named):
 
 
 # -- ParameterDict ----------------------------------------------------------------------------------------------------
+
+
+def test_an_initializer_is_told_the_full_name_of_a_parameter_that_a_block_makes(named):
+    """And not the attribute's: patterns, classes of one's own and the rule for the end of a name choose by it."""
+
+    class Makes(nn.Block):
+        def __init__(self):
+            super().__init__(prefix="makes_")
+            with self.name_scope():
+                self.first = self.params.get("my_weight", shape=(2, 3))
+                self.second = self.params.get("some_bias", shape=(2,))
+                self.third = self.params.get_constant("shift", [1.0])
+
+    told = []
+
+    class Tells(initializer.Initializer):
+        def __call__(self, desc, arr):
+            told.append(str(desc))
+            arr[:] = 1
+
+    block = Makes()
+    block.initialize(Tells())
+    assert told == ["makes_my_weight", "makes_some_bias", "makes_shift"]
+    assert repr(block.second) == "Parameter makes_some_bias (shape=(2,), dtype=float32)"
+    mixed = initializer.Mixed([".*bias", ".*"], [initializer.Constant(3), initializer.One()])
+    block.initialize(mixed, force_reinit=True)
+    assert block.second.data().asnumpy().tolist() == [3, 3]
+    assert block.first.data().asnumpy().tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
 def test_parameter_dict_finds_and_makes():

@@ -428,6 +428,13 @@ def test_a_reshaped_array_writes_through_after_its_origin_went_to_the_device():
     assert x.asnumpy().tolist() == [7, 7, 7, 7]
 
 
+def test_transposing_a_vector_gives_the_vector_itself():
+    x, y = nd.array([1.0, 2.0]), nd.ones((2, 2))
+    x.T[0] = 9
+    y.T[:] = 0
+    assert x.T is x and x.asnumpy().tolist() == [9, 2] and y.asnumpy().tolist() == [[1, 1], [1, 1]]
+
+
 def test_all_reshapes_of_an_array_show_each_write():
     x = nd.array([1, 2, 3, 4])
     a, b, part = x.reshape((2, 2)), x.reshape((4, 1)), x[1:3].reshape((2, 1))

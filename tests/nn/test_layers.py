@@ -510,3 +510,76 @@ def test_an_activation_by_name_has_the_precision_of_its_function_under_amp(name)
 
     key, values = OPS["activation"].amp
     assert key == "act_type" and name in values
+
+
+WRITTEN = {  # a layer, the attribute that is written, an input, and MXNet's answers before and after
+    "leaky": (lambda: nn.LeakyReLU(0.1), "_alpha", 0.5, [-0.1, 2, 3, -0.4], [-0.5, 2, 3, -2]),
+    "elu": (lambda: nn.ELU(0.1), "_alpha", 0.5, [-0.0632, 2, 3, -0.0982], [-0.3161, 2, 3, -0.4908]),
+    "swish": (lambda: nn.Swish(1.0), "_beta", 3.0, [-0.2689, 1.7616, 2.8577, -0.0719], [-0.0474, 1.9951, 2.9996, 0]),
+    "activation": (lambda: nn.Activation("relu"), "_act_type", "tanh", [0, 2, 3, 0], [-0.7616, 0.964, 0.9951, -0.9993]),
+    "layer norm": (
+        lambda: nn.LayerNorm(in_channels=4), "_epsilon", 10.0,
+        [-0.3651, 0.7303, 1.0954, -1.4606], [-0.239, 0.4781, 0.7171, -0.9562],
+    ),
+    "dropout": (lambda: nn.Dropout(0.0), "_rate", 1.0, [-1, 2, 3, -4], [0, 0, 0, 0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("key", WRITTEN)
+def test_a_layer_computes_with_the_setting_that_was_written_last(key: str, hybrid: bool) -> None:
+    """As ported programs write it, for a schedule or after the net was made; hybridized, ``hybridize()`` shows it."""
+    make, name, value, before, after = WRITTEN[key]
+    layer, x = make(), np.array([[-1.0, 2.0, 3.0, -4.0]])
+    layer.initialize()
+    for wanted in (before, after):
+        if hybrid:
+            layer.hybridize()
+        with autograd.record():
+            found = layer(x)
+        onp.testing.assert_allclose(found.asnumpy()[0], wanted, atol=1e-4)
+        setattr(layer, name, value)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_layer_computes_with_the_kwargs_that_were_written_last(hybrid: bool) -> None:
+    image = np.ones((1, 1, 8, 8))
+    conv, pool = nn.Conv2D(2, 3, in_channels=1, strides=2), nn.MaxPool2D()
+    conv.initialize()
+    for layer, changed, shapes in (
+        (conv, {"stride": (1, 1), "dilate": (2, 2), "pad": (1, 1)}, [(1, 2, 3, 3), (1, 2, 6, 6)]),
+        (pool, {"stride": (1, 1)}, [(1, 1, 4, 4), (1, 1, 7, 7)]),
+    ):
+        for wanted in shapes:
+            if hybrid:
+                layer.hybridize()
+            assert layer(image).shape == deepcopy(layer)(image).shape == wanted
+            layer._kwargs.update(changed)
+
+
+def test_padding_and_the_axis_of_branches_may_be_written() -> None:
+    pad, branches = nn.ReflectionPad2D(1), nn.HybridConcatenate(axis=1)
+    branches.add(nn.Identity(), nn.Identity())
+    assert (pad(np.ones((1, 1, 4, 4))).shape, branches(np.ones((2, 2))).shape) == ((1, 1, 6, 6), (2, 4))
+    pad._padding, branches.axis = (0, 0, 0, 0, 2, 2, 2, 2), 0
+    assert (pad(np.ones((1, 1, 4, 4))).shape, branches(np.ones((2, 2))).shape) == ((1, 1, 8, 8), (4, 2))
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_batch_norm_is_frozen_by_its_kwargs(hybrid: bool) -> None:
+    """GluonCV's way: ``layer._kwargs['use_global_stats'] = True`` for all of a net."""
+    net = nn.HybridSequential()
+    net.add(nn.BatchNorm(in_channels=1))
+    net.initialize()
+    x, found = np.array([[1.0], [3.0]]), []
+    for _ in range(2):
+        if hybrid:
+            net.hybridize()
+        with autograd.record():
+            found.append(net(x).asnumpy().ravel().tolist())
+        found.append(float(net[0].running_mean.data()))
+        net[0]._kwargs["use_global_stats"] = True
+    assert found[1] == found[3] == pytest.approx(0.2)
+    assert found[0] == pytest.approx([-1, 1], abs=1e-4)
+    scale = float(net[0].running_var.data()) ** 0.5
+    assert found[2] == pytest.approx([0.8 / scale, 2.8 / scale], abs=1e-4)

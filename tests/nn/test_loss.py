@@ -145,3 +145,35 @@ def test_mistakes(make, shapes, words) -> None:
 def test_mistakes_when_made(make, error, message) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+WRITTEN = {  # the attribute that is written, and MXNet's answers before and after
+    "L2Loss": ("_weight", 3.0, 11.25, 33.75),
+    "HuberLoss": ("_rho", 0.1, 3.0, 3.45),
+    "HingeLoss": ("_margin", 5.0, 6.0, 9.0),
+    "KLDivLoss": ("_from_logits", False, 6.1084, 12.7628),
+    "LogisticLoss": ("_label_format", "binary", 3.2517, 5.1267),
+    "TripletLoss": ("_margin", 7.0, 61.0, 67.0),
+}
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_loss_computes_with_the_setting_that_was_written_last(name: str, hybrid: bool) -> None:
+    """As programs write it that anneal a weight or a margin: ``loss._weight = 0.5``."""
+    attribute, value, before, after = WRITTEN[name]
+    made = getattr(loss, name)()
+    x, y = np.array([[-1.0, 2.0, 3.0, -4.0]]), np.array([[1.0, 0.0, 2.0, 5.0]])
+    args = (x, y, x * 2) if name == "TripletLoss" else (x, y)
+    for wanted in (before, after):
+        if hybrid:
+            made.hybridize()
+        assert made(*args).tolist() == pytest.approx([wanted], rel=1e-4)
+        setattr(made, attribute, value)
+
+
+def test_the_weight_of_a_loss_may_be_taken_away() -> None:
+    made, x, y = loss.L1Loss(weight=2.0), np.ones((1, 2)), np.zeros((1, 2))
+    assert made(x, y).tolist() == [2]
+    made._weight = None
+    assert made(x, y).tolist() == [1]

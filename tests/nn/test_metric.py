@@ -276,3 +276,21 @@ def test_global_values_of_ones_own_metrics() -> None:
         assert both.get_global() == (["mean", "mae"], [wanted, 2.5])
         both.reset()
         assert math.isnan(both.get_global()[1][0])
+
+
+def test_a_metric_computes_with_the_setting_that_was_written_last() -> None:
+    """As in MXNet, which reads ``metric.top_k`` at each update."""
+    top, labels, scores = metric.TopKAccuracy(top_k=2), np.array([0, 1]), np.array([[0.5, 0.4, 0.1], [0.5, 0.4, 0.1]])
+    top.update([labels], [scores])
+    assert top.get()[1] == 1
+    top.reset()
+    top.top_k = 1
+    top.update([labels], [scores])
+    assert top.get()[1] == 0.5
+
+    accuracy, turned = metric.Accuracy(), np.array([[0.9, 0.1], [0.8, 0.7]])
+    for axis, share in ((1, 0.5), (0, 1.0)):
+        accuracy.reset()
+        accuracy.axis = axis
+        accuracy.update([np.array([0, 1])], [turned])
+        assert accuracy.get()[1] == share

@@ -230,13 +230,60 @@ def test_an_imperative_optimizer(mode, tmp_path):
         trainer = Trainer(net.collect_params(), Signed(learning_rate=0.1))
         run(net, trainer)
         close(values(net), by_hand(signed), rtol=1e-4)
-        with pytest.raises(ValueError, match="Signed keeps states of its own making"):
-            trainer.save_states(tmp_path / "states")
+        trainer.save_states(tmp_path / "states")
         with pytest.raises(StaleGradientError, match="has not been renewed"):
             trainer.step(1)
         before = values(net)
         trainer.step(1, ignore_stale_grad=True)
         same(values(net), before)
+
+
+class Kept(Signed):
+    """Has a state of every kind that is saved."""
+
+    def create_state(self, index, weight):
+        return [np.zeros(weight.shape), None, (onp.zeros(2, "float64"), {"steps": 0, "name": "s"})]
+
+    def step(self, indices, weights, grads, states):
+        for i, w, g, state in zip(indices, weights, grads, states, strict=True):
+            self._update_count(i)
+            mean, _, (numbers, rest) = state
+            state[0] = mean * 0.5 + g * self.rescale_grad
+            rest["steps"] += 1
+            numbers += 0.25
+            w -= self._get_lr(i) * (np.sign(state[0]) + numbers[0] + rest["steps"])
+
+
+def test_states_of_ones_own_making_are_saved(tmp_path):
+    net, twin = made(), made()
+    trainer = Trainer(net.collect_params(), Kept(learning_rate=0.1))
+    run(net, trainer, [0, 1])
+    trainer.save_states(tmp_path / "states")
+    net.save_parameters(tmp_path / "params")
+    twin.load_parameters(tmp_path / "params")
+    other = Trainer(twin.collect_params(), Kept(learning_rate=0.3))
+    other.load_states(tmp_path / "states")
+    assert other.optimizer.num_update == 2 and other.learning_rate == 0.1
+    run(net, trainer, [2]), run(twin, other, [2])
+    same(values(net), values(twin))
+    _, _, (numbers, rest) = other._updaters[0].states[0]
+    assert numbers.dtype == onp.float64 and numbers.tolist() == [0.75, 0.75] and rest == {"steps": 3, "name": "s"}
+
+    before = other._updaters[0].states
+    with pytest.raises(FormatError, match="states of optimizer Kept, but this Trainer uses Signed"):
+        Trainer(twin.collect_params(), Signed()).load_states(tmp_path / "states")
+    with pytest.raises(FormatError, match="of other names or shapes"):
+        wide = nn.Dense(7, in_units=2)
+        wide.initialize()
+        Trainer(wide.collect_params(), Kept()).load_states(tmp_path / "states")
+    Trainer(twin.collect_params(), "sgd").save_states(tmp_path / "sgd")
+    with pytest.raises(FormatError, match="states of optimizer SGD"):
+        other.load_states(tmp_path / "sgd")
+    assert other._updaters[0].states is before
+    before[0][1] = object()
+    with pytest.raises(ValueError, match="a state holds a object"):
+        other.save_states(tmp_path / "more")
+    assert not (tmp_path / "more").exists()
 
 
 @pytest.mark.parametrize("at", [2, 3])

@@ -295,8 +295,8 @@ class NDArray(ndarray, metaclass=_Kind):
 
     @property
     def T(self) -> NDArray:
-        """The array with its axes reversed."""
-        return self.transpose()
+        """The array with its axes reversed; one of less than two axes itself, so that writing to it writes here."""
+        return self if self.ndim < 2 else self.transpose()
 
     @property
     def grad(self) -> ndarray | None:

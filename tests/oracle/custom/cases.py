@@ -249,6 +249,8 @@ class Writing(mx.operator.CustomOp):
             self.kept[:] = 7
         elif self.how == "computed":
             fill([in_data[0]], 7)
+        elif self.how == "state":
+            fill([aux[0]], 7)
         self.assign(out_data[0], req[0], in_data[0] * in_data[1])
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
@@ -328,7 +330,7 @@ def writing_in_a_block(how, hybrid, record):
     return found
 
 
-WAYS = ("function", "attribute", "computed", "backward, input", "backward, output", "backward, state")
+WAYS = ("function", "attribute", "computed", "state", "backward, input", "backward, output", "backward, state")
 
 CASES = {
     **{
