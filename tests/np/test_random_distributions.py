@@ -447,6 +447,10 @@ def test_counts_are_the_same_in_each_type_and_mode():
     """NumPy's numbers, XLA's one by one, and those of a compiled block."""
 
     class Draw(nn.HybridBlock):
+        def __init__(self, dtype):
+            super().__init__()
+            self.dtype = dtype
+
         def forward(self, rates):
             counts = np.random.poisson(rates, size=(9, 5), dtype=self.dtype)
             failures = random.negative_binomial(3, 0.4, shape=(20,), dtype=self.dtype)
@@ -456,8 +460,7 @@ def test_counts_are_the_same_in_each_type_and_mode():
     seen = {}
     for dtype in ("float16", "bfloat16", "float32", "float64", "int32"):
         for mode in ("deferred", "naive", "host off", "hybridized") if dtype == "float32" else ("deferred", "naive"):
-            net = Draw()
-            net.dtype = dtype
+            net = Draw(dtype)
             if mode == "hybridized":
                 net.hybridize()
             random.seed(23)

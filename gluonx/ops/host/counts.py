@@ -26,7 +26,8 @@ class _Words:
     """The bits of each try of each element."""
 
     def __init__(self, key: np.ndarray) -> None:
-        self._key, self._turns = key, []
+        self._key = key
+        self._turns: list[tuple[np.ndarray, np.ndarray]] = []
 
     def __call__(self, turn: int, numbers: np.ndarray, tries: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return two words for each of the elements `numbers`, of several tries one after the other."""
@@ -113,7 +114,7 @@ def _by_steps(rate: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 def _by_table(rate: float) -> Callable[[np.ndarray], np.ndarray]:
     """Return what `_by_steps` computes for one rate, with all sums of chances made before."""
-    chances = [np.exp(np.float64(-rate))]
+    chances = [float(np.exp(np.float64(-rate)))]
     for number in range(1, counts.STEPS):
         chances.append(chances[-1] * (rate * (1.0 / number)))
     sums = np.cumsum(chances)
