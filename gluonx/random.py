@@ -343,13 +343,8 @@ def generalized_negative_binomial(
     >>> random.generalized_negative_binomial(2.0, 0.5, shape=(2,)).shape
     (2,)
     """
-    further_known = ["mu", "alpha", "shape", "dtype", "ctx", "out"]
-    refuse("random.generalized_negative_binomial", further, further_known, IGNORED | HINTS)
-    shape = out.shape if shape is None and out is not None else shape
-    check_old("random.generalized_negative_binomial", "generalized_negative_binomial", (mu, alpha))
-    (mu, alpha), size = _spread("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape)
-    rate = sample("gamma", (1.0 / alpha, mu * alpha), size)
-    return sample("poisson", (rate,), size, dtype, None, ctx, out)
+    given = {"mu": mu, "alpha": alpha}
+    return _draw("generalized_negative_binomial", given, shape, dtype, ctx, out, further)
 
 
 def randint(

@@ -20,9 +20,9 @@ from jax import Array
 
 from gluonx.dtype import WIDE, canonical, without_64_bits
 from gluonx.errors import ShapeError
+from gluonx.ops import counts
 from gluonx.ops.checks import Attrs
 from gluonx.ops.common import axis_of, index_dtype
-from gluonx.ops.cpu.threefry import native
 from gluonx.ops.registry import NONE, SAME, Op, Record, register
 
 if TYPE_CHECKING:
@@ -395,7 +395,7 @@ def random_poisson(key: Array, draw: _Draw, lam: Number = 1.0) -> Array:
     >>> npx.random_poisson(3.0, size=(2, 3)).shape
     (2, 3)
     """
-    return jax.random.poisson(native(key), jnp.broadcast_to(lam, draw.shape), draw.shape)
+    return counts.poisson(key, jnp.asarray(lam), draw.shape, draw.dtype)
 
 
 @_draws(gradient=NONE)
@@ -415,10 +415,27 @@ def random_negative_binomial(key: Array, draw: _Draw, k: Number = 1.0, p: Number
     >>> npx.random_negative_binomial(3, 0.5, size=(2, 3)).shape
     (2, 3)
     """
-    k, p = (jnp.broadcast_to(v, draw.shape) for v in (k, p))
-    one, two = jax.random.split(key)
-    rate = jax.random.gamma(one, k, draw.shape, draw.inner) * (1 - p) / p
-    return jax.random.poisson(native(two), rate, draw.shape)
+    return counts.failures(key, jnp.asarray(k), jnp.asarray(p), draw.shape, draw.dtype)
+
+
+@_draws(gradient=NONE)
+def random_generalized_negative_binomial(key: Array, draw: _Draw, mu: Number = 1.0, alpha: Number = 1.0) -> Array:
+    """Draw counts of mean `mu` and variance ``mu + alpha * mu ** 2``: Poisson numbers whose rates are gamma numbers.
+
+    Parameters
+    ----------
+    mu
+        The mean.
+    alpha
+        How much wider than a Poisson number's the distribution is; 0 is a Poisson number.
+
+    Examples
+    --------
+    >>> from gluonx import np, npx
+    >>> npx.random_generalized_negative_binomial(2.0, 0.5, size=(2, 3)).shape
+    (2, 3)
+    """
+    return counts.overdispersed(key, jnp.asarray(mu), jnp.asarray(alpha), draw.shape, draw.dtype)
 
 
 @_draws(gradient=NONE)

@@ -400,3 +400,75 @@ def test_the_gradient_of_a_log_probability_is_one_over_the_probability():
         for k in row:
             expected[i, k] += 1 / p.asnumpy()[i, k]
     onp.testing.assert_allclose(p.grad.asnumpy(), expected, rtol=1e-6)
+
+
+def counts_agree(x, law):
+    """Compare counts with the chances of a law by a chi-square test; rare counts are taken together."""
+    low, high = int(law.ppf(1e-3)), int(law.ppf(1 - 1e-3))
+    places = onp.arange(low, high + 1)
+    seen = onp.array([(x < low).sum(), *[(x == k).sum() for k in places], (x > high).sum()])
+    chances = onp.array([law.cdf(low - 1), *law.pmf(places), law.sf(high)])
+    several = chances * x.size >= 10
+    seen = onp.append(seen[several], seen[~several].sum())
+    expected = onp.append(chances[several], chances[~several].sum()) * x.size
+    kept = expected > 0
+    assert stats.chisquare(seen[kept], expected[kept] * seen.sum() / expected.sum()).pvalue > 1e-3
+
+
+@pytest.mark.dear
+def test_counts_follow_their_laws():
+    """Rates on both sides of the one from which counts are drawn by rejection, as numbers and as arrays."""
+    random.seed(21)
+    n = 100_000
+    for lam in (1e-3, 0.5, 4.0, 9.99, 10.0, 13.0, 100.0, 1e4):
+        counts_agree(np.random.poisson(lam, size=(n,)).asnumpy(), stats.poisson(float(onp.float32(lam))))
+        counts_agree(np.random.poisson(np.full((n,), lam)).asnumpy(), stats.poisson(float(onp.float32(lam))))
+    for k, p in ((0.3, 0.2), (1, 0.5), (3, 0.4), (30, 0.1), (1000, 0.9)):
+        law = stats.nbinom(k, float(onp.float32(p)))
+        counts_agree(random.negative_binomial(k, p, shape=(n,)).asnumpy(), law)
+        counts_agree(random.negative_binomial(np.full((n,), k), np.full((n,), p)).asnumpy(), law)
+    for mu, alpha in ((2.0, 0.5), (20.0, 3.0), (0.1, 0.01)):
+        law = stats.nbinom(1 / alpha, 1 / (1 + mu * alpha))
+        counts_agree(random.generalized_negative_binomial(mu, alpha, shape=(n,)).asnumpy(), law)
+    counts_agree(random.generalized_negative_binomial(3.0, 0.0, shape=(n,)).asnumpy(), stats.poisson(3.0))
+
+
+def test_counts_of_large_rates_have_their_moments():
+    random.seed(22)
+    n = 100_000
+    for lam in (1e6, 1e8, 1e12):
+        x = np.random.poisson(np.full((n,), lam), dtype="float64").asnumpy() - float(onp.float32(lam))
+        assert abs(x.mean()) < 4 * (lam / n) ** 0.5
+        assert abs(x.var() / lam - 1) < 0.03
+
+
+@pytest.mark.dear
+def test_counts_are_the_same_in_each_type_and_mode():
+    """NumPy's numbers, XLA's one by one, and those of a compiled block."""
+
+    class Draw(nn.HybridBlock):
+        def __init__(self, dtype):
+            super().__init__()
+            self.dtype = dtype
+
+        def forward(self, rates):
+            counts = np.random.poisson(rates, size=(9, 5), dtype=self.dtype)
+            failures = random.negative_binomial(3, 0.4, shape=(20,), dtype=self.dtype)
+            return counts.astype("float64"), failures.astype("float64")
+
+    rates = np.array([0.0, 0.5, 3.0, 30.0, 200.0])
+    seen = {}
+    for dtype in ("float16", "bfloat16", "float32", "float64", "int32"):
+        for mode in ("deferred", "naive", "host off", "hybridized") if dtype == "float32" else ("deferred", "naive"):
+            net = Draw(dtype)
+            if mode == "hybridized":
+                net.hybridize()
+            random.seed(23)
+            with engine.mode("naive" if mode == "naive" else "deferred"), engine.host(mode == "deferred"):
+                seen[dtype, mode] = [v.asnumpy().tolist() for v in net(rates)]
+    first = seen["float32", "deferred"]
+    for where, found in seen.items():
+        if where[0] != "bfloat16":  # which has eight bits
+            assert found == first, where
+        else:
+            assert found == seen["bfloat16", "deferred"]

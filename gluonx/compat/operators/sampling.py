@@ -36,15 +36,6 @@ def _exponential(size: Any, dtype: DTypeLike, lam: Any) -> ndarray:
     return drawn if dtype is None else core("cast", drawn, dtype=dtype)
 
 
-def _generalized(size: Any, dtype: DTypeLike, mu: Any, alpha: Any) -> Any:
-    """Poisson numbers whose rate is gamma distributed, of mean `mu` and shape ``1 / alpha``."""
-    mu, alpha = (np.array(v) if isinstance(v, float) else v for v in (mu, alpha))
-    floor = np.maximum(alpha, 1e-12)
-    rate = core("random_gamma", np.divide(1.0, floor), np.multiply(mu, floor), size=size)
-    rate = np.where(np.greater(alpha, 0), rate, np.multiply(np.ones_like(rate), mu))
-    return core("random_poisson", rate, dtype=dtype or "float32")
-
-
 def _direct(name: str) -> Draw:
     def draw(size: Any, dtype: DTypeLike, *parameters: Any) -> ndarray:
         return core(name, *parameters, size=size, dtype=dtype)
@@ -61,7 +52,11 @@ _DISTRIBUTIONS: dict[str, tuple[Draw, Sequence[tuple[str, float]], str]] = {
     "poisson": (_direct("random_poisson"), (("lam", 1.0),), "random_poisson"),
     "binomial": (_direct("random_binomial"), (("n", 1.0), ("p", 1.0)), "random_binomial"),
     "negative_binomial": (_direct("random_negative_binomial"), (("k", 1.0), ("p", 1.0)), "random_negative_binomial"),
-    "generalized_negative_binomial": (_generalized, (("mu", 1.0), ("alpha", 1.0)), "random_gamma random_poisson"),
+    "generalized_negative_binomial": (
+        _direct("random_generalized_negative_binomial"),
+        (("mu", 1.0), ("alpha", 1.0)),
+        "random_generalized_negative_binomial",
+    ),
 }
 _SAMPLE_NAMES = {"normal": ("mu", "sigma")}
 

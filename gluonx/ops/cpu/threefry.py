@@ -25,7 +25,7 @@ from jax import Array, lax
 
 from gluonx.dtype import keeping_64_bits
 
-__all__ = ["LARGE", "implementation", "native"]
+__all__ = ["LARGE", "implementation"]
 
 _NATIVE = "threefry2x32"
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -53,11 +53,6 @@ def _counts(shape: tuple[int, ...]) -> Array:
     strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     parts = [lax.broadcasted_iota(np.uint32, shape, axis) * np.uint32(stride) for axis, stride in enumerate(strides)]
     return functools.reduce(jnp.add, parts, jnp.zeros(shape, np.uint32))
-
-
-def native(key: Array) -> Array:
-    """Return the same key as one of JAX's own kind, which ``jax.random.poisson`` requires."""
-    return _native(jax.random.key_data(key))
 
 
 def _native(words: Array) -> Array:

@@ -25,7 +25,7 @@ from gluonx.common import policy
 from gluonx.dtype import WIDE, bfloat16
 from gluonx.ops.common import axis_of
 from gluonx.ops.elementwise import ACTIVATIONS
-from gluonx.ops.host import draws, elementwise
+from gluonx.ops.host import counts, draws, elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
 from gluonx.ops.tensor import new_shape, stop_index
@@ -929,14 +929,15 @@ def _tried(draw: Callable[..., Any], *defaults: Any) -> Kernel:
     return run
 
 
-def _failures(key: np.ndarray, k: np.ndarray, p: np.ndarray) -> np.ndarray:
-    one, two = draws.halves(key)
-    return draws.poisson(two, draws.gamma(one, k) * (_HIGH - p) / p).astype(_SINGLE)
+def _counted(draw: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """Return ``draw(key, *parameters, size)``, which draws on one axis, for parameters of the shape of the draw."""
+    return lambda key, *given: draw(key, *given, given[0].size).astype(_SINGLE).reshape(given[0].shape)
 
 
 numpy_kernel("random_gamma", _each)(_tried(lambda key, alpha, scale: scale * draws.gamma(key, alpha), None, _HIGH))
-numpy_kernel("random_poisson", _each)(_tried(lambda key, rate: draws.poisson(key, rate).astype(_SINGLE), _HIGH))
-numpy_kernel("random_negative_binomial", _each)(_tried(_failures, _HIGH, _HIGH / 2))
+numpy_kernel("random_poisson", _each)(_tried(_counted(counts.poisson), _HIGH))
+numpy_kernel("random_negative_binomial", _each)(_tried(_counted(counts.failures), _HIGH, _HIGH / 2))
+numpy_kernel("random_generalized_negative_binomial", _each)(_tried(_counted(counts.overdispersed), _HIGH, _HIGH))
 
 
 # -- indices ----------------------------------------------------------------------------------------------------------

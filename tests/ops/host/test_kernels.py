@@ -344,20 +344,38 @@ def _tried(name: str, size: Any, *parameters: Any) -> None:
     host = kernels.kernel_of(op)[0](words, index, *given)  # type: ignore[index]
     xla = onp.asarray(run_alone(op, [words, index, *given]))
     assert (host.dtype, host.shape) == (xla.dtype, xla.shape)
-    assert (abs(host - xla) > 1e-5 * abs(xla)).sum() <= host.size // 1000
+    if name == "random_gamma":
+        assert (abs(host - xla) > 1e-5 * abs(xla)).sum() <= host.size // 1000
+    else:  # the very numbers
+        onp.testing.assert_array_equal(host, xla)
 
 
-@pytest.mark.parametrize("name", ["random_gamma", "random_poisson", "random_negative_binomial"])
+@pytest.mark.dear
+@pytest.mark.parametrize(
+    "name", ["random_gamma", "random_poisson", "random_negative_binomial", "random_generalized_negative_binomial"]
+)
 def test_draws_by_trying(name: str) -> None:
     second = [] if name == "random_poisson" else [onp.float32(0.4)]
-    for size, first in (
-        ((50,), 4.0), ((20, 50), 40.0), ((3, 4), onp.linspace(0.1, 30, 4)), ((), 2.0), (7, 9.5), ((2, 0), 1.0),
-        (None, onp.linspace(0.5, 300, 600)),
-    ):  # fmt: skip
-        _tried(name, size, first, *second)
+    odd = onp.array([onp.nan, -1, 0, 1e-6, 1e4, 1e8, 1e20, onp.inf])
+    if name in ("random_gamma", "random_poisson"):
+        for size, first in (
+            ((50,), 4.0), ((20, 50), 40.0), ((3, 4), onp.linspace(0.1, 30, 4)), ((), 2.0), (7, 9.5), ((2, 0), 1.0),
+            (None, onp.linspace(0.5, 300, 600)),
+        ):  # fmt: skip
+            _tried(name, size, first, *second)
     if name == "random_poisson":
-        _tried(name, (5,), 0.0)
+        _tried(name, (7,), 0.0)
         _tried(name, (5,))
+        _tried(name, None, odd)
+    if name != "random_gamma":
+        for first in (0.5, 4.0, 20.0):
+            _tried(name, (40000,), first, *second)
+    if name == "random_negative_binomial":
+        chances = onp.array([0, 1, onp.nan, 1e-6, 0.5])
+        _tried(name, None, *(v.ravel() for v in onp.meshgrid([*odd, *onp.linspace(0.1, 300, 600)], chances)))
+    if name == "random_generalized_negative_binomial":
+        spreads = onp.array([0, 1, onp.nan, 1e-6, 1e-13, 50])
+        _tried(name, None, *(v.ravel() for v in onp.meshgrid([*odd, *onp.linspace(0.1, 300, 600)], spreads)))
     found = kernels.kernel_of(ops.get("random_gamma").bind(size=(3,)))
     assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
 
@@ -649,7 +667,8 @@ HERE = [
     "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
     "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
-    "random_normal", "random_gamma", "random_poisson", "random_negative_binomial", "zeros", "ones", "full", "arange",
+    "random_normal", "random_gamma", "random_poisson", "random_negative_binomial",
+    "random_generalized_negative_binomial", "zeros", "ones", "full", "arange",
     "eye", "einsum", "tensordot", "softmax_cross_entropy_loss",
     "masked_softmax", "l1_loss", "l2_loss", "sigmoid_bce_loss",  # whose forward test_pullbacks compares too
 ]  # fmt: skip
