@@ -59,7 +59,7 @@ demo: $(VENV)/.examples
 test test-fast test-room test-all: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/.test $(VENV)/.generated
-	@echo 'collecting the tests takes half a minute; then a line of dots for 72 tests, of some 7,100'
+	@echo 'collecting the tests takes half a minute; then a line of dots for 72 tests, of some 6,100'
 	$(PY) -m pytest $(SHARED) -m 'not slow' $(ARGS)
 
 test-fast: $(VENV)/.test $(VENV)/.generated

@@ -59,8 +59,10 @@ def collected():
 
 @pytest.fixture(scope="module")
 def young_heap():
-    """Let gc.collect() look only at what this module makes: a process late in a run holds millions of objects."""
-    gc.collect()
+    """Let gc.collect() look only at what this module makes: a process late in a run holds millions of objects.
+
+    Garbage of before stays until the end of the module; to collect it first would take the second that this saves.
+    """
     gc.freeze()
     yield
     gc.unfreeze()
@@ -81,15 +83,30 @@ def pytest_collect_file():
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Marks what is not in the sample as slow; a test that is asked for by its name runs in any case."""
+def pytest_collection_modifyitems(config, items):
+    """Marks what is not in the sample as slow; a test that is asked for by its name runs in any case.
+
+    Where slow tests are left out, these are so here: four plugins would each go through thirty thousand tests.
+    """
+    if any("::" in arg for arg in config.args):
+        return
+    drop = config.option.markexpr == "not slow"
+    names, kept, left_out = {}, [], []
     for item in items:
-        share = (SAMPLED if hasattr(item, "callspec") else TURNS).get(item.path.name, 1)
+        path = item.path
+        name = names.get(path) or names.setdefault(path, path.name)
+        share = (SAMPLED if hasattr(item, "callspec") else TURNS).get(name, 1)
         if isinstance(item, pytest.DoctestItem):
             share = EXAMPLES
-        if item.get_closest_marker("dear"):
+        if "dear" in item.keywords:
             share = max(DEAR, 3 * share)
-        asked = any("::" in arg for arg in item.config.args)
-        whole = (item.path.name, getattr(item, "originalname", "")) in WHOLE
-        if share > 1 and not asked and not whole and not chosen(item.nodeid, share):
+        whole = (name, getattr(item, "originalname", "")) in WHOLE
+        if share == 1 or whole or chosen(item.nodeid, share):
+            kept.append(item)
+        elif drop:
+            left_out.append(item)
+        else:
             item.add_marker(pytest.mark.slow)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept

@@ -14,7 +14,12 @@ cases = load_cases("overrides")
 GOLDEN = json.loads((TESTS / "oracle" / "overrides" / "golden.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("table", "case"), [(table, case) for table in GOLDEN for case in GOLDEN[table]])
+def row(table, case):
+    """A row; those of optimizers train by many rules each, and take seconds."""
+    return pytest.param(table, case, marks=[pytest.mark.dear] if table == "OPTIMIZER" else [])
+
+
+@pytest.mark.parametrize(("table", "case"), [row(table, case) for table in GOLDEN for case in GOLDEN[table]])
 def test_the_override_is_asked(table, case):
     found = json.loads(json.dumps(getattr(cases, table)[case](gluonx)))
     agree(found, GOLDEN[table][case], case)
