@@ -6,6 +6,7 @@ the same program as one that updates.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
@@ -58,14 +59,12 @@ def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Grad
     """Return a rule that passes to `inner` the mean gradients of several steps, clipped."""
     accumulate, clip_norm = gradients
 
+    @functools.wraps(inner.init)  # with what is noted of the rule
     def init(params: optax.Params) -> object:
         if accumulate == 1:
             return inner.init(params)
         sums = jax.tree.map(lambda w: jnp.zeros(w.shape, jnp.promote_types(w.dtype, jnp.float32)), params)
         return Sums(jnp.zeros((), jnp.int32), sums, inner.init(params))
-
-    init.draws = getattr(inner.init, "draws", False)
-    init.by_parameter = getattr(inner.init, "by_parameter", False)
 
     def update(
         grads: optax.Updates,

@@ -43,17 +43,7 @@ from gluonx.trainer.held import ON_HOST, READ, Held, sharding_of
 if TYPE_CHECKING:
     from gluonx.trainer.plan import Plan
 
-_FOUND_AGAIN = frozenset(
-    {
-        "_held",
-        "_seen",
-        "_plans",
-        "_vector",
-        "_by_hand",
-        "_beside",
-        "_apart",
-    }
-)
+_FOUND_AGAIN = frozenset({"_held", "_seen", "_plans", "_vector", "_by_hand", "_beside", "_apart"})
 
 
 class DeviceUpdater(Updater):
