@@ -117,6 +117,10 @@ def test_what_has_no_meaning_beside_an_override_is_refused():
     trainer = halving()(net.collect_params(), "sgd")
     with pytest.raises(ValueError, match="Halving overrides _allreduce_grads"):
         stepped(trainer, net, value=np.ones(()))
+    with pytest.raises(
+        ValueError, match=r"step\(closure=...\) is not possible, because Halving overrides _allreduce_g"
+    ):
+        trainer.step(1, closure=lambda: net(np.ones((1, 2))).sum())
     before = trainer.optimizer.rescale_grad
     with pytest.raises(ValueError, match="batch_size must be a positive number"):
         trainer.step(0)
@@ -284,3 +288,31 @@ def test_rows_that_a_trainer_pulls_carry_gradients_and_go_to_files(tmp_path):
     assert net.w.data().asnumpy().tolist() == [[3, 3]] * 4
     other, again = copy.deepcopy([net, trainer])
     assert other.w._pulling() is again and pickle.loads(pickle.dumps(net)).w._pulling is None
+
+
+def test_a_closure_is_refused_where_gradients_would_pass_by_a_store_or_a_loss_scale():
+    class Store:
+        def broadcast(self, key, value, out):
+            pass
+
+        def pushpull(self, key, value, out=None, priority=0):
+            raise AssertionError("a closure's gradients are in the program of the step")
+
+        def is_capable(self, what):
+            return False
+
+    class Scale:
+        def has_overflow(self, params):
+            return True
+
+    net = cases.made(gluonx)
+    stored, scaled = (
+        gluonx.Trainer(net.collect_params(), "sgd", kvstore=Store()),
+        gluonx.Trainer(net.collect_params(), "sgd"),
+    )
+    scaled._amp_loss_scaler = Scale()
+    before = net.weight.data().tolist()
+    for trainer, why in ((stored, "gradients go to a store of your own"), (scaled, "a loss scale is for gradients")):
+        with pytest.raises(gluonx.errors.ArgumentError, match=why):
+            trainer.step(1, closure=lambda: net(np.ones((1, 2))).sum())
+    assert net.weight.data().tolist() == before

@@ -81,22 +81,8 @@ _SHARED = (
     "This Trainer was made with {mine}, but its optimizer has {theirs}: it was exchanged, or another Trainer was "
     "given the same object. Give each an Optimizer of its own."
 )
-_ONE_LOSS = (
-    "An optimizer of optax is told one loss, which is not that of several steps: with accumulate, call "
-    "step(batch_size) without value or closure."
-)
-
 _NO_VALUE = (
     "Parameter '{path}' has no value yet; initialize the net and run it once on real input before trainer.step()"
-)
-
-_NO_TELLING = (
-    "step(value=...) is for optimizers of optax that look at the loss; this Trainer has steps written by hand, a loss "
-    "scale of gluonx.amp, or a store that updates the weights"
-)
-
-_NO_TELLING_ON_SEVERAL = (
-    "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
 )
 
 _RESCALED = (
@@ -256,7 +242,7 @@ class Trainer(Stateful):
         if self._params_to_init or not self._kv_initialized:
             self._prepare()
         if value is not None:
-            self._check_telling()
+            self._check_telling("value")
         if self._replaced_halves():
             plain_steps[self._why_apart()] += 1
         elif self._store is None:
@@ -432,10 +418,8 @@ class Trainer(Stateful):
     def _close(self, batch_size: float, closure: Callable[[], Any]) -> Handle:
         """Make a step with a function that returns the loss."""
         size, optimizer = positive(batch_size), self._optimizer
-        if self._is_by_hand() or self._scaler is not None:
-            why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
-            raise ValueError(f"this Trainer takes no closure, because {why}")
-        self._check_one_loss()
+        self._prepare()
+        self._check_telling("closure")
         if not self._plan_for_states():
             raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
@@ -461,19 +445,24 @@ class Trainer(Stateful):
             self._seen = plan.seen()
         return loss
 
-    def _check_telling(self) -> None:
-        """Raise if this Trainer's step cannot take the value of the loss."""
-        if self._is_by_hand() or self._scaler is not None or self._store is not None:
-            raise ArgumentError(_NO_TELLING)
-        if self._replaced_halves():
-            raise ArgumentError(f"step(value=...) is not possible, because {self._why_apart()}")
-        if len(self._replica_devices()) > 1:
-            raise ArgumentError(_NO_TELLING_ON_SEVERAL)
-        self._check_one_loss()
-
-    def _check_one_loss(self) -> None:
-        if self._gradients.accumulate > 1 and isinstance(self._optimizer, OptaxOptimizer):
-            raise ArgumentError(_ONE_LOSS)
+    def _check_telling(self, what: str) -> None:
+        """Raise if this Trainer's step cannot be told the loss: its ``value``, or the ``closure`` that computes it."""
+        closes = what == "closure"
+        if self._is_by_hand():
+            why = f"steps are written by hand: {self._why_by_hand()}"
+        elif self._scaler is not None or (closes and self._amp_loss_scaler is not None):
+            why = "a loss scale is for gradients that a backward gives"
+        elif self._store is not None:
+            why = "gradients go to a store of your own"
+        elif self._replaced_halves():
+            why = self._why_apart()
+        elif len(self._replica_devices()) > 1 and not closes:
+            why = "parameters are on several devices; lay the net out on a mesh (docs/parallel.md)"
+        elif self._gradients.accumulate > 1 and isinstance(self._optimizer, OptaxOptimizer):
+            why = "an optimizer of optax is told one loss, which is not that of several steps (accumulate)"
+        else:
+            return
+        raise ArgumentError(f"step({what}=...) is not possible, because {why}. Call step(batch_size) after a backward.")
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
         """Step with the updater of each device, for an optimizer whose steps a user has written on ndarrays."""
