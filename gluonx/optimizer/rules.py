@@ -335,13 +335,6 @@ def _first(master: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
 # ----------------------------------------------------------------- a rule for flat tuples
 
 
-def _key_name(key: object) -> str:
-    for attribute in ("name", "key", "idx"):
-        if hasattr(key, attribute):
-            return str(getattr(key, attribute))
-    return str(key)
-
-
 class FlatRule:
     """A rule fixed to a list of weights, with flat tuples of arrays in and out.
 
@@ -405,7 +398,7 @@ class FlatRule:
             state = jax.eval_shape(begin, abstract)
         self.keys = tuple(kinds)
         paths, self.treedef = jax.tree_util.tree_flatten_with_path(state)
-        self.leaf_names = tuple("/".join(_key_name(k) for k in path) for path, _ in paths)
+        self.leaf_names = tuple(jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in paths)
         last = tuple(next((key.idx for key in reversed(path) if hasattr(key, "idx")), None) for path, _ in paths)
         by_parameter = getattr(self.tx.init, "by_parameter", False)
         numbers = last if by_parameter else _numbers_of_parameters(state, self.count)
