@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 
-from gluonx.errors import ArgumentError
 from gluonx.optimizer.rules import Rule
 
 if TYPE_CHECKING:
@@ -44,15 +43,6 @@ class Gradients(NamedTuple):
 
     accumulate: int = 1
     clip_norm: float | None = None
-
-    @classmethod
-    def checked(cls, accumulate: int, clip_norm: float | None) -> Gradients:
-        """Return these settings; raise ArgumentError if one is out of range."""
-        if type(accumulate) is not int or accumulate < 1:
-            raise ArgumentError(f"accumulate must be a whole number of steps, at least 1, got {accumulate!r}.")
-        if clip_norm is not None and not clip_norm > 0:
-            raise ArgumentError(f"clip_norm must be above 0, got {clip_norm!r}.")
-        return cls(accumulate, None if clip_norm is None else float(clip_norm))
 
 
 def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Gradients) -> Rule:

@@ -39,10 +39,6 @@ class Held:
     copies: list[list[Any]] = field(default_factory=list)  # the same for each further device
     resting: dict[str, Any] = field(default_factory=dict)  # by name, on the host: states of frozen parameters
 
-    def every(self) -> list[Any]:
-        """Return the arrays of all devices."""
-        return [*self.arrays, *[s for each in self.copies for s in each]]
-
     def leaves(self, read: Callable[[Any], Any]) -> list[Any]:
         """Return the single states, after `read` has been applied to each array."""
         assert self.together is not None, "made by the plan"
@@ -55,7 +51,8 @@ class Held:
         values = [on_device(a, sharding_of(h, a.shape)) for h, a in zip(self.arrays, joined, strict=True)]
         for own in self.copies:  # no buffer is shared
             values += [on_device(np.asarray(a), sharding_of(h, a.shape)) for h, a in zip(own, joined, strict=True)]
-        deque(map(setattr, self.every(), repeat("value"), values), maxlen=0)
+        every = [*self.arrays, *[s for each in self.copies for s in each]]
+        deque(map(setattr, every, repeat("value"), values), maxlen=0)
 
     def by_name(self, read: Callable[[Any], Any]) -> dict[str, Any]:
         """Return the single states by name, including those of frozen parameters."""

@@ -381,7 +381,7 @@ class Trainer(Stateful):
         """Return the request of a step in which gradients are summed over devices, and each updates its replicas."""
         if self._kvstore_params["kvstore"] is not None and not self._replaced_halves():
             self._check_replicas(plan)
-        if sums and self._keeps_sums():
+        if sums and not self._updates_in(None, self._kvstore_params["update_on_kvstore"]):
             put_sums(plan.fresh_weights(), plan.counts)
             sums = False
         replicas = plan.replica_grads()
@@ -407,11 +407,6 @@ class Trainer(Stateful):
             return
         weights = [self._params[i]._whole._every() for i in self._renewed(ignore_stale)]
         put_sums([list(replica) for replica in zip(*weights, strict=True)], row_counts(each[0] for each in weights))
-
-    def _keeps_sums(self) -> bool:
-        """Return whether gradients on several devices are their sums after a step; they are if no store updates."""
-        wanted = self._kvstore_params["update_on_kvstore"]
-        return self._optimizer.aggregate_num > 1 if wanted is None else not wanted
 
     # -- steps by other ways: a closure, code of the user's, the two halves apart ------------------------------------
 
