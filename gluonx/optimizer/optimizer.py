@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from gluonx.lr_scheduler import LRScheduler
     from gluonx.np.handle import ndarray
 
+    MadeRule = Rule | optax.GradientTransformationExtraArgs
+
 
 Class = TypeVar("Class", bound="type[Optimizer]")
 
@@ -542,7 +544,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
 
         return self._once_made((type(self), self._settings(), order, by_hand), make, by_hand and self.by_index)
 
-    def _bare_rule(self, order: Sequence[Any] | None, lazily: bool) -> Any:
+    def _bare_rule(self, order: Sequence[Hashable] | None, lazily: bool) -> MadeRule:
         return per_parameter(self._states(), self._formula(), order, self.by_index, self.draws, lazily)
 
     def _once_made(self, key: Hashable, make: Callable[[], Any], own: bool = False) -> Any:
@@ -556,7 +558,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
             return recall(self._own_rules, key, _MOST_OWN, make)
         return recall(_made, key, policy.SHARED, make)
 
-    def _completed(self, rule: Any) -> Any:
+    def _completed(self, rule: MadeRule) -> MadeRule:
         """Return a rule with the averaging, clipping and float32 copies of a Trainer's step around it."""
         if self.alters_gradients:
             rule = altered(rule, self._gradients)
@@ -887,7 +889,7 @@ class OptaxOptimizer(Optimizer):
     def _settings(self) -> tuple[Any, ...]:
         return (self.tx, self._outer_rate, self.multi_precision, self._gradients)
 
-    def _bare_rule(self, order: Sequence[Any] | None, lazily: bool) -> Any:
+    def _bare_rule(self, order: Sequence[Hashable] | None, lazily: bool) -> MadeRule:
         return scaled(self.tx, -1.0 if self._outer_rate else 1.0)
 
     def __repr__(self) -> str:
