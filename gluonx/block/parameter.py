@@ -578,7 +578,7 @@ class Parameter:
     def _reduce(self) -> ndarray:
         """Return the value on the host, the mean of replicas that differ."""
         if self._stype == "row_sparse" and self._pulling is not None and (trainer := self._pulling()) is not None:
-            out, every = self._rows([]), new_handle(on_device(np.arange(self.shape[0])))
+            out, every = self._rows([]), new_handle(on_device(np.arange(self._handle.shape[0])))
             trainer._row_sparse_pull(self, out, every, full_idx=True)
             return out
         return new_handle(on_device(self._reduced()))

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -163,7 +162,10 @@ class _Shared(ndarray):
 
     __slots__ = ("of",)
     of: Any
-    _itself = property(operator.attrgetter("of"))
+
+    @property
+    def _itself(self) -> ndarray:
+        return self.of
 
     @property
     def grad(self) -> Any:

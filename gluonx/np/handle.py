@@ -1070,7 +1070,8 @@ def placed(cls: type[ndarray], place: type[ndarray]) -> Any:
         "__slots__": (),
         "whole_class": _whole(cls),
     }
-    return type(cls)(cls.__name__, (place, cls), names)
+    kind: Any = type(cls)
+    return kind(cls.__name__, (place, cls), names)
 
 
 def lend(array: ndarray) -> object:
