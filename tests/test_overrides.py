@@ -2,11 +2,12 @@
 
 import copy
 import json
+import pickle
 
 import pytest
 
 import gluonx
-from gluonx import autograd, engine, np
+from gluonx import autograd, compat, engine, np
 from lib import TESTS
 from lib.golden import load_cases
 
@@ -121,6 +122,10 @@ def test_what_has_no_meaning_beside_an_override_is_refused():
     trainer = halving()(net.collect_params(), "sgd")
     with pytest.raises(ValueError, match="Halving overrides _allreduce_grads"):
         stepped(trainer, net, value=np.ones(()))
+    with pytest.raises(
+        ValueError, match=r"step\(closure=...\) is not possible, because Halving overrides _allreduce_g"
+    ):
+        trainer.step(1, closure=lambda: net(np.ones((1, 2))).sum())
     before = trainer.optimizer.rescale_grad
     with pytest.raises(ValueError, match="batch_size must be a positive number"):
         trainer.step(0)
@@ -188,3 +193,131 @@ def test_pieces_of_fused_parameters_go_through_a_store_one_by_one():
     plain, stored = trained(), trained(kvstore=Twice())
     for name, value in plain.items():
         assert stored[name] == pytest.approx(value, rel=1e-5)
+
+
+def in_net(**methods):
+    class Net(gluonx.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.w = gluonx.Parameter("w", shape=(1, 2), init="ones")
+
+        def forward(self, x):
+            return x * self.w.data()
+
+    net = type("Mine", (Net,), methods)()
+    net.initialize()
+    return net
+
+
+@pytest.mark.parametrize(
+    ("methods", "match"),
+    [
+        ({"_build_cache": lambda self, *args: None}, "Mine._build_cache has built nothing"),
+        ({"_get_graph": lambda self, *args: None}, "Mine has a _get_graph of its own"),
+    ],
+)
+def test_what_only_a_graph_of_symbols_could_be_asked_is_refused_once_hybridized(methods, match):
+    """MXNet runs the symbol that ``_get_graph`` returns, and fails where ``_build_cache`` builds nothing."""
+    net = in_net(**methods)
+    assert net(np.ones((1, 2))).tolist() == [[1, 1]]
+    net.hybridize()
+    with pytest.raises(gluonx.errors.GraphError, match=match):
+        net(np.ones((1, 2)))
+    net.hybridize(False)
+    assert net(np.ones((1, 2))).tolist() == [[1, 1]]
+
+
+def test_an_expression_for_a_parameter_is_asked_by_symbols_and_refused_in_a_trace():
+    """MXNet 1.9.1 computes with it where the block is hybridized or called with a symbol; 2.0 raises."""
+    compat.install_as_mxnet(1)
+    try:
+        import mxnet as mx
+
+        class Twice(mx.gluon.Parameter):
+            def var(self):
+                return super().var() * 2
+
+        class Both(Twice):
+            def data(self, ctx=None):
+                return super().data(ctx) * 2
+
+        class Renamed(mx.gluon.Parameter):
+            def var(self):
+                return mx.sym.var("another")
+
+        def made(cls):
+            class Net(mx.gluon.HybridBlock):
+                def __init__(self):
+                    super().__init__()
+                    self.w = cls("w", shape=(1, 2), init="ones")
+
+                def hybrid_forward(self, F, x, w):
+                    return F.broadcast_mul(x, w)
+
+            net = Net()
+            net.initialize()
+            net(mx.nd.ones((1, 2)))
+            net.hybridize()
+            return net
+
+        with pytest.raises(gluonx.errors.GraphError, match=r"var\(\) of parameter 'Net.w', a Twice, returns an expres"):
+            made(Twice)(mx.nd.ones((1, 2)))
+        assert made(Both)(mx.nd.ones((1, 2))).asnumpy().tolist() == [[2, 2]]
+        assert made(Renamed)(mx.nd.ones((1, 2))).asnumpy().tolist() == [[1, 1]]
+        symbol = made(Twice)(mx.sym.var("x"))
+        inputs = {name: mx.nd.ones((1, 2)) for name in symbol.list_arguments()}
+        assert symbol.bind(mx.cpu(), inputs).forward()[0].asnumpy().tolist() == [[2, 2]]
+    finally:
+        compat.uninstall()
+
+
+def test_rows_that_a_trainer_pulls_carry_gradients_and_go_to_files(tmp_path):
+    class Own(gluonx.Trainer):
+        def _row_sparse_pull(self, parameter, out, row_id, full_idx=False):
+            super()._row_sparse_pull(parameter, out, row_id, full_idx)
+            if full_idx:
+                (out * 3).copyto(out)
+
+    net = gluonx.Block()
+    net.w = gluonx.Parameter("w", shape=(4, 2), init="ones", stype="row_sparse", grad_stype="row_sparse")
+    net.initialize()
+    trainer = Own(net.collect_params(), "sgd")
+    with autograd.record():
+        loss = gluonx.sparse.dot(gluonx.sparse.csr_matrix(np.array([[0, 1, 0, 2.0]])), net.w.row_sparse_data([1, 3]))
+        loss = loss.sum()
+    loss.backward()
+    assert net.w.grad().asnumpy().tolist() == [[0, 0], [1, 1], [0, 0], [2, 2]]
+    net.save_parameters(str(tmp_path / "w.params"))
+    assert net.w.data().asnumpy().tolist() == [[1, 1]] * 4
+    net.load_parameters(str(tmp_path / "w.params"))
+    assert net.w.data().asnumpy().tolist() == [[3, 3]] * 4
+    other, again = copy.deepcopy([net, trainer])
+    assert other.w._pulling() is again and pickle.loads(pickle.dumps(net)).w._pulling is None
+
+
+def test_a_closure_is_refused_where_gradients_would_pass_by_a_store_or_a_loss_scale():
+    class Store:
+        def broadcast(self, key, value, out):
+            pass
+
+        def pushpull(self, key, value, out=None, priority=0):
+            raise AssertionError("a closure's gradients are in the program of the step")
+
+        def is_capable(self, what):
+            return False
+
+    class Scale:
+        def has_overflow(self, params):
+            return True
+
+    net = cases.made(gluonx)
+    stored, scaled = (
+        gluonx.Trainer(net.collect_params(), "sgd", kvstore=Store()),
+        gluonx.Trainer(net.collect_params(), "sgd"),
+    )
+    scaled._amp_loss_scaler = Scale()
+    before = net.weight.data().tolist()
+    for trainer, why in ((stored, "gradients go to a store of your own"), (scaled, "a loss scale is for gradients")):
+        with pytest.raises(gluonx.errors.ArgumentError, match=why):
+            trainer.step(1, closure=lambda: net(np.ones((1, 2))).sum())
+    assert net.weight.data().tolist() == before

@@ -62,7 +62,7 @@ from gluonx.deferred.trace.remat import policy_of
 from gluonx.deferred.values.core import current_state, finds_shapes
 from gluonx.device import DevicesLike, Replicas
 from gluonx.dtype import DTypeLike
-from gluonx.errors import ArgumentError, DynamicShapeError
+from gluonx.errors import ArgumentError, DynamicShapeError, GraphError
 from gluonx.files import Place, load_arrays, name_of
 from gluonx.sharding import Spec
 
@@ -1132,6 +1132,19 @@ for _name in BLOCK_ATTRIBUTES:
     setattr(Block, _name, _Asked(_name))
 NAMES["gluonx.np.methods"]  # adds the methods to arrays before a net's first step: that module's last lines say why
 
+_NOT_BUILT = (
+    "{cls}._build_cache has built nothing: it must call super()._build_cache(*args). To run something else in place of "
+    "the hybridized forward, override _call_cached_op."
+)
+_OWN_GRAPH = (
+    "{cls} has a _get_graph of its own, but a hybridized block is traced with arrays, so that no graph of symbols is "
+    "asked for and its result would be ignored. Change forward; or make gluon.SymbolBlock(outputs, inputs) of the "
+    "changed symbol, and call that."
+)
+_OWN_VAR = (
+    "var() of parameter '{path}', a {cls}, returns an expression, but a hybridized block is traced with arrays, so "
+    "that it would be ignored. Override data() to return the same of super().data()."
+)
 _NOT_HYBRID = (
     "{cls} is a HybridBlock, whose children must be HybridBlocks too, but '{name}' is a {child}. Derive {child} from "
     "HybridBlock (nn.HybridSequential instead of nn.Sequential, nn.HybridBlockList of nn.BlockList), or {cls} from "
@@ -1158,6 +1171,7 @@ class HybridBlock(Block):
     _traced_of: Snapshot
 
     _calls_by_itself = False  # whether its class overrides _call_cached_op
+    _builds_by_itself = False  # whether it overrides _build_cache
 
     def __init__(self, prefix: str | None = None, params: Iterable[Parameter] | None = None) -> None:
         super().__init__(prefix, params)
@@ -1177,6 +1191,7 @@ class HybridBlock(Block):
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls._calls_by_itself = cls._call_cached_op is not HybridBlock._call_cached_op
+        cls._builds_by_itself = cls._build_cache is not HybridBlock._build_cache
 
     def _refresh(self) -> None:
         super()._refresh()
@@ -1203,6 +1218,10 @@ class HybridBlock(Block):
         if traced is None or self._traced_of.version != self._structure.version:
             with contextlib.suppress(DynamicShapeError):  # blocks with open shapes fuse in their own calls
                 self._fuse_below(args, kwargs)
+            if traced is None and self._builds_by_itself:
+                self._build_cache(*args)
+                if self._traced is None:
+                    raise GraphError(_NOT_BUILT.format(cls=type(self).__name__))
             traced = self._renewed_trace()
         try:
             return traced(args, kwargs)
@@ -1210,6 +1229,21 @@ class HybridBlock(Block):
             why = error.why
         tracing.run_plainly(why)
         return super()._run(args, kwargs)
+
+    def _build_cache(self, *args: object, update_graph: bool = True) -> None:
+        """Begin a trace, which the call then makes; a user's class may override it, as in MXNet."""
+        self._renewed_trace()
+
+    def _check_traced(self, params: list[Parameter]) -> None:
+        """Raise GraphError if a class says by symbols what MXNet would run, where a trace is of arrays."""
+        if hasattr(self, "_get_graph"):
+            raise GraphError(_OWN_GRAPH.format(cls=type(self).__name__))
+        for param in params:
+            if param._overrides("var") and not param._overrides("data"):
+                if NAMES["gluonx.gluon.Parameter.var"](param) is not None:
+                    symbol = param.var()
+                    if symbol.list_arguments() != [symbol.name]:
+                        raise GraphError(_OWN_VAR.format(cls=type(param).__name__, path=param._path))
 
     def _fuse_below(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Fuse what waits for shapes in this block or below it, before anything is traced."""
@@ -1234,6 +1268,8 @@ class HybridBlock(Block):
         if hooked:
             self._tell_of_hooks(hooked)
             traced = LineByLine(self, traced)
+        if traced is None:
+            self._check_traced(params)
         self.__dict__["_traced"] = traced if traced is not None else tracing.TracedCall(self)
         self.__dict__["_traced_of"] = Snapshot((parts, dtypes), self._version())
         return self._traced

@@ -67,7 +67,7 @@ def _at_one_moment(params: Mapping[str, Parameter]) -> dict[str, np.ndarray]:
     }
 
     def value(param: Parameter) -> np.ndarray:
-        if param._overrides("_reduce"):
+        if param._overrides("_reduce") or param._pulling is not None:
             return param._reduce().asnumpy()
         return param._reduced(lambda h: read[id(h)].asnumpy())
 

@@ -133,6 +133,7 @@ class Parameter:
     )
     _replicas: dict[Device, Any] | None = None  # the handles by device, if there are several; the first is _handle
     _plan: Any = None  # the FusedParameter that will be made of this and others
+    _pulling: Any = None  # a weak reference to a Trainer whose class overrides `_row_sparse_pull`
     _structure: Structure | None = None  # of the blocks that hold it
     _stream = (0, 0)  # its stream of random numbers, see gluonx.prng.next_stream
 
@@ -576,6 +577,10 @@ class Parameter:
 
     def _reduce(self) -> ndarray:
         """Return the value on the host, the mean of replicas that differ."""
+        if self._stype == "row_sparse" and self._pulling is not None and (trainer := self._pulling()) is not None:
+            out, every = self._rows([]), new_handle(on_device(np.arange(self._handle.shape[0])))
+            trainer._row_sparse_pull(self, out, every, full_idx=True)
+            return out
         return new_handle(on_device(self._reduced()))
 
     def _check_and_get(self, arr_list: Sequence[Any] | None, device: DeviceLike) -> Any:
@@ -959,6 +964,15 @@ class Parameter:
 
     def _get_row_sparse(self, arr_list: object, device: object, row_id: ArrayLike) -> ndarray:
         """Return rows; a class may override it, with MXNet's arguments, of which the last says all."""
+        trainer = None if self._pulling is None else self._pulling()
+        if trainer is None:
+            return self._rows(row_id)
+        out = self._rows([])
+        trainer._row_sparse_pull(self, out, row_id)
+        return out
+
+    def _rows(self, row_id: ArrayLike) -> ndarray:
+        """Return some rows of the array as a row_sparse array."""
         from gluonx.sparse.functions import rows_of
 
         table = self._require_ready()
@@ -996,6 +1010,7 @@ class Parameter:
         state = {**self.__dict__, "_home": None}
         state.pop("_plan", None)
         state.pop("_structure", None)
+        state.pop("_pulling", None)  # the Trainer says it again
         state.pop("_layout", None)  # devices belong to this process
         handle = state.pop("_handle")
         state["_device"] = None if self._device is None else Device(self._device)

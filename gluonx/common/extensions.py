@@ -40,8 +40,8 @@ function                                       what it sets
 `gluonx.deferred.operators.growth.widen_floats`          whether integers and Python floats give float64
 `gluonx.np.handle.move_integers`               whether integers with ``attach_grad`` have gradients
 ``register`` of optimizers and metrics         what ``create`` makes of a name
-`gluonx.optimizer.optimizer.decay_by_names`    whether names of parameters say which of them decay
-`gluonx.optimizer.optimizer.update_one_by_one` how a user's ``update`` is called whose parameters do not tell
+`gluonx.optimizer.optimizer.as_in_mxnet_1`     whether names of parameters say which of them decay, and how a user's
+                                               ``update`` is called whose parameters do not tell
 `gluonx.optimizer.optimizer.show_bases`        the ``__base__`` of optimizers' classes
 ============================================== =======================================================================
 

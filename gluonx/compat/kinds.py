@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,7 +22,7 @@ from gluonx.block.block import wrap_calls
 from gluonx.compat.mode import Mode
 from gluonx.compat.nd.ndarray import ND_KINDS, NUMPY_KINDS, NDArray, as_np, held_as_nd, use_nd_arrays, uses_nd_arrays
 from gluonx.deferred.values.core import Handle, twin_of
-from gluonx.np.handle import View, make_kinds, ndarray
+from gluonx.np.handle import View, make_kinds, ndarray, placed
 from gluonx.np.methods import NAMES as METHODS
 
 
@@ -154,16 +153,25 @@ def _gives_arrays(name: str) -> bool:
 _fill()
 
 
-class _Shared:
+class _Shared(ndarray):
     """An array that is another one, of the other kind.
 
     The other one may be a slice or a piece, which write in ways of their own: it is asked for all that writes, and for
     all of `_OF_THE_OTHER`.
     """
 
-    __slots__ = ()
+    __slots__ = ("of",)
     of: Any
-    _itself = property(operator.attrgetter("of"))
+
+    @property
+    def _itself(self) -> ndarray:
+        return self.of
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that the last backward left here."""
+        grad = self.of.grad
+        return held_as_nd(grad) if NDArray in type(self).__mro__ else shared_np(held_np(grad))
 
 
 def _forwarded(name: str) -> Any:
@@ -180,29 +188,10 @@ _OF_THE_OTHER = (
 for _name in _OF_THE_OTHER:
     setattr(_Shared, _name, _forwarded(_name))
 
-
-class _SharedNumpy(_Shared, _Numpy):
-    __slots__ = ("of",)
-
-    @property
-    def grad(self) -> Any:
-        """The gradient that the last backward left here."""
-        return shared_np(held_np(self.of.grad))
-
-
-class _SharedND(_Shared, NDArray):
-    __slots__ = ("of",)
-
-    @property
-    def grad(self) -> Any:
-        """The gradient that the last backward left here."""
-        return held_as_nd(self.of.grad)
-
-
-for _klass, _shown in ((_Numpy, ndarray), (_SharedNumpy, ndarray), (_SharedND, NDArray)):
-    _klass.__name__ = _klass.__qualname__ = _shown.__name__  # a user sees one kind of array
-    _klass.__module__ = _shown.__module__
-    _klass.whole_class = _shown  # type: ignore[attr-defined]
+_Numpy.__name__ = _Numpy.__qualname__ = ndarray.__name__  # a user sees one kind of array
+_Numpy.__module__ = ndarray.__module__
+_Numpy.whole_class = ndarray  # type: ignore[attr-defined]
+_SharedNumpy, _SharedND = placed(_Numpy, _Shared), placed(NDArray, _Shared)
 _KEPT = frozenset({ndarray, View})
 NUMPY_KINDS.update((*make_kinds(_Numpy), _SharedNumpy))
 ND_KINDS.add(_SharedND)

@@ -1054,22 +1054,23 @@ Kind, Lent = _Kind, _Lent
 
 
 def make_kinds(cls: type[ndarray]) -> tuple[type, ...]:
-    """Make, for a class of whole arrays, the classes of its slices, its detached arrays and its lent arrays.
-
-    They are classes because they differ in where their value is; a user sees one name.
-    """
-    kind: Any = type(cls)
-    for attribute, base in (("view_class", View), ("detached_class", Detached), ("lent_class", Lent)):
-        names = {
-            "__doc__": base.__doc__,
-            "__module__": cls.__module__,
-            "__qualname__": cls.__qualname__,
-            "__slots__": (),
-            "whole_class": _whole(cls),
-        }
-        setattr(cls, attribute, kind(cls.__name__, (base, cls), names))
+    """Make, for a class of whole arrays, the classes of its slices, its detached arrays and its lent arrays."""
     cls.plain_class = cls
+    cls.view_class, cls.detached_class, cls.lent_class = [placed(cls, place) for place in (View, Detached, Lent)]
     return cls, cls.view_class, cls.detached_class, cls.lent_class
+
+
+def placed(cls: type[ndarray], place: type[ndarray]) -> Any:
+    """Return the class of the arrays of the kind `cls` whose value is at a `place`; a user sees one name."""
+    names = {
+        "__doc__": place.__doc__,
+        "__module__": cls.__module__,
+        "__qualname__": cls.__qualname__,
+        "__slots__": (),
+        "whole_class": _whole(cls),
+    }
+    kind: Any = type(cls)
+    return kind(cls.__name__, (place, cls), names)
 
 
 def lend(array: ndarray) -> object:

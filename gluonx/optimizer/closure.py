@@ -141,10 +141,9 @@ def _operator(step: _Step, traced: Traced, closure: Callable[[], Any]) -> Derive
         return op
     key = (step, traced.text, traced.hidden(closure))
     try:
-        hash(key)
-    except TypeError:
+        return recall(_steps, key, policy.KINDS, lambda: op)
+    except TypeError:  # the closure holds something that cannot be a key
         return op
-    return recall(_steps, key, policy.KINDS, lambda: op)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ the same program as one that updates.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from gluonx.errors import ArgumentError
 from gluonx.optimizer.rules import Rule
 
 if TYPE_CHECKING:
@@ -44,28 +44,17 @@ class Gradients(NamedTuple):
     accumulate: int = 1
     clip_norm: float | None = None
 
-    @classmethod
-    def checked(cls, accumulate: int, clip_norm: float | None) -> Gradients:
-        """Return these settings; raise ArgumentError if one is out of range."""
-        if type(accumulate) is not int or accumulate < 1:
-            raise ArgumentError(f"accumulate must be a whole number of steps, at least 1, got {accumulate!r}.")
-        if clip_norm is not None and not clip_norm > 0:
-            raise ArgumentError(f"clip_norm must be above 0, got {clip_norm!r}.")
-        return cls(accumulate, None if clip_norm is None else float(clip_norm))
-
 
 def altered(inner: Rule | optax.GradientTransformationExtraArgs, gradients: Gradients) -> Rule:
     """Return a rule that passes to `inner` the mean gradients of several steps, clipped."""
     accumulate, clip_norm = gradients
 
+    @functools.wraps(inner.init)  # with what is noted of the rule
     def init(params: optax.Params) -> object:
         if accumulate == 1:
             return inner.init(params)
         sums = jax.tree.map(lambda w: jnp.zeros(w.shape, jnp.promote_types(w.dtype, jnp.float32)), params)
         return Sums(jnp.zeros((), jnp.int32), sums, inner.init(params))
-
-    init.draws = getattr(inner.init, "draws", False)
-    init.by_parameter = getattr(inner.init, "by_parameter", False)
 
     def update(
         grads: optax.Updates,

@@ -155,11 +155,12 @@ class StepVector:
         if self.done is None or not numbers.follows(self.done):
             self.done = None  # the handle's contents are unknown until the step has ended
             vector, handle = numbers.vector(), self.handle
-            if isinstance(self.place, NamedSharding):
-                vector = on_device(vector, self.place)
-                handle.value, handle.aval, handle.tape = vector, aval_of(vector), None
-            else:
-                handle.value, handle.aval, handle.tape = vector, intern_aval(vector.shape, vector.dtype), None
+            spread = isinstance(self.place, NamedSharding)
+            handle.value = on_device(vector, self.place) if spread else vector
+            handle.aval, handle.tape = (
+                aval_of(handle.value) if spread else intern_aval(vector.shape, vector.dtype),
+                None,
+            )
         self.coming = numbers
         return self.handle
 

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from gluonx.lr_scheduler import LRScheduler
     from gluonx.np.handle import ndarray
 
+    MadeRule = Rule | optax.GradientTransformationExtraArgs
+
 
 Class = TypeVar("Class", bound="type[Optimizer]")
 
@@ -235,6 +237,8 @@ class Optimizer(_Keywords, metaclass=_Kind):
     _gradients: Gradients = Gradients()  # how gradients are averaged and clipped first; the Trainer sets it
     by_element: ClassVar[bool] = True  # whether the formula treats each element by itself, except for `At.norm`
 
+    _as_in_mxnet_1: ClassVar[bool] = False  # see `as_in_mxnet_1`
+
     # Names of methods that a class overrides: those that update ndarrays, and those that find the numbers of a step.
     _own_updates: ClassVar[tuple[str, ...]] = ()
     _own_numbers: ClassVar[tuple[str, ...]] = ()
@@ -276,7 +280,10 @@ class Optimizer(_Keywords, metaclass=_Kind):
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         self.lr = 0.01 if lr_scheduler is None and learning_rate is None else learning_rate
-        self._overwrite_base_lr(learning_rate)
+        scheduler: Any = lr_scheduler  # any callable of a count; only some have a base_lr
+        if learning_rate is not None and getattr(scheduler, "base_lr", learning_rate) != learning_rate:
+            warn(_OVERWRITES.format(old=scheduler.base_lr, new=learning_rate, name=type(self).__name__))
+            scheduler.base_lr = learning_rate
         self.wd = wd
         self.clip_gradient = clip_gradient
         self.multi_precision = multi_precision
@@ -306,14 +313,6 @@ class Optimizer(_Keywords, metaclass=_Kind):
 
     def __post_init__(self) -> None:
         """Check the settings after the constructor of a declared class has set them."""
-
-    def _overwrite_base_lr(self, learning_rate: float | None) -> None:
-        scheduler: Any = self.lr_scheduler  # any callable of a count; only some have a base_lr
-        if learning_rate is None or getattr(scheduler, "base_lr", learning_rate) == learning_rate:
-            return
-        text = _OVERWRITES.format(old=scheduler.base_lr, new=learning_rate, name=type(self).__name__)
-        warn(text)
-        scheduler.base_lr = learning_rate
 
     # ------------------------------------------------------------- registry
 
@@ -412,7 +411,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
 
         A Parameter's own ``wd_mult`` takes precedence.
         """
-        spared = self.idx2name.values() if _Updates.by_names else ()
+        spared = self.idx2name.values() if self._as_in_mxnet_1 else ()
         self.wd_mult = {name: 0.0 for name in spared if not name.endswith(("_weight", "_gamma"))}
         self.wd_mult.update(args_wd_mult)
 
@@ -540,11 +539,13 @@ class Optimizer(_Keywords, metaclass=_Kind):
         order = tuple(indices) if indices is not None and self.by_index else None
 
         def make() -> Any:
-            lazily = self._updates_lazily() and (by_hand or not self.alters_gradients)
-            found = per_parameter(self._states(), self._formula(), order, self.by_index, self.draws, lazily)
+            found = self._bare_rule(order, self._updates_lazily() and (by_hand or not self.alters_gradients))
             return found if by_hand else self._completed(found)
 
         return self._once_made((type(self), self._settings(), order, by_hand), make, by_hand and self.by_index)
+
+    def _bare_rule(self, order: Sequence[Hashable] | None, lazily: bool) -> MadeRule:
+        return per_parameter(self._states(), self._formula(), order, self.by_index, self.draws, lazily)
 
     def _once_made(self, key: Hashable, make: Callable[[], Any], own: bool = False) -> Any:
         """Return ``make()``, cached by `key`; equal optimizers of a declared class share the result.
@@ -557,7 +558,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
             return recall(self._own_rules, key, _MOST_OWN, make)
         return recall(_made, key, policy.SHARED, make)
 
-    def _completed(self, rule: Any) -> Any:
+    def _completed(self, rule: MadeRule) -> MadeRule:
         """Return a rule with the averaging, clipping and float32 copies of a Trainer's step around it."""
         if self.alters_gradients:
             rule = altered(rule, self._gradients)
@@ -641,22 +642,18 @@ class Optimizer(_Keywords, metaclass=_Kind):
         if together and made_of == before:  # nothing but the count has changed since the last step
             return StepNumbers([count] * len(rates.lr), rates)
         counts = [count] if together else [self._index_update_count.get(i, self.begin_num_update) for i in indices]
-        return self._numbers_of(counts, *made_of[:3], [m for m, _ in mults], [m for _, m in mults])
-
-    def _numbers_of(
-        self, counts: list[int], rate: float, decay: float, rescale: float, lr: list[Any], wd: list[Any]
-    ) -> StepNumbers:
-        """Return the numbers of a step, and remember the inputs of the rates, if these are immutable."""
+        rate, decay, rescale = made_of[:3]
+        lr, wd = [m for m, _ in mults], [m for _, m in mults]
+        fixed = all(isinstance(x, (int, float, np.generic)) for x in (rate, decay, rescale, *lr, *wd))
         self._uniform = self._uniform and all(values.count(values[0]) == len(values) for values in (counts, lr, wd))
         self._decays = self._decays or decay != 0
         if self._uniform:
-            counts, mults = counts[:1], (lr[:1], wd[:1])
+            counts, lr, wd = counts[:1], lr[:1], wd[:1]
         else:
-            counts, mults = counts * (len(lr) // len(counts)), (lr, wd)
-        rates = Rates([rate * m for m in mults[0]], [decay * m for m in mults[1]], rescale, self._uniform, self._decays)
-        fixed = all(isinstance(x, (int, float, np.generic)) for x in (rate, decay, rescale, *lr, *wd))
-        made_of = (rate, decay, rescale, list(zip(lr, wd, strict=True)), self._uniform, self._decays)
-        self._steady = (made_of, rates) if fixed else (None, None)
+            counts = counts * (len(lr) // len(counts))
+        rates = Rates([rate * m for m in lr], [decay * m for m in wd], rescale, self._uniform, self._decays)
+        # Remembered only if made of what nobody can change in place.
+        self._steady = ((*made_of[:4], self._uniform, self._decays), rates) if fixed else (None, None)
         return StepNumbers(counts, rates)
 
     # ------------------------------------------------------------- imperative use, as in MXNet
@@ -728,7 +725,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
         if update is Optimizer.update:
             return False
         first = _first_parameter(update)
-        return first == "index" or (first != "indices" and _Updates.one_by_one)
+        return first == "index" or (first != "indices" and self._as_in_mxnet_1)
 
     def _has_master(self, weight: ndarray) -> bool:
         return self.multi_precision and np.dtype(weight.dtype).name in ("float16", "bfloat16")
@@ -759,23 +756,13 @@ class Optimizer(_Keywords, metaclass=_Kind):
         return f"{type(self).__name__}({', '.join([rate, *own, f'wd={self.wd}'])})"
 
 
-class _Updates:
-    """Settings for programs of MXNet 1, whose optimizers are called otherwise.
+def as_in_mxnet_1(on: bool) -> None:
+    """Choose whether optimizers are those of MXNet 1.
 
-    Whether a user's ``update`` takes one weight at a time, and whether weight decay goes by the names of parameters.
+    A user's ``update(self, anything, ...)`` is called for each weight there, and only weights and gammas decay, if an
+    optimizer knows parameters by name.
     """
-
-    one_by_one = by_names = False
-
-
-def update_one_by_one(on: bool) -> None:
-    """Choose whether a user's ``update(self, anything, ...)`` is called for each weight, as in MXNet 1."""
-    _Updates.one_by_one = on
-
-
-def decay_by_names(on: bool) -> None:
-    """Choose whether only weights and gammas decay, if an optimizer knows parameters by name, as in MXNet 1."""
-    _Updates.by_names = on
+    Optimizer._as_in_mxnet_1 = on
 
 
 def show_bases(base_of: Callable[[type], type] = _usual_base) -> None:
@@ -902,12 +889,8 @@ class OptaxOptimizer(Optimizer):
     def _settings(self) -> tuple[Any, ...]:
         return (self.tx, self._outer_rate, self.multi_precision, self._gradients)
 
-    def _make_rule(self, indices: Sequence[Any] | None, by_hand: bool = False) -> Any:
-        def make() -> Any:
-            found = scaled(self.tx, -1.0 if self._outer_rate else 1.0)
-            return found if by_hand else self._completed(found)
-
-        return self._once_made((type(self), self._settings(), by_hand), make)
+    def _bare_rule(self, order: Sequence[Hashable] | None, lazily: bool) -> MadeRule:
+        return scaled(self.tx, -1.0 if self._outer_rate else 1.0)
 
     def __repr__(self) -> str:
         return f"OptaxOptimizer(learning_rate={self.lr if self._outer_rate else 'inside the transformation'})"

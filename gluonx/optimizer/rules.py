@@ -26,6 +26,7 @@ it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -171,34 +172,23 @@ def _taking_more(tx: Rule | optax.GradientTransformation) -> Rule | optax.Gradie
     return optax.with_extra_args_support(tx)  # pyright: ignore[reportArgumentType]
 
 
-class _OneWeight(NamedTuple):
-    """A formula on one weight and its named states: directly, and traced once for all weights of a shape.
+def _of_one_weight(names: tuple[str, ...], step: Step) -> Callable[..., Any]:
+    """Return a formula as a function of one weight and its named states; the weight decay is None where there is none.
 
-    The latter is for formulas that do not depend on the index; it is also lowered once, and XLA inlines it. Without
-    weight decay the number is not an array but 0.0, which the formula can test.
+    The formula then gets 0.0, which it can test, in place of an array.
     """
 
-    plain: Callable[..., Any]
-    once: Callable[..., Any]
-    once_without_decay: Callable[..., Any]
-
-    def for_numbers(self, wd: jax.Array | float) -> Callable[..., Any]:
-        """Return the version that is traced once, for this weight decay."""
-        return self.once_without_decay if type(wd) is float else self.once
-
-
-def _of_one_weight(names: tuple[str, ...], step: Step) -> _OneWeight:
     def optimizer_rule(
         weight: jax.Array,
         grad: jax.Array,
         slot: Mapping[str, Any],
         rescale: jax.Array | float,
         lr: jax.Array | float,
-        wd: jax.Array | float,
+        wd: jax.Array | float | None,
         t: jax.Array | float,
         *more: Any,
     ) -> tuple[Any, dict[str, Any]]:
-        at = At(lr, wd, t, *(more or (None,)))
+        at = At(lr, 0.0 if wd is None else wd, t, *(more or (None,)))
         dtype = wide(weight.dtype)
         leaves = tuple(_widen(slot[name], dtype) for name in names)
         if dtype == jnp.float64:  # corrections of the first steps are small differences: not in the vector's float32
@@ -206,7 +196,7 @@ def _of_one_weight(names: tuple[str, ...], step: Step) -> _OneWeight:
         change, new = step(weight.astype(dtype), grad.astype(dtype) * rescale, leaves, at)
         return change, {n: leaf.astype(slot[n].dtype) for n, leaf in zip(names, new, strict=True)}
 
-    return _OneWeight(optimizer_rule, jax.jit(optimizer_rule), jax.jit(optimizer_rule, static_argnums=5))
+    return optimizer_rule
 
 
 def per_parameter(
@@ -241,8 +231,8 @@ def per_parameter(
         Its state is a tuple with one dict per parameter, in the order in which JAX flattens the parameters.
     """
     names = tuple(states)
-
-    rule = _of_one_weight(names, step)
+    plain = _of_one_weight(names, step)
+    once = jax.jit(plain)  # for formulas that ask for no index: traced and lowered once for all weights of a shape
 
     def init(params: object) -> tuple[dict[str, Any], ...]:
         return tuple({name: states[name](w) for name in names} for w in jax.tree.leaves(params))
@@ -274,14 +264,14 @@ def per_parameter(
         for i, (weight, grad, slot) in enumerate(zip(jax.tree.leaves(params), grads, state, strict=True)):
             index, layout = indices[i] if indices else i, layouts[i] if layouts else None
             own = jax.random.fold_in(key, i) if draws else None
-            numbers = _pick(lr, i), _pick(wd, i), _pick(t, i)
+            numbers = _pick(lr, i), None if type(wd) is float and wd == 0.0 else _pick(wd, i), _pick(t, i)
             if numbers[0] is not lr and layout is None and weight.size >= _LARGE:
                 numbers = _apart(numbers)
             alone = by_index or draws or layout is not None
             if not alone and all(isinstance(x, jax.Array) for x in (weight, numbers[0], numbers[2])):
-                change, new = rule.for_numbers(numbers[1])(weight, grad, slot, rescale, *numbers)
+                change, new = once(weight, grad, slot, rescale, *numbers)
             else:
-                change, new = rule.plain(weight, grad, slot, rescale, *numbers, index, layout, own)
+                change, new = plain(weight, grad, slot, rescale, *numbers, index, layout, own)
             changes.append(change)
             new_state.append(new)
         return jax.tree.unflatten(treedef, changes), tuple(new_state)
@@ -316,15 +306,12 @@ def with_master_weights(tx: Rule | optax.GradientTransformation) -> Rule:
     """
     inner = _taking_more(tx)
 
+    @functools.wraps(inner.init)  # with what `per_parameter` has noted of the rule
     def init(params: object) -> MasterState:
         weights, treedef = jax.tree.flatten(params)
         narrow = iter(_to_float32(tuple(w for w in weights if _is_narrow(w))))
         master = tuple(next(narrow) if _is_narrow(w) else None for w in weights)
         return MasterState(master, inner.init(jax.tree.unflatten(treedef, _first(master, weights))))
-
-    init.by_parameter = getattr(inner.init, "by_parameter", False)
-    init.draws = getattr(inner.init, "draws", False)
-    init.lazy = getattr(inner.init, "lazy", False)
 
     def update(updates: object, state: MasterState, params: object = None, **extra: object) -> tuple[Any, MasterState]:
         weights, treedef = jax.tree.flatten(params)
@@ -346,13 +333,6 @@ def _first(master: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
 
 
 # ----------------------------------------------------------------- a rule for flat tuples
-
-
-def _key_name(key: object) -> str:
-    for attribute in ("name", "key", "idx"):
-        if hasattr(key, attribute):
-            return str(getattr(key, attribute))
-    return str(key)
 
 
 class FlatRule:
@@ -418,7 +398,7 @@ class FlatRule:
             state = jax.eval_shape(begin, abstract)
         self.keys = tuple(kinds)
         paths, self.treedef = jax.tree_util.tree_flatten_with_path(state)
-        self.leaf_names = tuple("/".join(_key_name(k) for k in path) for path, _ in paths)
+        self.leaf_names = tuple(jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in paths)
         last = tuple(next((key.idx for key in reversed(path) if hasattr(key, "idx")), None) for path, _ in paths)
         by_parameter = getattr(self.tx.init, "by_parameter", False)
         numbers = last if by_parameter else _numbers_of_parameters(state, self.count)
@@ -481,7 +461,8 @@ class FlatRule:
         tuple, tuple
             New weights (each in its own dtype) and new state leaves.
         """
-        numbers = self._numbers(hyper)
+        if not isinstance(hyper, dict):
+            hyper = (hyper if isinstance(hyper, Hyper) else unpack(hyper, self.count))._asdict()
         leaves = [x if kind is None else jax.random.wrap_key_data(x, impl=kind) for x, kind in zip(state, self.keys)]
         by_row = any(type(g) is RowGradient for g in grads)
         given, own = grads, weights
@@ -491,8 +472,8 @@ class FlatRule:
             given = [widened(g, w) for g, w in zip(grads, weights, strict=True)]
         tree = jax.tree.unflatten(self.treedef, leaves)
         changes: Any
-        changes, tree = self.tx.update(tuple(given), tree, tuple(own), **numbers, **extra)
-        one = _one(numbers["rescale"])
+        changes, tree = self.tx.update(tuple(given), tree, tuple(own), **hyper, **extra)
+        one = _one(hyper["rescale"])
         added = tuple(_add(w, change, one) for w, change in zip(own, changes))
         after = tuple(self._words(jax.tree.leaves(tree)))
         if by_row and self.lazy:
@@ -506,13 +487,6 @@ class FlatRule:
     def _words(self, leaves: Sequence[Any]) -> list[Any]:
         """Return state leaves with the words of random keys instead of the keys."""
         return [x if kind is None else jax.random.key_data(x) for x, kind in zip(leaves, self.keys, strict=True)]
-
-    def _numbers(self, hyper: jax.Array | np.ndarray | Hyper | dict[str, Any]) -> dict[str, Any]:
-        if isinstance(hyper, Hyper):
-            return hyper._asdict()
-        if isinstance(hyper, dict):
-            return hyper
-        return unpack(hyper, self.count)._asdict()
 
     def __call__(self, *arrays: jax.Array | np.ndarray, **extra: object) -> Leaves:
         """Run `apply` on one flat list: weights, gradients, state, step vector in, weights and state out."""

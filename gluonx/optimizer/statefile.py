@@ -11,6 +11,7 @@ import numpy as np
 from gluonx.deferred.values.core import new_handle
 from gluonx.dtype import on_device
 from gluonx.errors import FormatError
+from gluonx.optimizer.updater import parts_of
 
 if TYPE_CHECKING:
     from gluonx.deferred.values.core import Handle
@@ -71,8 +72,7 @@ def by_name(optimizer: Optimizer, name: str, state: Any) -> dict[str, Any]:
         master, state = state
         found[f"{name}/master"] = master.asnumpy()
         name = f"{name}/inner"
-    parts = () if state is None else state if isinstance(state, tuple) else (state,)
-    return {**found, **{f"{name}/{kind}": part.asnumpy() for kind, part in zip(names, parts, strict=True)}}
+    return {**found, **{f"{name}/{kind}": part.asnumpy() for kind, part in zip(names, parts_of(state), strict=True)}}
 
 
 def of_names(

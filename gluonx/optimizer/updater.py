@@ -52,7 +52,7 @@ def run_rule(
     numbers = optimizer.counted(list(indices), indices).vector()
     rule = optimizer._rule_by_hand(indices, weights)
     names = tuple(optimizer._states())
-    slots = [dict(zip(names, _as_tuple(state), strict=True)) for state in states]
+    slots = [dict(zip(names, parts_of(state), strict=True)) for state in states]
     # JAX flattens a dict by sorted keys, so this is the order of the rule's state leaves.
     leaves = [slot[name] for slot in slots for name in sorted(slot)]
     with autograd.pause():
@@ -66,10 +66,9 @@ def run_rule(
             handle[...] = new
 
 
-def _as_tuple(state: object) -> tuple[Any, ...]:
-    if state is None:
-        return ()
-    return tuple(state) if isinstance(state, (tuple, list)) else (state,)
+def parts_of(state: object) -> tuple[Any, ...]:
+    """Return the arrays of the state of a weight."""
+    return () if state is None else tuple(state) if isinstance(state, (tuple, list)) else (state,)
 
 
 class Updater:

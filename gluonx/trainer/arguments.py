@@ -62,8 +62,12 @@ def scheduled(
 
 
 def alteration(optimizer: Optimizer, accumulate: int, clip_norm: float | None) -> Gradients:
-    """Return how gradients are averaged and clipped; raise ArgumentError if the optimizer cannot have them changed."""
-    found = Gradients.checked(accumulate, clip_norm)
+    """Return how gradients are averaged and clipped; raise ArgumentError where that is not possible."""
+    if type(accumulate) is not int or accumulate < 1:
+        raise ArgumentError(f"accumulate must be a whole number of steps, at least 1, got {accumulate!r}.")
+    if clip_norm is not None and not clip_norm > 0:
+        raise ArgumentError(f"clip_norm must be above 0, got {clip_norm!r}.")
+    found = Gradients(accumulate, None if clip_norm is None else float(clip_norm))
     if found != Gradients() and (optimizer._is_imperative() or type(optimizer).rule is not Optimizer.rule):
         raise ArgumentError(
             f"accumulate and clip_norm are for optimizers with a formula; {type(optimizer).__name__} has an update "

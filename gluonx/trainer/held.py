@@ -39,10 +39,6 @@ class Held:
     copies: list[list[Any]] = field(default_factory=list)  # the same for each further device
     resting: dict[str, Any] = field(default_factory=dict)  # by name, on the host: states of frozen parameters
 
-    def every(self) -> list[Any]:
-        """Return the arrays of all devices."""
-        return [*self.arrays, *[s for each in self.copies for s in each]]
-
     def leaves(self, read: Callable[[Any], Any]) -> list[Any]:
         """Return the single states, after `read` has been applied to each array."""
         assert self.together is not None, "made by the plan"
@@ -55,7 +51,8 @@ class Held:
         values = [on_device(a, sharding_of(h, a.shape)) for h, a in zip(self.arrays, joined, strict=True)]
         for own in self.copies:  # no buffer is shared
             values += [on_device(np.asarray(a), sharding_of(h, a.shape)) for h, a in zip(own, joined, strict=True)]
-        deque(map(setattr, self.every(), repeat("value"), values), maxlen=0)
+        every = [*self.arrays, *[s for each in self.copies for s in each]]
+        deque(map(setattr, every, repeat("value"), values), maxlen=0)
 
     def by_name(self, read: Callable[[Any], Any]) -> dict[str, Any]:
         """Return the single states by name, including those of frozen parameters."""
@@ -85,7 +82,11 @@ class Held:
         """
         weights, devices = [p._handle for p in params], devices_of(params)
         keys, kept = units.leaf_keys(rule, names), self.rule is rule and self.units == units
-        leaves, resting = (self.leaves(READ), self.resting) if kept else self._found(units, rule, keys, weights)
+        if kept:
+            leaves, resting = self.leaves(READ), self.resting
+        else:
+            new = units.init(rule, [w._read() for w in weights])
+            leaves, resting = units.from_names(rule, keys, self.by_name(ON_HOST), new)
         alone = frozenset(k for k in range(rule.count) if units.arrays_of(k)[0] in spread)
         together = states_together(rule, leaves, alone if units.groups is None else None)
         homes = [weights[units.arrays_of(rule.owners[own[0]] or 0)[0]] for own in together.members]
@@ -103,13 +104,6 @@ class Held:
             self, active=active, params=params, units=units, rule=rule, together=together, keys=keys, arrays=arrays,
             copies=copies, resting=resting,
         )  # fmt: skip
-
-    def _found(
-        self, units: Units, rule: FlatRule, keys: list[Any], weights: list[Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
-        """Return the single states for another rule, and by name the states of frozen parameters."""
-        fresh = units.init(rule, [w._read() for w in weights])
-        return units.from_names(rule, keys, self.by_name(ON_HOST), fresh)
 
     def _laid(self, together: Groups, leaves: list[Any], homes: list[Any]) -> list[Any]:
         """Return new arrays that hold the states `leaves`; each lies as the weight in `homes` does."""

@@ -43,17 +43,7 @@ from gluonx.trainer.held import ON_HOST, READ, Held, sharding_of
 if TYPE_CHECKING:
     from gluonx.trainer.plan import Plan
 
-_FOUND_AGAIN = frozenset(
-    {
-        "_held",
-        "_seen",
-        "_plans",
-        "_vector",
-        "_by_hand",
-        "_beside",
-        "_apart",
-    }
-)
+_FOUND_AGAIN = frozenset({"_held", "_seen", "_plans", "_vector", "_by_hand", "_beside", "_apart"})
 
 
 class DeviceUpdater(Updater):
@@ -187,9 +177,7 @@ class Stateful(Checked):
 
     def _is_by_hand(self) -> bool:
         """Return whether the updaters step: their states are in somebody's hands, or their optimizer must be asked."""
-        if self._optimizer._own_devices:
-            self._keep_apart()
-        return self._by_hand
+        return self._by_hand or self._optimizer._own_devices
 
     def _keep_together(self) -> None:
         """Undo `_keep_apart`, for reading the states by name."""

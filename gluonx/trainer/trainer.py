@@ -61,6 +61,7 @@ from gluonx.trainer.states import DeviceUpdater, Stateful
 if TYPE_CHECKING:
     import optax
 
+    from gluonx.np.handle import ndarray
 
 __all__ = ["Trainer"]
 
@@ -80,22 +81,8 @@ _SHARED = (
     "This Trainer was made with {mine}, but its optimizer has {theirs}: it was exchanged, or another Trainer was "
     "given the same object. Give each an Optimizer of its own."
 )
-_ONE_LOSS = (
-    "An optimizer of optax is told one loss, which is not that of several steps: with accumulate, call "
-    "step(batch_size) without value or closure."
-)
-
 _NO_VALUE = (
     "Parameter '{path}' has no value yet; initialize the net and run it once on real input before trainer.step()"
-)
-
-_NO_TELLING = (
-    "step(value=...) is for optimizers of optax that look at the loss; this Trainer has steps written by hand, a loss "
-    "scale of gluonx.amp, or a store that updates the weights"
-)
-
-_NO_TELLING_ON_SEVERAL = (
-    "step(value=...) is not for parameters on several devices; lay the net out on a mesh (docs/parallel.md)"
 )
 
 _RESCALED = (
@@ -255,7 +242,7 @@ class Trainer(Stateful):
         if self._params_to_init or not self._kv_initialized:
             self._prepare()
         if value is not None:
-            self._check_telling()
+            self._check_telling("value")
         if self._replaced_halves():
             plain_steps[self._why_apart()] += 1
         elif self._store is None:
@@ -269,7 +256,7 @@ class Trainer(Stateful):
         """Update, in one program or by hand; if that fails, restore the counts."""
         if self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params):
             return
-        if self._is_by_hand():
+        if self._by_hand or self._optimizer._own_devices:  # `_is_by_hand`, without a call at each step
             if sums:
                 self._sum_in_place(ignore_stale)
             return self._step_imperatively(ignore_stale)
@@ -394,7 +381,7 @@ class Trainer(Stateful):
         """Return the request of a step in which gradients are summed over devices, and each updates its replicas."""
         if self._kvstore_params["kvstore"] is not None and not self._replaced_halves():
             self._check_replicas(plan)
-        if sums and self._keeps_sums():
+        if sums and not self._updates_in(None, self._kvstore_params["update_on_kvstore"]):
             put_sums(plan.fresh_weights(), plan.counts)
             sums = False
         replicas = plan.replica_grads()
@@ -421,20 +408,13 @@ class Trainer(Stateful):
         weights = [self._params[i]._whole._every() for i in self._renewed(ignore_stale)]
         put_sums([list(replica) for replica in zip(*weights, strict=True)], row_counts(each[0] for each in weights))
 
-    def _keeps_sums(self) -> bool:
-        """Return whether gradients on several devices are their sums after a step; they are if no store updates."""
-        wanted = self._kvstore_params["update_on_kvstore"]
-        return self._optimizer.aggregate_num > 1 if wanted is None else not wanted
-
     # -- steps by other ways: a closure, code of the user's, the two halves apart ------------------------------------
 
     def _close(self, batch_size: float, closure: Callable[[], Any]) -> Handle:
         """Make a step with a function that returns the loss."""
         size, optimizer = positive(batch_size), self._optimizer
-        if self._is_by_hand() or self._scaler is not None:
-            why = "amp.init_trainer was called for it" if self._scaler is not None else "its steps are written by hand"
-            raise ValueError(f"this Trainer takes no closure, because {why}")
-        self._check_one_loss()
+        self._prepare()
+        self._check_telling("closure")
         if not self._plan_for_states():
             raise ValueError("this Trainer has no parameter to train: all have grad_req='null'")
         plan = self._plans[None]
@@ -460,22 +440,28 @@ class Trainer(Stateful):
             self._seen = plan.seen()
         return loss
 
-    def _check_telling(self) -> None:
-        """Raise if this Trainer's step cannot take the value of the loss."""
-        if self._is_by_hand() or self._scaler is not None or self._store is not None:
-            raise ArgumentError(_NO_TELLING)
-        if self._replaced_halves():
-            raise ArgumentError(f"step(value=...) is not possible, because {self._why_apart()}")
-        if len(self._replica_devices()) > 1:
-            raise ArgumentError(_NO_TELLING_ON_SEVERAL)
-        self._check_one_loss()
-
-    def _check_one_loss(self) -> None:
-        if self._gradients.accumulate > 1 and isinstance(self._optimizer, OptaxOptimizer):
-            raise ArgumentError(_ONE_LOSS)
+    def _check_telling(self, what: str) -> None:
+        """Raise if this Trainer's step cannot be told the loss: its ``value``, or the ``closure`` that computes it."""
+        closes = what == "closure"
+        if self._is_by_hand():
+            why = f"steps are written by hand: {self._why_by_hand()}"
+        elif self._scaler is not None or (closes and self._amp_loss_scaler is not None):
+            why = "a loss scale is for gradients that a backward gives"
+        elif self._store is not None:
+            why = "gradients go to a store of your own"
+        elif self._replaced_halves():
+            why = self._why_apart()
+        elif len(self._replica_devices()) > 1 and not closes:
+            why = "parameters are on several devices; lay the net out on a mesh (docs/parallel.md)"
+        elif self._gradients.accumulate > 1 and isinstance(self._optimizer, OptaxOptimizer):
+            why = "an optimizer of optax is told one loss, which is not that of several steps (accumulate)"
+        else:
+            return
+        raise ArgumentError(f"step({what}=...) is not possible, because {why}. Call step(batch_size) after a backward.")
 
     def _step_imperatively(self, ignore_stale: bool) -> None:
         """Step with the updater of each device, for an optimizer whose steps a user has written on ndarrays."""
+        self._keep_apart()
         optimizer, updaters = self._optimizer, self._updaters
         todo = self._renewed(ignore_stale)
         if self._scaler is not None and todo:
@@ -645,6 +631,10 @@ class Trainer(Stateful):
                     self._store.broadcast(numbers[id(p)], arrays[0], arrays)
         self._params_to_init = waiting
 
+    def _row_sparse_pull(self, parameter: Parameter, out: ndarray, row_id: ndarray, full_idx: bool = False) -> None:
+        """Write rows of a parameter to a row_sparse array; asked if a class overrides it, by `row_sparse_data`."""
+        parameter._rows(row_id).copyto(out)
+
     def _check_and_rescale_grad(self, scale: float) -> None:
         """Set the factor with which the optimizer multiplies gradients."""
         if self._distributed and self._update_on_kvstore and self._kv_initialized:
@@ -676,10 +666,17 @@ class Trainer(Stateful):
         for i in self._renewed(ignore_stale_grad):
             variable_of(self._params[i]).fresh = False
 
+    def _begin(self, states: dict[str, Any]) -> None:
+        super()._begin(states)
+        if type(self)._row_sparse_pull is not Trainer._row_sparse_pull:
+            for param in self._params:
+                param._pulling = ref(self)
+
     def _replaced_halves(self) -> list[str]:
         """Return which halves of a step a subclass, or this object, has of its own; without any, it is one program."""
-        cls, own = type(self), self.__dict__
-        return [name for name, written in _HALVES.items() if name in own or getattr(cls, name) is not written]
+        cls, own = type(self), self.__dict__  # each step asks: comparisons take a fourth of what a loop over names does
+        found = ["_allreduce_grads"] if cls._allreduce_grads is not _SUM or "_allreduce_grads" in own else []
+        return [*found, "_update"] if cls._update is not _UPDATE or "_update" in own else found
 
     def _prepare(self) -> None:
         """Find the store and pass it the weights, before the first step."""
@@ -746,7 +743,4 @@ def handles_in(states: object) -> Iterator[Handle]:
             yield from handles_in(item)
 
 
-_HALVES = {
-    "_allreduce_grads": Trainer._allreduce_grads,
-    "_update": Trainer._update,
-}  # one program if no subclass overrides them
+_SUM, _UPDATE = Trainer._allreduce_grads, Trainer._update  # the halves of a step; one program if none is replaced

@@ -11,11 +11,13 @@ import pytest
 
 import gluonx
 from gluonx import autograd, compat, nd, nn, np
+from gluonx.block.fusion.pieces import Piece
 from gluonx.compat import kinds
 from gluonx.compat.nd.ndarray import NDArray
 from gluonx.errors import GraphError
 from gluonx.np import handle
 from gluonx.np.handle import ndarray
+from gluonx.sparse.storage import BaseSparseNDArray
 
 
 @pytest.fixture
@@ -284,3 +286,16 @@ def test_where_a_value_is_and_its_kind_are_written_once_each(kind):
         cls = getattr(kind, attribute)
         assert issubclass(cls, place) and kind in cls.__mro__
         assert kind is ndarray or (cls.__name__, cls.__module__) == (kind.__name__, kind.__module__)
+
+
+def test_eight_classes_of_arrays_are_written():
+    """Three kinds and five places; all others of dense arrays are products, made by `handle.placed`."""
+    found = [ndarray]
+    for cls in found:
+        found += [
+            sub for sub in cls.__subclasses__() if len(sub.__bases__) == 1 and not issubclass(sub, BaseSparseNDArray)
+        ]
+    own = [cls for cls in found if cls.__module__.startswith("gluonx")]
+    places = [handle.View, handle.Detached, handle.Lent, Piece, kinds._Shared]
+    assert sorted(map(id, own)) == sorted(map(id, KINDS + places))  # by identity: a slice's class equals its kind's
+    assert kinds._SharedNumpy.__bases__[1] is kinds._Numpy and kinds._SharedND.__bases__[1] is NDArray

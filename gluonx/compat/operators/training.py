@@ -17,7 +17,7 @@ import numpy as onp
 from gluonx import loss, metric, ops, optimizer
 from gluonx.metric import base
 from gluonx.ops.updates import average, bias_correction
-from gluonx.optimizer.optimizer import decay_by_names, declared, update_one_by_one
+from gluonx.optimizer.optimizer import as_in_mxnet_1, declared
 from gluonx.optimizer.rules import clipped, decayed, preprocess
 
 if TYPE_CHECKING:
@@ -496,8 +496,7 @@ def use_legacy_registries(on: bool, by_keyword: bool = False) -> None:
     0.9
     """
     optimizers, metrics = optimizer.Optimizer.opt_registry, base._REGISTRY
-    update_one_by_one(on)
-    decay_by_names(on)
+    as_in_mxnet_1(on)
     if _before:
         for table, old in zip((optimizers, metrics), _before.pop(), strict=True):
             for name, klass in old.items():

@@ -155,7 +155,10 @@ def _line_by_line(block: Any, args: tuple[Any, ...]) -> Any:
     """Return what the ``hybrid_forward`` of a block makes of symbols; raises whatever it does where it needs arrays."""
     hybrid_forward.count_call(block)
     named = naming.is_named(block)
-    params = {name: _variable_of(param, named) for name, param in block._reg_params.items()}
+    params = {
+        name: param.var() if param._overrides("var") else _variable_of(param, named)
+        for name, param in block._reg_params.items()
+    }
     with _entering(block):
         return block.hybrid_forward(symbol, *args, **params)
 

@@ -1345,6 +1345,23 @@ def call_cached_op(mx):
 
 
 @case(BLOCK)
+def build_cache(mx):
+    calls, found = [], []
+
+    def _build_cache(self, *args, **kwargs):
+        calls.append([list(a.shape) for a in args])
+        return mx.gluon.HybridBlock._build_cache(self, *args, **kwargs)
+
+    net = net_of(mx, {"_build_cache": _build_cache})
+    net.initialize()
+    for change in (lambda: None, net.hybridize, lambda: None, net.hybridize):
+        change()
+        net(mx.np.ones((len(found) + 1, 3)))
+        found.append(len(calls))
+    return found, calls
+
+
+@case(BLOCK)
 def call_cached_op_of_a_child(mx):
     def _call_cached_op(self, *args):
         return mx.gluon.HybridBlock._call_cached_op(self, *args) * 3
@@ -1797,6 +1814,34 @@ def rows_are_found_by_the_parameter(mx):
         param.initialize()
         trainer = mx.gluon.Trainer([param], "sgd")
         return param.row_sparse_data(mx.nd.array([1, 3], dtype="int64")).asnumpy().tolist(), calls, len(trainer._params)
+    finally:
+        mx.npx.set_np()
+
+
+@case(TRAINER)
+def rows_are_pulled_by_the_trainer(mx):
+    calls = []
+
+    class Telling(mx.gluon.Trainer):
+        def _row_sparse_pull(self, parameter, out, row_id, full_idx=False):
+            calls.append([list(out.shape), out.stype, [int(i) for i in row_id.asnumpy()], full_idx])
+            super()._row_sparse_pull(parameter, out, row_id, full_idx)
+
+    class Other(mx.gluon.Trainer):
+        def _row_sparse_pull(self, parameter, out, row_id, full_idx=False):
+            rows = (mx.nd.ones((2, 2)) * 7, mx.nd.array([0, 2], dtype="int64"))
+            mx.nd.sparse.row_sparse_array(rows, shape=out.shape).copyto(out)
+
+    mx.npx.reset_np()
+    try:
+        found = []
+        for cls in (Telling, Other):
+            param = mx.gluon.Parameter("table", shape=(4, 2), init="ones", stype="row_sparse", grad_stype="row_sparse")
+            param.initialize()
+            trainer = cls([param], "sgd")
+            found.append(param.row_sparse_data(mx.nd.array([1, 3], dtype="int64")).asnumpy().tolist())
+            found.append(param._reduce().asnumpy().tolist())
+        return found, calls, len(trainer._params)
     finally:
         mx.npx.set_np()
 
