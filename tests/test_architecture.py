@@ -325,6 +325,7 @@ CACHED = {
     "deferred/operators/primitive.py _primitive": FACT,
     "files/npz.py _crc32": FACT,
     "np/building.py _signature": FACT,
+    "ops/cpu/library.py _eigen": FACT,
     "ops/cpu/threefry.py implementation": FACT,
     "ops/cudnn.py _has_attention": FACT,
     "ops/cudnn.py _devices": FACT,

@@ -156,11 +156,9 @@ class StepVector:
             self.done = None  # the handle's contents are unknown until the step has ended
             vector, handle = numbers.vector(), self.handle
             spread = isinstance(self.place, NamedSharding)
-            handle.value = on_device(vector, self.place) if spread else vector
-            handle.aval, handle.tape = (
-                aval_of(handle.value) if spread else intern_aval(vector.shape, vector.dtype),
-                None,
-            )
+            value: Any = on_device(vector, self.place) if spread else vector
+            handle.value, handle.tape = value, None
+            handle.aval = aval_of(value) if spread else intern_aval(vector.shape, vector.dtype)
         self.coming = numbers
         return self.handle
 

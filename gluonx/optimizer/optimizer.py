@@ -643,7 +643,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
             return StepNumbers([count] * len(rates.lr), rates)
         counts = [count] if together else [self._index_update_count.get(i, self.begin_num_update) for i in indices]
         rate, decay, rescale = made_of[:3]
-        lr, wd = [m for m, _ in mults], [m for _, m in mults]
+        lr, wd = list[Any](m for m, _ in mults), list[Any](m for _, m in mults)
         fixed = all(isinstance(x, (int, float, np.generic)) for x in (rate, decay, rescale, *lr, *wd))
         self._uniform = self._uniform and all(values.count(values[0]) == len(values) for values in (counts, lr, wd))
         self._decays = self._decays or decay != 0

@@ -37,6 +37,7 @@ from gluonx.deferred.values.program_cache import Cache
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
+from gluonx.ops.cpu import library
 from gluonx.ops.cpu.convolution import for_cpu, lowering_in_force, native_only, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.ops.host.kernels import kernel_of, products_of
@@ -335,13 +336,16 @@ def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
         program_cache.add(nbytes, op, programs)
 
     run = _function(op, traced)
+    options = None
     if programs and getattr(op, "composed", False) and jax.default_backend() == "cpu":
         run = _rewriting(run)
+        within = getattr(op, "within", None)
+        options = None if within is None else library.compiler_options(within.closed)
     run.__name__ = run.__qualname__ = op.name
     if programs and type(op) is Pullback and op.homes is not None:
         default = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
         return jax.jit(run, out_shardings=tuple([home or default for home in op.homes]))
-    return jax.jit(run)
+    return jax.jit(run, compiler_options=options)
 
 
 def _rewriting(fn: Callable[..., Any]) -> Callable[..., Any]:

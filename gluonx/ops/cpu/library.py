@@ -1,6 +1,6 @@
-"""Which library computes the convolutions that a program leaves to XLA.
+"""The library that computes the convolutions which a program leaves to XLA, of two that XLA has on a CPU.
 
-XLA for CPUs (jax 0.10 to 0.12) has two: YNNPACK, its default, and Eigen. YNNPACK shares a convolution among threads by
+They are YNNPACK, the default (jax 0.10 to 0.12), and Eigen. YNNPACK shares a convolution among threads by
 its output channels, a thread for 64 of them or so: one with 64 channels or fewer runs on one core, however many there
 are. Eigen shares it by places. XLA chooses for a whole program, by an option of its compiler.
 
@@ -57,9 +57,13 @@ def compiler_options(jaxpr: Any) -> dict[str, Any] | None:
         return None  # what the user has chosen stays
     operations = {True: 0.0, False: 0.0}
     for eqn in equations(jaxpr):
-        if eqn.primitive.name == "conv_general_dilated":
-            is_wide, count = _measured(eqn)
-            operations[is_wide] += count
+        name = eqn.primitive.name
+        if name == "conv_general_dilated":
+            is_ahead, count = _of_primitive(eqn)
+            operations[is_ahead] += count
+        elif name == "operator" and eqn.params["op"].name == "convolution":  # in a trace of a block
+            is_ahead, count = _of_operator(eqn, eqn.params["op"].attrs)
+            operations[is_ahead] += count
     return _eigen() if operations[True] > max(_WORTH, _MAJORITY * operations[False]) else None
 
 
@@ -81,14 +85,21 @@ def equations(jaxpr: Any) -> Iterator[Any]:
             yield from equations(param)
 
 
-def _measured(eqn: Any) -> tuple[bool, float]:
-    """Return whether Eigen is ahead in a convolution, and its operations."""
+def _of_primitive(eqn: Any) -> tuple[bool, float]:
+    """Return whether Eigen is ahead in a convolution of JAX, and its operations."""
     weight, out = eqn.invars[1].aval.shape, eqn.outvars[0].aval.shape
     of_out, of_in, *places = eqn.params["dimension_numbers"].rhs_spec
     channels = weight[of_in], weight[of_out] // eqn.params["feature_group_count"]
     kernel = math.prod(weight[axis] for axis in places)
     of_weight = kernel > math.prod(out[axis] for axis in eqn.params["dimension_numbers"].out_spec[2:])
     return of_weight or min(channels) >= _WIDE, 2.0 * math.prod(out) * channels[0] * kernel
+
+
+def _of_operator(eqn: Any, attrs: dict[str, Any]) -> tuple[bool, float]:
+    """Return the same of an operator `convolution`, whose weight has its filters first."""
+    weight, out = eqn.invars[1].aval.shape, eqn.outvars[0].aval.shape
+    channels = weight[-1 if (attrs["layout"] or "").endswith("C") else 1], weight[0] // attrs["num_group"]
+    return min(channels) >= _WIDE, 2.0 * math.prod(out) * math.prod(weight) / weight[0]
 
 
 @functools.cache
