@@ -82,11 +82,7 @@ class Held:
         """
         weights, devices = [p._handle for p in params], devices_of(params)
         keys, kept = units.leaf_keys(rule, names), self.rule is rule and self.units == units
-        if kept:
-            leaves, resting = self.leaves(READ), self.resting
-        else:
-            new = units.init(rule, [w._read() for w in weights])
-            leaves, resting = units.from_names(rule, keys, self.by_name(ON_HOST), new)
+        leaves, resting = (self.leaves(READ), self.resting) if kept else self._found(units, rule, keys, weights)
         alone = frozenset(k for k in range(rule.count) if units.arrays_of(k)[0] in spread)
         together = states_together(rule, leaves, alone if units.groups is None else None)
         homes = [weights[units.arrays_of(rule.owners[own[0]] or 0)[0]] for own in together.members]
@@ -104,6 +100,16 @@ class Held:
             self, active=active, params=params, units=units, rule=rule, together=together, keys=keys, arrays=arrays,
             copies=copies, resting=resting,
         )  # fmt: skip
+
+    def _found(
+        self, units: Units, rule: FlatRule, keys: list[Any], weights: list[Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the single states for another rule, and by name the states of frozen parameters.
+
+        A plan for devices that are not there (`gluonx.parallel.planning`) has states of shapes alone.
+        """
+        fresh = units.init(rule, [w._read() for w in weights])
+        return units.from_names(rule, keys, self.by_name(ON_HOST), fresh)
 
     def _laid(self, together: Groups, leaves: list[Any], homes: list[Any]) -> list[Any]:
         """Return new arrays that hold the states `leaves`; each lies as the weight in `homes` does."""

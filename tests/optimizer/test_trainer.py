@@ -17,7 +17,6 @@ from gluonx.block.parameter import Parameter
 from gluonx.common import policy
 from gluonx.deferred.run import flushing
 from gluonx.errors import FormatError, GluonxError, StaleGradientError
-from gluonx.optimizer import units
 from lib.derivatives import doubling
 
 MODES = pytest.mark.parametrize("mode", ["plain", "hybrid", "naive"])
@@ -683,7 +682,7 @@ def test_states_saved_and_loaded_continue_bit_for_bit(kind, grouped, tmp_path, m
     run(net, trainer, [3, 4], rates)
 
     if not grouped:
-        monkeypatch.setattr(units, "LIMIT", 3)
+        monkeypatch.setattr(policy, "PACKED", 3)
     twin = made()
     twin.load_parameters(tmp_path / "net")
     other = trainer_of(twin)
