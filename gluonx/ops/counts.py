@@ -25,6 +25,7 @@ import numpy as np
 from jax import Array, lax
 
 from gluonx.dtype import keeping_64_bits
+from gluonx.ops.cpu import threefry
 
 if TYPE_CHECKING:
     from gluonx.dtype import DTypeLike
@@ -122,7 +123,7 @@ def gamma_guess(xp: Any, alpha: Any, u: Any, v: Any) -> tuple[Any, Any, Any, Any
 
 
 def _bits(key: Array, turn: Any, shape: tuple[int, ...]) -> Array:
-    return jax.random.bits(jax.random.fold_in(key, turn), shape, np.uint64)
+    return threefry.bits(jax.random.fold_in(key, turn), 64, shape)
 
 
 def _pair(bits: Array) -> tuple[Array, Array]:

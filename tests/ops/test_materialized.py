@@ -7,6 +7,7 @@ import pytest
 from jax.test_util import check_grads
 
 from gluonx import ops
+from gluonx.dtype import keeping_64_bits
 from gluonx.ops.cpu.convolution import native_operations
 from gluonx.ops.cpu.materialized import materialized
 
@@ -68,3 +69,12 @@ def test_an_open_batch():
 
     found = export.export(jax.jit(materialized))(jax.ShapeDtypeStruct(export.symbolic_shape("b, 3"), "float32"))
     onp.testing.assert_array_equal(found.call(X[:, :3]), X[:, :3])
+
+
+def test_a_wide_array_of_a_narrow_program_stays_wide():
+    """A program whose x64 is off may hold float64, as draws of counts do while they are computed."""
+    with keeping_64_bits():
+        x = jnp.arange(3, dtype="float64") + 2.0**-40
+
+    assert materialized(x).dtype == "float64"
+    assert jax.jit(materialized)(x).dtype == "float64"

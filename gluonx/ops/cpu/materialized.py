@@ -15,6 +15,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array, lax
 
+from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops.cpu.convolution import on_cpu
 
 __all__ = ["is_recomputed", "materialized"]
@@ -55,4 +56,5 @@ def is_recomputed(x: Any) -> bool:
 def _kept(x: Array) -> Array:
     # XLA fuses no loops across a branch. It must know neither which one is taken (the barrier goes before loops are
     # made, but after such choices are) nor that they are the same.
-    return lax.cond(lax.optimization_barrier(jnp.bool_(False)), lambda x: x * 1, lambda x: x, x)
+    with keeping_64_bits(x.dtype in WIDE):  # one array of a program may be wide where x64 is off
+        return lax.cond(lax.optimization_barrier(jnp.bool_(False)), lambda x: x * 1, lambda x: x, x)

@@ -25,7 +25,7 @@ from jax import Array, lax
 
 from gluonx.dtype import keeping_64_bits
 
-__all__ = ["LARGE", "implementation"]
+__all__ = ["LARGE", "bits", "implementation"]
 
 _NATIVE = "threefry2x32"
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -88,6 +88,22 @@ def _bits(key: Array, width: int, shape: tuple[Any, ...]) -> Array:
         if not all(isinstance(n, int) for n in shape) or not 0 < math.prod(shape) < 1 << 32:
             return own(key)
         return lax.platform_dependent(key, cpu=apart if math.prod(shape) < LARGE else unrolled, default=own)
+
+
+def bits(key: Array, width: int, shape: tuple[int, ...]) -> Array:
+    """Return ``jax.random.bits`` of a key as operations of the trace: the primitive is traced when JAX lowers it.
+
+    By then x64 may be off, and inside a loop 64 bits would become 32.
+
+    Examples
+    --------
+    >>> key = jax.random.wrap_key_data(jnp.array([0, 7], np.uint32), impl=implementation())
+    >>> bool((bits(key, 32, (3,)) == jax.random.bits(key, (3,))).all())
+    True
+    """
+    if not jax.config.jax_threefry_partitionable:  # type: ignore[attr-defined]
+        return jax.random.bits(key, shape, _UNSIGNED[width])
+    return _bits(jax.random.key_data(key), width, shape)
 
 
 def _split(key: Array, shape: tuple[int, ...]) -> Array:
