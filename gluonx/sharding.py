@@ -194,17 +194,25 @@ def multi_device_options(devices: Iterable[Any]) -> dict[str, Any] | None:
     weights are split for tensor parallelism and FSDP. The scheduler for least memory puts them in a row. Other kinds of
     device know no such option, whatever the default backend is.
     """
-    return _in_a_row() if all(device.platform == "cpu" for device in devices) else None
+    if any(device.platform != "cpu" for device in devices):
+        return None
+    return option_of_cpus("xla_cpu_scheduler_type", "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED")
 
 
 @functools.cache
-def _in_a_row() -> dict[str, Any] | None:
-    """Return the option with which XLA for CPUs puts collectives in a row; None where it does not know it."""
-    options: dict[str, Any] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
-    try:  # a later XLA may refuse the option
+def option_of_cpus(name: str, value: str) -> dict[str, Any] | None:
+    """Return an option of XLA for CPUs, for ``jax.jit(compiler_options=...)``; None if this XLA does not know it.
+
+    Examples
+    --------
+    >>> option_of_cpus("xla_cpu_no_such_option", "1") is None
+    True
+    """
+    options: dict[str, Any] = {name: value}
+    try:
         with jax.default_device(jax.local_devices(backend="cpu")[0]):
             jax.jit(lambda: 0, compiler_options=options).lower().compile()
-    except Exception:
+    except Exception:  # a later XLA may refuse it
         return None
     return options
 

@@ -325,14 +325,13 @@ CACHED = {
     "deferred/operators/primitive.py _primitive": FACT,
     "files/npz.py _crc32": FACT,
     "np/building.py _signature": FACT,
-    "ops/cpu/library.py _eigen": FACT,
     "ops/cpu/threefry.py implementation": FACT,
     "ops/cudnn.py _has_attention": FACT,
     "ops/cudnn.py _devices": FACT,
     "ops/host/kernels.py _promoted_dtype": FACT,
     "optimizer/optimizer.py _first_parameter": FACT,
     "optimizer/optimizer.py _reader": FACT,
-    "sharding.py _in_a_row": FACT,
+    "sharding.py option_of_cpus": FACT,
 }
 GLOBALS = {
     "deferred/values/core.py set_handle_class": "called once, while `np` is imported; each operator reads the class"

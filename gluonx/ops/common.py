@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
@@ -201,3 +201,22 @@ def converted(x: Array, dtype: np.dtype) -> Array:
     if x.dtype == bool and jnp.issubdtype(dtype, jnp.inexact):
         x = x.astype(jnp.int8)
     return x.astype(dtype)
+
+
+def equations(jaxpr: Any) -> Iterator[Any]:
+    """Yield the equations of a jaxpr, and those of the jaxprs in their parameters.
+
+    Examples
+    --------
+    >>> import jax
+    >>> [eqn.primitive.name for eqn in equations(jax.make_jaxpr(jax.jit(lambda x: -abs(x)))(1.0))]
+    ['jit', 'abs', 'neg']
+    """
+    value = getattr(jaxpr, "jaxpr", jaxpr)
+    if isinstance(value, (tuple, list)):
+        for each in value:
+            yield from equations(each)
+    for eqn in getattr(value, "eqns", ()):
+        yield eqn
+        for param in eqn.params.values():
+            yield from equations(param)

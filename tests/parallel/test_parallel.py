@@ -77,7 +77,7 @@ def test_options_follow_the_devices_of_a_program_and_not_the_default_backend(mon
         others = [types.SimpleNamespace(platform=platform)] * 2
         assert sharding.multi_device_options(others) is None
         monkeypatch.setattr(jax, "default_backend", lambda platform=platform: platform)
-        sharding._in_a_row.cache_clear()
+        sharding.option_of_cpus.cache_clear()
         assert sharding.multi_device_options(cpus) == options and sharding.multi_device_options(others) is None
 
 

@@ -39,6 +39,7 @@ from gluonx.deferred.values.core import Aval, Node, array_types, intern_aval
 from gluonx.deferred.values.vectors import Join, Vector, layout_of, picks, resolved
 from gluonx.device import is_folded
 from gluonx.errors import NotFiniteError
+from gluonx.ops.common import equations
 from gluonx.ops.cpu import library
 from gluonx.ops.cpu.convolution import for_cpu, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
@@ -702,7 +703,7 @@ def _calls_python(jaxpr: object) -> bool:
     >>> _calls_python(jax.make_jaxpr(abs)(1.0))
     False
     """
-    return any(eqn.primitive.name in ("pure_callback", "io_callback") for eqn in library.equations(jaxpr))
+    return any(eqn.primitive.name in ("pure_callback", "io_callback") for eqn in equations(jaxpr))
 
 
 def packable(aval: Aval) -> bool:

@@ -21,20 +21,20 @@ On one core YNNPACK is level or ahead, so it stays.
 
 from __future__ import annotations
 
-import functools
 import math
 import os
-from collections.abc import Iterator
 from typing import Any
 
-import jax
-
 from gluonx.common.process import cores
+from gluonx.ops.common import equations
+from gluonx.sharding import option_of_cpus
 
-__all__ = ["compiler_options", "equations"]
+__all__ = ["compiler_options"]
 
 _OPTION = "xla_cpu_experimental_ynn_fusion_type"
-_KINDS = ("DOT", "REDUCE", "INDIVIDUAL_DOT")  # XLA's default without INDIVIDUAL_CONVOLUTION
+_WITHOUT_CONVOLUTIONS = ",".join(f"LIBRARY_FUSION_TYPE_{kind}" for kind in ("DOT", "REDUCE", "INDIVIDUAL_DOT"))
+"""What YNNPACK computes by default, but for INDIVIDUAL_CONVOLUTION."""
+
 _WIDE = 16  # channels, in and out, from which Eigen is ahead
 _WORTH = 2e7  # operations of a program's wide convolutions from which on it is worth the option
 _MAJORITY = 4  # so many times the operations of those that are not wide, which Eigen takes up to twice as long for
@@ -50,6 +50,7 @@ def compiler_options(jaxpr: Any) -> dict[str, Any] | None:
 
     Examples
     --------
+    >>> import jax
     >>> compiler_options(jax.make_jaxpr(abs)(1.0)) is None
     True
     """
@@ -64,25 +65,8 @@ def compiler_options(jaxpr: Any) -> dict[str, Any] | None:
         elif name == "operator" and eqn.params["op"].name == "convolution":  # in a trace of a block
             is_ahead, count = _of_operator(eqn, eqn.params["op"].attrs)
             operations[is_ahead] += count
-    return _eigen() if operations[True] > max(_WORTH, _MAJORITY * operations[False]) else None
-
-
-def equations(jaxpr: Any) -> Iterator[Any]:
-    """Yield the equations of a jaxpr, and those of the jaxprs in their parameters.
-
-    Examples
-    --------
-    >>> [eqn.primitive.name for eqn in equations(jax.make_jaxpr(jax.jit(lambda x: -abs(x)))(1.0))]
-    ['jit', 'abs', 'neg']
-    """
-    value = getattr(jaxpr, "jaxpr", jaxpr)
-    if isinstance(value, (tuple, list)):
-        for each in value:
-            yield from equations(each)
-    for eqn in getattr(value, "eqns", ()):
-        yield eqn
-        for param in eqn.params.values():
-            yield from equations(param)
+    is_worth_it = operations[True] > max(_WORTH, _MAJORITY * operations[False])
+    return option_of_cpus(_OPTION, _WITHOUT_CONVOLUTIONS) if is_worth_it else None
 
 
 def _of_primitive(eqn: Any) -> tuple[bool, float]:
@@ -100,15 +84,3 @@ def _of_operator(eqn: Any, attrs: dict[str, Any]) -> tuple[bool, float]:
     weight, out = eqn.invars[1].aval.shape, eqn.outvars[0].aval.shape
     channels = weight[-1 if (attrs["layout"] or "").endswith("C") else 1], weight[0] // attrs["num_group"]
     return min(channels) >= _WIDE, 2.0 * math.prod(out) * math.prod(weight) / weight[0]
-
-
-@functools.cache
-def _eigen() -> dict[str, Any] | None:
-    """Return the option by which Eigen computes convolutions; None where XLA does not know it."""
-    options: dict[str, Any] = {_OPTION: ",".join(f"LIBRARY_FUSION_TYPE_{kind}" for kind in _KINDS)}
-    try:
-        with jax.default_device(jax.local_devices(backend="cpu")[0]):
-            jax.jit(lambda: 0, compiler_options=options).lower().compile()
-    except Exception:  # a later XLA may refuse the option
-        return None
-    return options
