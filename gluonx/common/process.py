@@ -45,7 +45,7 @@ from typing import Any, ClassVar
 
 __all__ = ["DETERMINISTIC", "LIMIT", "OPTION", "choose", "compilation_cache", "cores", "default_folder",
            "deterministic_operations", "hush_jax", "prune", "set_x64", "collects_in_calls", "pause_collector",
-           "one_blas_thread", "resume_collector", "start", "tune", "uncollected"]  # fmt: skip
+           "one_blas_thread", "resume_collector", "return_free_memory", "start", "tune", "uncollected"]  # fmt: skip
 
 LIMIT = 4 << 30
 OPTION = "--xla_backend_extra_options=xla_cpu_disable_tiled_emitter"
@@ -175,6 +175,20 @@ def _keep_memory() -> None:
     mallopt = ctypes.CDLL(None).mallopt
     for option, value in _KEPT.items():
         mallopt(option, value)
+
+
+def return_free_memory() -> None:
+    """Have glibc return what is free in its heaps to the system; do nothing with another library.
+
+    XLA's compiler works in many threads, and glibc keeps what each has given back: 0.12 to 0.64 GB after one training
+    step of a U-Net, a ResNet-18 or a MobileNetV2, often more than the step itself needs.
+
+    Examples
+    --------
+    >>> return_free_memory()
+    """
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 # ----------------------------------------------------------------- XLA's code generator

@@ -17,6 +17,7 @@ Values that hash alike but are not the same to XLA (``1``, ``1.0`` and ``True``)
 Attributes that a loop may change (a slope, a margin, a rate) are registered as ``moving``. Their first `STEADY` values
 are constants of the program like every attribute. With the next value they become operands: ``bind`` returns a `Moved`,
 which the engine runs as one `Lifted` operator on the arrays and the numbers. So no loop compiles for a changed number.
+The trace of a block has the numbers as constants (`Moved.fixed`), since files are written from it too.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
@@ -290,6 +292,7 @@ class Op:
         self._bound: dict[tuple[Any, ...], BoundOp] = {}
         self._spellings: dict[tuple[Any, ...], BoundOp] = {}
         self._families: dict[Any, Lifted] = {}
+        self._fixed: weakref.WeakValueDictionary[Any, BoundOp] = weakref.WeakValueDictionary()
         self._seen: dict[Any, int] = {}  # how often a family was asked for before it was made
         self._lock = threading.RLock()  # reentrant: a signal handler or finalizer on the same thread may bind
 
@@ -382,6 +385,13 @@ class Op:
             return None
         return self._families.setdefault(family, Lifted(BoundOp(self, attrs), lifted_names))
 
+    def fixed(self, attrs: dict[str, Any]) -> BoundOp:
+        """Return the operator with all these attributes as constants, while somebody holds it the same one."""
+        values = [attrs[n] for n in self._order]
+        key = (*values, *map(_kind, values))
+        with self._lock:
+            return self._fixed.setdefault(key, BoundOp(self, attrs))
+
     def _unknown_attribute(self, unknown: list[str]) -> str:
         message = f"operator {self.name} has no attribute {_quoted(unknown)}{did_you_mean(unknown[0], self.attr_names)}"
         valid = ", ".join(sorted(self.attr_names)) or "none"
@@ -391,7 +401,7 @@ class Op:
     def bound(self) -> list[BoundOp]:
         """Every existing `BoundOp` of this operator, those with numbers as operands too."""
         with self._lock:
-            return [*self._bound.values(), *self._families.values()]
+            return [*self._bound.values(), *self._families.values(), *self._fixed.values()]
 
     def traits(self, attrs: Mapping[str, Any]) -> tuple[bool, bool]:
         """Return whether the operator draws random numbers with these attributes, and whether it needs the mode."""
@@ -555,6 +565,10 @@ class Moved(BoundOp):
         super().__init__(op, attrs)
         self.lifted, self.numbers = lifted, tuple([Factor(attrs[n]) for n in lifted.lifted_names])
         self.cache = "special"  # makes the engine treat it specially
+
+    def fixed(self) -> BoundOp:
+        """Return the operator with its numbers as constants, as a trace of a block has it; the same for equal ones."""
+        return self.op.fixed(self.attrs)
 
 
 def get(name: str) -> Op:

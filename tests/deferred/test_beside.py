@@ -126,6 +126,15 @@ def test_a_program_takes_over_when_it_is_ready(gate):
         engine.set_takeover("soon")
 
 
+@pytest.mark.parametrize(("long", "times"), [(0.0, 1), (3600.0, 0)])
+def test_memory_goes_back_after_a_long_compilation_alone(long, times, monkeypatch):
+    returned = []
+    monkeypatch.setattr(beside, "_LONG", long)
+    monkeypatch.setattr(beside, "return_free_memory", lambda: returned.append(threading.current_thread().name))
+    Loop(24).ways(TAKES_OVER + 1)
+    assert returned == ["gluonx-compile"] * times
+
+
 def test_two_runs_give_the_same_bits():
     def losses():
         engine.clear()

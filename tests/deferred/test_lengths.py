@@ -381,6 +381,16 @@ def test_a_loss_that_is_read_before_the_gradient(hybridize, way, by_numpy, count
         same(ours, read_before(net, steps, hybridize, way), 1e-4)
 
 
+def test_a_dropout_rate_that_has_moved_is_still_one_operator_of_a_hybridized_net(by_numpy, counts):
+    """Rates are constants at first and operands later; either way no length is traced as a whole."""
+    for rate in (0.11, 0.12, 0.13, 0.14):
+        npx.dropout(np.ones((2, 3)), p=rate)
+    net = Several()
+    net.drop = gluon.nn.Dropout(0.37)
+    read_before(net, [6, 9, 7, 12], True, "one")
+    assert counts["linked"] and not counts["whole"]
+
+
 def test_a_new_length_of_a_loss_that_is_read_traces_no_operator_again(by_numpy, counts):
     net = Several()
     read_before(net, [13, 9, 15], True, "one")

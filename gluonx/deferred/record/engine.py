@@ -189,8 +189,11 @@ def _special(op: Operator, args: Args, state: State) -> tuple[Any, Any]:
         index_checks.check(op.index, op, args)
     if op.needs_mode:
         op = op.in_mode(state.training)
-    if type(op) is Moved and state.trace is None:
-        op, args = op.lifted, _with_numbers(op, args)
+    if type(op) is Moved:
+        if state.trace is None:
+            op, args = op.lifted, _with_numbers(op, args)
+        else:
+            op = op.fixed()
     if amp_policy.Switch.on:
         op = amp_policy.adapt(op)
     if op.random:

@@ -22,12 +22,13 @@ compilation, without this thread. Programs in a folder are mostly read, so NumPy
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import jax
 
-from gluonx.common.process import cores
+from gluonx.common.process import cores, return_free_memory
 from gluonx.deferred.values import interrupts
 from gluonx.dtype import keeping_64_bits
 
@@ -38,6 +39,7 @@ __all__ = ["Candidate", "Compilation", "Switch", "When", "is_possible"]
 
 When: TypeAlias = Literal["planned", "ready"]
 _turn = threading.Lock()
+_LONG = 1.0  # seconds of a compilation, beside which a tenth of one is little for the memory that it leaves free
 
 
 class Switch:
@@ -101,9 +103,12 @@ class Compilation:
 
     def _compile(self) -> None:
         if not self._is_done:
+            began = time.monotonic()
             with interrupts.held(), keeping_64_bits(self._wide):
                 self.lowered.compile()
             self._is_done = True
+            if time.monotonic() - began > _LONG:
+                return_free_memory()
 
     def _run_beside(self) -> None:
         with _turn:
