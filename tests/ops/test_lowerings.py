@@ -463,102 +463,6 @@ def test_layers_and_create_graph(layer):
     assert abs(found[0][1]).max() > 0
 
 
-BANDS = {
-    "side by side": ((3, 4, 6, 5), (5, 4, 3, 3), {"pad": (1, 1)}, 1),
-    "two bands": ((2, 3, 8, 7), (4, 3, 3, 3), {"pad": (1, 1)}, 2),
-    "strided": ((2, 3, 15, 11), (4, 3, 3, 3), {"pad": (1, 1), "stride": (2, 3)}, 4),
-    "dilated, uneven": ((2, 3, 10, 9), (4, 3, 3, 2), {"pad": (2, 0), "dilate": (2, 3)}, 2),
-    "wide margins": ((2, 3, 5, 6), (4, 3, 4, 4), {"pad": (3, 3)}, 2),
-    "margins beyond the kernel": ((2, 3, 6, 6), (4, 3, 2, 2), {"pad": (2, 3)}, 1),
-    "no margins": ((2, 3, 7, 8), (4, 3, 2, 3), {}, 3),
-    "places left out": ((2, 3, 8, 8), (4, 3, 2, 2), {"stride": (3, 3)}, 1),
-    "channels last": ((2, 6, 5, 4), (5, 3, 3, 4), {"pad": (1, 1), "layout": "NHWC"}, 3),
-}
-
-
-@pytest.fixture
-def into(monkeypatch):
-    """Every convolution is cut into so many bands, whatever its size and whatever release of jax this is."""
-
-    def set_bands(count):
-        monkeypatch.setattr(lowering, "_bands_of", lambda *_: count)
-        monkeypatch.setattr(lowering, "FEW_POSITIONS", 0)
-
-    return set_bands
-
-
-@pytest.mark.parametrize("name", BANDS)
-def test_bands(into, name):
-    x, w, attrs, count = BANDS[name]
-    case = ("convolution", x, w, attrs)
-    args = arrays(case)
-    into(count)
-    close(*[jax.jit(jax.value_and_grad(wave(fn), (0, 1)))(*args) for fn in (chosen(case), native(case))])
-    close(*[jax.jit(fn)(*args) for fn in (chosen(case), native(case))])
-    assert "stablehlo.transpose" in jax.jit(chosen(case)).lower(*args).as_text()
-
-
-def test_bands_forward_mode_second_derivatives_and_vmap(into):
-    case = ("convolution", (2, 3, 8, 6), (4, 3, 3, 3), {"pad": (1, 1)})
-    x, w = arrays(case)
-    into(2)
-    fns = chosen(case), native(case)
-    close(*[jax.jvp(fn, (x, w), (jnp.cos(x), jnp.sin(w))) for fn in fns])
-    close(*[jax.jvp(lambda x, fn=fn: fn(x, w), (x,), (jnp.cos(x),)) for fn in fns])
-    close(*[jax.vmap(fn, (0, None))(jnp.stack([x, -x]), w) for fn in fns])
-    close(*[jax.grad(lambda x, fn=fn: jnp.sum(jax.grad(wave(fn), 1)(x, w) ** 2))(x) for fn in fns])
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_bands_in_half_precision(into, dtype):
-    case = ("convolution", (2, 3, 8, 6), (4, 3, 3, 3), {"pad": (1, 1)})
-    args = arrays(case, dtype)
-    into(2)
-    close(*[jax.jit(fn)(*args) for fn in (chosen(case), native(case))], rtol=2e-2)
-
-
-@pytest.mark.parametrize(
-    ("x", "w", "bands"),
-    [
-        ((2, 32, 128, 128), (32, 32, 3, 3), 2),
-        ((2, 64, 64, 64), (64, 64, 3, 3), 1),
-        ((8, 64, 56, 56), (64, 64, 3, 3), 1),
-        ((2, 32, 63, 128), (32, 32, 3, 3), 0),  # an odd number of rows
-        ((2, 64, 32, 32), (128, 64, 3, 3), 1),
-        ((8, 128, 28, 28), (128, 128, 3, 3), 0),
-        ((8, 256, 14, 14), (256, 256, 3, 3), 0),  # the filters are enough for two threads
-        ((1, 32, 8, 8), (32, 32, 3, 3), 0),  # too little to share
-    ],
-)
-def test_when_bands_are_cut(monkeypatch, x, w, bands):
-    monkeypatch.setattr(lowering, "_LONE_ROWS", True)
-    geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)
-    shapes = [jax.ShapeDtypeStruct(s, np.float32) for s in (x, w)]
-    assert lowering._bands_of(*shapes, geometry) == bands
-    assert algorithm_of(*shapes, geometry) == ("bands" if bands else "native")
-
-
-@pytest.mark.dear
-def test_bands_hold_the_gradient_of_the_input(monkeypatch):
-    """Forward is a convolution of one long image; the input's gradient is native, and not within a branch."""
-    monkeypatch.setattr(lowering, "_LONE_ROWS", True)
-    fn = get("convolution").bind(pad=(1, 1), no_bias=True).fn
-    args = [jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3))]
-    long = "tensor<1x58x456x64xf32>"
-    text = jax.jit(fn).lower(*args).as_text()
-    assert text.count("stablehlo.convolution") == 1 and long in text
-    text = jax.jit(jax.grad(wave(fn), (0, 1))).lower(*args).as_text()
-    assert text.count("stablehlo.convolution") == 2 and text.count("[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]") == 1
-    abroad = jax.export.export(jax.jit(fn), platforms=["cuda"])(*args).mlir_module()
-    assert abroad.count("stablehlo.convolution") == 1 and long not in abroad
-
-
-def test_few_filters_stay_native_where_threads_share_the_rows(monkeypatch):
-    monkeypatch.setattr(lowering, "_LONE_ROWS", False)
-    x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((8, 64, 56, 56), (64, 64, 3, 3)))
-    assert algorithm_of(x, w, Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)) == "native"
-
-
 # Data, weight, attributes, and the most places of a band, of which a step of the loop is made.
 PRODUCTS = {
     "an image a step": ((2, 4, 6, 5), (5, 4, 3, 3), {"pad": (1, 1)}, 30),
@@ -686,7 +590,8 @@ def test_where_products_pay():
         return products.products_pay(*(jax.ShapeDtypeStruct(s, dtype) for s in (x, w)), geometry)
 
     assert pay((16, 64, 56, 56), (64, 64, 3, 3)) and pay((2, 64, 56, 56), (16, 64, 3, 3))
-    assert not pay((1, 64, 56, 56), (64, 64, 3, 3)), "little work"
+    assert pay((2, 32, 128, 128), (32, 32, 3, 3)) and pay((1, 64, 128, 128), (32, 64, 3, 3)), "few images"
+    assert not pay((1, 64, 28, 28), (64, 64, 3, 3)), "little work"
     assert not pay((16, 32, 112, 112), (32, 32, 3, 3)), "few columns"
     assert not pay((16, 128, 56, 56), (64, 128, 3, 3)), "half as many filters"
     assert not pay((16, 64, 56, 56), (64, 64, 1, 1)), "a kernel of one place is a product as it is"

@@ -13,10 +13,6 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   as a product (4x56x56x256 to 64: 45 ms and 4.9; 4x56x56x256 to 512 with stride 2: 109 and 10), the others 0.9 to 1.7
   times. **Rows**: one product for all images with the channels last. With the channels first from some 256 positions on
   **product**: a matrix product for each image, which leaves them first.
-- Few filters and short rows. XLA's library (of jax 0.10; that of 0.12 is better) gives its threads pieces of one row of
-  one image. If a row is only one piece, as in 3x3 convolutions to up to 64 channels on 128 columns, all rows are left
-  to one thread: 100 GFLOP/s where two reach 200. **Bands**: the images side by side, with a margin of zeros in between,
-  and as bands of rows if that is not long enough. Only forward; see `_by_library`.
 - Groups. The loop convolves each group's filters, and the weight's gradient takes up to 300 times as long as that of
   the dense convolution. **Patches** for each group; if those would not fit into memory, **taps**: one matrix product
   for each position of the kernel, and their sum.
@@ -90,11 +86,6 @@ _LARGE = 1 << 22  # the same if there is another way
 _SMALL_IMAGE = 64  # positions: up to here a depthwise convolution is computed with the channels last
 _WIDE_RESULT = 1 << 18  # elements of a product's result: from here on it matters which operand is turned round
 _WITHOUT_SPACE = lax.ConvDimensionNumbers((0, 1), (0, 1), (0, 1))
-_SMALL = 1 << 23  # up to so many multiplications one thread does all
-_LONE_ROWS = jax.__version_info__ < (
-    0,
-    11,
-)  # whether threads share a row of an image, but not the rows (see `_bands_of`)
 
 _native_only: ContextVar[bool] = ContextVar("gluonx_native_operations", default=False)
 _for_cpu: ContextVar[str] = ContextVar("gluonx_for_cpus", default="")  # or "one" or "several"
@@ -165,7 +156,7 @@ def of_tangents(
 def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     """Return the algorithm of a convolution on a CPU.
 
-    It is 'native', 'bands', 'patches', 'product', 'rows', 'taps' or 'shifts'.
+    It is 'native', 'patches', 'product', 'rows', 'taps' or 'shifts'.
 
     Parameters
     ----------
@@ -201,7 +192,7 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     results = math.prod(positions)
     few = results <= FEW_POSITIONS and x.shape[0] * results <= x.shape[geometry.channel]
     if not (longer or few):
-        return "bands" if _bands_of(x, weight, geometry) else "native"
+        return "native"
     return "patches" if patches_size(x.shape, geometry, positions, taps) <= LARGEST else "native"
 
 
@@ -298,47 +289,14 @@ def native(x: Array, weight: Array, geometry: Geometry) -> Array:
     )
 
 
-def _pieces(rows: int, columns: int, depth: int) -> int:
-    """Return how many pieces, one a thread, XLA's library makes of (`rows` x `depth`) times (`depth` x `columns`)."""
-    depth, high, wide = min(depth, 1024), min(rows, 16), min(columns, 64)
-    least = min(rows, 64) * wide
-    while high * wide < least or ((high + wide) * depth < 1 << 16 and high * wide < 1 << 16):
-        if (4 * wide <= high or high >= rows) and wide < columns:
-            wide *= 2
-        elif (high <= 4 * wide or wide >= columns) and high < rows:
-            high *= 2
-        else:
-            break
-    return -(-rows // high) * -(-columns // wide)
-
-
-def _bands_of(x: Any, weight: Any, geometry: Geometry) -> int:
-    """Return the number of bands into which `_bands` splits each image; 0 if that does not help."""
-    if not _LONE_ROWS or len(geometry.stride) != 2 or geometry.groups > 1:
-        return 0
-    kernel = geometry.spatial(weight.shape)
-    filters, depth = weight.shape[0], x.shape[geometry.channel] * math.prod(kernel)
-    high, wide = geometry.positions(x.shape, kernel)
-    if _pieces(wide, filters, depth) > 1 or x.shape[0] * high * wide * filters * depth < _SMALL:
-        return 0
-    for bands in (1, 2, 4, 8):
-        if high % bands == 0 and high >= 4 * bands and _pieces(x.shape[0] * bands * wide, filters, depth) > 1:
-            return bands
-    return 0
-
-
 @functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
 def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return a convolution by XLA's library, with its arguments arranged so that it is fast.
+    """Return XLA's own convolution, with gradients by products where these pay.
 
-    That may be bands in the forward, and products for the weight's gradient. The input's gradient stays native, and so
-    does the weight's where products do not pay: they run beside each other, so each needs only one thread, and XLA
-    turns them into calls of its library only if no branch for a platform is around them.
+    The forward and the gradients that stay native have no branch for a platform around them: XLA turns convolutions
+    into calls of its library only so.
     """
-    usual = functools.partial(native, geometry=geometry)
-    if not _bands_of(x, weight, geometry):
-        return usual(x, weight)
-    return on_cpu(functools.partial(_cut_into_bands, geometry=geometry), usual, x, weight)
+    return native(x, weight, geometry)
 
 
 def _gradients_by_products(x: jax.Array | numpy.ndarray, weight: jax.Array | numpy.ndarray, geometry: Geometry) -> bool:
@@ -368,35 +326,6 @@ def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
         by_products if products_pay(x, weight, geometry) else by_cells if of_patches(x, weight, geometry) else None
     )
     return _by_tangent(algorithm, x, weight, geometry)
-
-
-def _cut_into_bands(x: Array, weight: Array, geometry: Geometry) -> Array:
-    bands = _bands_of(x, weight, geometry)
-    at, kernel = geometry.channel, geometry.spatial(weight.shape)
-    reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
-    high, wide = geometry.positions(x.shape, kernel)
-    (up, right), (down, across) = geometry.pad, geometry.stride
-    rows = (high // bands - 1) * down + reach[0]
-    x = jnp.moveaxis(x, at, -1)
-    batch, tall, broad, channels = x.shape
-    # An image and the margin behind it, which is also the margin before the next one.
-    frame = max(wide, -(-max(broad + right, (wide - 1) * across + reach[1] - right) // across))
-    bottom = (high - 1) * down + reach[0] - tall - up
-    config = [(0, 0, 0), (up, bottom, 0), (right, frame * across - broad - right, 0), (0, 0, 0)]
-    x = jnp.transpose(lax.pad(x, jnp.zeros((), x.dtype), config), (1, 0, 2, 3))
-    starts = [i * (high // bands) * down for i in range(bands)]
-    x = jnp.stack([lax.slice_in_dim(x, start, start + rows, 1, 0) for start in starts], 1)
-    y = lax.conv_general_dilated(
-        x.reshape(1, rows, -1, channels),
-        jnp.moveaxis(weight, [0, at], [-1, -2]) if at == 1 else jnp.moveaxis(weight, 0, -1),
-        window_strides=geometry.stride,
-        padding=[(0, 0), (0, reach[1] - across)],
-        rhs_dilation=geometry.dilate,
-        dimension_numbers=("NHWC", "HWIO", "NHWC"),
-    )
-    y = y.reshape(high // bands, bands, batch, frame, -1)[:, :, :, :wide]
-    y = jnp.transpose(y, (2, 1, 0, 3, 4)).reshape(batch, high, wide, -1)
-    return jnp.moveaxis(y, -1, at)
 
 
 @functools.partial(_by_library.defjvp, symbolic_zeros=True)
@@ -546,7 +475,7 @@ def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
     algorithm = algorithm_of(x, weight, geometry)
     if native_only() or (algorithm == "native" and not _gradients_by_products(x, weight, geometry)):
         return native(x, weight, geometry)
-    if algorithm in ("native", "bands"):
+    if algorithm == "native":
         return _by_library(x, weight, geometry)
     compute = recomputed(lambda x, weight: ALGORITHMS[algorithm](x, weight, geometry))
     return on_cpu(compute, functools.partial(native, geometry=geometry), x, weight)

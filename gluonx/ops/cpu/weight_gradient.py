@@ -1,19 +1,22 @@
 """The weight's gradient of a convolution on a CPU, as matrix products over positions.
 
-XLA computes it as a convolution whose kernel is the result's gradient, as large as the image, and its library is slow
-at that, above all where there are few filters. In processor time of one core of an AVX-512 machine, over PyTorch's (jax
-0.10; a busy machine, smallest of several blocks in turns), XLA's algorithm and this one took, 3x3 without a stride:
+XLA computes it as a convolution whose kernel is the result's gradient, as large as the image. Its libraries see the
+images as channels, and are slow where there are few: of either those or the filters. Milliseconds on two cores of an
+Intel Xeon (jax 0.10.2), 3x3 without a stride, as (images, height = width, channels, filters): YNNPACK, Eigen (see
+`gluonx.ops.cpu.library`), and products as they are here:
 
-- 16x64x56x56 to 64: 1.7 to 1.9 and 1.1; 16x128x28x28 to 128: 1.7 and 1.1; 4x128x56x56 to 128: 2.3 and 1.2
-- 1x64x224x224 to 16: 10.5 and 1.4; 2x16x112x112 to 16: 6.6 and 2.7
-- 8x256x14x14 to 256: 1.3 and 1.0; 8x64x28x28 to 64, dilated: 2.9 and 1.3, but that is too little work to pay for the
-  compilation, so it keeps XLA's algorithm
-- 2x32x128x128 to 32: 1.9 and 1.6; 8x32x28x28 to 32: 1.25 and 1.5: products of 32 columns do not fill the library's
-  registers, so these keep XLA's algorithm
-- 2x64x128x128 to 32: 1.5 and 1.0; but with convolutions to half as many filters a step of a U-Net took 1.04 of its time
-  and 1.09 of its memory, so these keep XLA's algorithm, too
+====================  ======  ======  ======   ====================  ======  ======  ======
+1, 128, 32, 32                  28.2     6.1   4, 56, 128, 128         94.8    34.8    29.2
+2, 128, 32, 32          27.2    22.5    10.6   4, 64, 64, 64                   22.8    19.2
+2, 64, 64, 64           17.0    14.0     9.9   4, 14, 256, 256                  8.1     8.5
+2, 128, 64, 32          48.8    50.2    17.3   8, 28, 128, 128                 14.3    16.8
+2, 28, 128, 128                  7.0     4.6   8, 14, 256, 256         20.4    13.9    15.8
+1, 224, 64, 16         121.1   115.7    20.0   16, 56, 64, 64         144.8    54.9    52.2
+2, 112, 16, 16           7.6     7.4     4.7   16, 28, 128, 128        71.6    24.5    29.2
+====================  ======  ======  ======   ====================  ======  ======  ======
 
-In a net, where memory limits the speed, the gain is smaller: it takes 0.4 to 0.9 of the time of XLA's algorithm.
+So one or two images are computed by products. More are where the images' channels fill the library's registers, which
+gains where YNNPACK would compute them: on one core, and in programs that are not gluonx's own. With Eigen it is level.
 
 Here the taps are split in two: the image is shifted to each *column* of the kernel and the result's gradient to each
 *row*, and for each column one product over all positions makes a column of the weight's gradient. So with a 3x3 kernel
@@ -44,7 +47,9 @@ __all__ = ["by_products", "products_pay"]
 _BAND = 4096  # positions of a band: its shifted images and gradients fit into the caches of one core
 _FEW_POSITIONS = 1024  # images are joined up to so many positions
 _FEW_FILTERS = 16  # XLA's algorithm has a column for each filter, and takes two to ten times as long with so few
-_FEW, _MANY = (16, 1 << 25), (64, 1 << 29)  # least channels and multiplications, with so few filters and with more
+_FEW_IMAGES = 2
+# Least channels and multiplications: with few filters, with few images, and with more of both
+_FEW, _LONE, _MANY = (16, 1 << 25), (16, 1 << 26), (64, 1 << 29)
 
 
 def multiplications(x: Any, weight: Any, geometry: Geometry) -> int:
@@ -55,20 +60,17 @@ def multiplications(x: Any, weight: Any, geometry: Geometry) -> int:
 def products_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
     """Return whether to compute the weight's gradient by products.
 
-    Their products have as many columns as the image has channels; XLA's algorithm has as many as there are filters. The
-    loop takes a tenth of a second longer to compile, so it is used if a step gains a millisecond.
+    The loop takes some tenths of a second longer to compile, so it is used if a step gains a millisecond.
     """
     if geometry.stride != (1, 1) or geometry.groups > 1 or not known(x.shape) or 0 in x.shape:
         return False
-    if not jnp.issubdtype(x.dtype, jnp.floating):
+    if math.prod(geometry.spatial(weight.shape)) == 1 or not jnp.issubdtype(x.dtype, jnp.floating):
         return False
     channels, filters = x.shape[geometry.channel], weight.shape[0]
-    work = multiplications(x, weight, geometry)
-    few = filters <= _FEW_FILTERS
-    least_channels, least_work = _FEW if few else _MANY
-    # Measured on a U-Net's decoder, whose images are joined of two: it gained alone and lost in the net.
-    fits = channels >= least_channels and (few or channels <= filters)
-    return math.prod(geometry.spatial(weight.shape)) > 1 and fits and work >= least_work
+    few, lone = filters <= _FEW_FILTERS, x.shape[0] <= _FEW_IMAGES
+    least_channels, least_work = _FEW if few else _LONE if lone else _MANY
+    fits = few or lone or channels <= filters  # more channels than filters gained alone, and lost in a net
+    return fits and channels >= least_channels and multiplications(x, weight, geometry) >= least_work
 
 
 def largest(n: int, most: int) -> int:
