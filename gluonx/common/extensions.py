@@ -38,6 +38,7 @@ function                                       what it sets
 `gluonx.deferred.values.core.set_handle_class`        the class of the arrays that operators give
 `gluonx.np.handle.cut_when_attached`           whether ``attach_grad`` cuts recorded values off
 `gluonx.deferred.operators.growth.widen_floats`          whether integers and Python floats give float64
+`gluonx.ops.prng.draw_by_numpy`                whether NumPy's global generator shuffles samples
 `gluonx.np.handle.move_integers`               whether integers with ``attach_grad`` have gradients
 ``register`` of optimizers and metrics         what ``create`` makes of a name
 `gluonx.optimizer.optimizer.as_in_mxnet_1`     whether names of parameters say which of them decay, and how a user's

@@ -79,7 +79,9 @@ def save_checkpoint(
     named = {f"arg:{name}": value for name, value in arg_params.items()}
     named.update({f"aux:{name}": value for name, value in aux_params.items()})
     arrays = {name: numpy.asarray(value) for name, value in named.items()}
-    serialize.save_arrays(f"{prefix}-{epoch:04d}.params", arrays, format="mxnet")
+    path = f"{prefix}-{epoch:04d}.params"
+    serialize.save_arrays(path, arrays, format="mxnet")
+    logging.info('Saved checkpoint to "%s"', path)
 
 
 def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:

@@ -30,6 +30,7 @@ from gluonx.compat.prefixes import Naming, activate, name_by_structure, reset_na
 from gluonx.deferred.operators.growth import widen_floats
 from gluonx.np.handle import cut_when_attached, move_integers
 from gluonx.npx import modes
+from gluonx.ops.prng import draw_by_numpy
 from gluonx.optimizer.optimizer import show_bases
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -125,6 +126,7 @@ def begin(version: int | None) -> tuple[Any, ...]:
     cut_when_attached(version == 1)
     NDArray.cuts_when_attached = version != 2
     move_integers(True)
+    draw_by_numpy(True)
     show_bases(direct_base)
     repeat_devices(True)
     activate()
@@ -150,6 +152,7 @@ def end(before: tuple[Any, ...]) -> None:
     cut_when_attached(False)
     NDArray.cuts_when_attached = True
     move_integers(False)
+    draw_by_numpy(Mode.aliased)
     show_bases()
     widen_floats(False)
     use_legacy_registries(False)

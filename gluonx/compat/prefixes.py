@@ -386,7 +386,7 @@ class Prefixes(Names):
 
         Arrays under other names, and those for a block without a prefix, come back as they are.
         """
-        if "_scope" not in block.__dict__ or any("." in name or name in params for name in arrays):
+        if "_scope" not in block.__dict__ or any("." in name for name in arrays) or arrays.keys() <= params.keys():
             return arrays
         prefix = block.__dict__["_scope"].prefix
         known = {param.name.removeprefix(prefix): name for name, param in params.items()}

@@ -2,7 +2,8 @@
 
 A sampler is an iterable with a length. It yields indices, and a batch sampler yields lists of them; it never touches
 the data. All randomness comes from ``gluonx.random.host_rng()``, so ``gluonx.random.seed(n)`` repeats every shuffle,
-with any number of workers.
+with any number of workers. In a program of MXNet (`gluonx.compat`) NumPy's global generator shuffles, as there, so
+``numpy.random.seed(n)`` gives MXNet's order.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gluonx.ops.prng import host_rng
+import numpy as onp
+
+from gluonx.ops.prng import host_rng, shuffling_rng
 
 __all__ = [
     "BatchSampler",
@@ -95,7 +98,9 @@ class RandomSampler(Sampler):
         self._length = _count(length, "length", least=0)
 
     def __iter__(self) -> Iterator[int]:
-        return iter(host_rng().permutation(self._length).tolist())
+        order = onp.arange(self._length)
+        shuffling_rng().shuffle(order)
+        return iter(order.tolist())
 
     def __len__(self) -> int:
         return self._length

@@ -14,9 +14,9 @@ from gluonx.deferred import invoke
 from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_layer
-from gluonx.nn.bound import Bound
+from gluonx.nn.bound import Bound, Settings
 from gluonx.np import ndarray
-from gluonx.ops import get
+from gluonx.ops import BoundOp, get
 
 __all__ = ["Dense", "DropPath", "Dropout", "Embedding", "Flatten"]
 
@@ -180,7 +180,7 @@ class DropPath(Dropout):
         return f"{type(self).__name__}(p = {self._rate})"
 
 
-class Embedding(HybridBlock):
+class Embedding(Bound):
     """A table of vectors, looked up by number; a number out of range takes the nearest row.
 
     Parameters
@@ -215,7 +215,10 @@ class Embedding(HybridBlock):
     ) -> None:
         super().__init__()
         self._input_dim, self._output_dim = input_dim, output_dim
-        self._op = get("embedding").bind(input_dim=input_dim, output_dim=output_dim)
+        self._kwargs = Settings(
+            {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": sparse_grad}
+        )
+        self._bind()
         self.weight = Parameter(
             "weight",
             shape=(input_dim, output_dim),
@@ -225,9 +228,16 @@ class Embedding(HybridBlock):
             grad_stype="row_sparse" if sparse_grad else "default",
         )
 
+    def _bind(self) -> BoundOp:
+        """Bind the operator to `_kwargs`, which programs write to with a table of another size."""
+        said = self._kwargs
+        op = said.bound = get("embedding").bind(input_dim=said["input_dim"], output_dim=said["output_dim"])
+        return op
+
     def forward(self, x: ndarray) -> ndarray:
         """Return the vectors of the numbers: shape ``x.shape + (output_dim,)``."""
-        return invoke(self._op, (x, self.weight.data()))
+        op = self._kwargs.bound
+        return invoke(self._bind() if op is None else op, (x, self.weight.data()))
 
     @unfailing
     def __repr__(self) -> str:

@@ -18,19 +18,19 @@ from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_layer
+from gluonx.nn.bound import Bound, Settings
 from gluonx.np import ndarray
-from gluonx.ops import get
+from gluonx.ops import BoundOp, get
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
 
 
-class _Conv(HybridBlock):
+class _Conv(Bound):
     """The common layer. ``_layouts`` names the layouts, channels first and channels last."""
 
     _layouts: tuple[str, str]
     _transposed = False
-    _op: Any
-    _bound_to: dict[str, Any]  # what `_op` is bound to
+    _kwargs: Settings
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class _Conv(HybridBlock):
         self._channels, self._in_channels = channels, in_channels
         self._kernel_size = as_tuple(kernel_size, n, "kernel_size")
         self._layout, self._groups = layout, groups
-        self._kwargs: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "kernel": self._kernel_size,
             "stride": as_tuple(strides, n, "strides"),
             "dilate": as_tuple(dilation, n, "dilation"),
@@ -67,6 +67,7 @@ class _Conv(HybridBlock):
             "no_bias": not use_bias,
             "layout": layout,
         }
+        self._kwargs = Settings(settings)
         if self._transposed:
             self._kwargs["adj"] = self.outpad = self._output_padding(output_padding, n)
         self._check_groups(channels, "channels")
@@ -100,20 +101,22 @@ class _Conv(HybridBlock):
             return (first, second, *self._kernel_size)
         return (first, *self._kernel_size, second)
 
-    def _bind(self) -> None:
+    def _bind(self) -> BoundOp:
         """Bind the operator to `_kwargs`, which programs write to (``layer._kwargs['stride'] = (1, 1)``)."""
         op = get("deconvolution" if self._transposed else "convolution").bind(**self._kwargs)
-        self.__dict__.update(_op=op, _bound_to=dict(self._kwargs))
+        self._kwargs.bound = op
+        return op
 
     def forward(self, x: ndarray) -> ndarray:
         """Convolve a batch in the layer's layout."""
-        if self._kwargs != self._bound_to:
-            self._bind()
+        op = self._kwargs.bound
+        if op is None:
+            op = self._bind()
         bias = self.bias
         if bias is None:
-            y = invoke(self._op, (x, self.weight.data()))
+            y = invoke(op, (x, self.weight.data()))
         else:
-            y = invoke(self._op, (x, self.weight.data(), bias.data()))
+            y = invoke(op, (x, self.weight.data(), bias.data()))
         return y if self.act is None else self.act(y)
 
     def infer_shape(self, x: ndarray, *args: Any) -> None:
@@ -127,10 +130,9 @@ class _Conv(HybridBlock):
     def __repr__(self) -> str:
         shape = self.weight.shape
         assert shape is not None, "a convolution declares the rank of its weight"
-        pair = shape[0], shape[1 if self._layout == self._layouts[0] else -1]
-        have, make = pair if self._transposed else pair[::-1]
+        have = shape[0] if self._transposed else shape[1 if self._layout == self._layouts[0] else -1]
         said = [
-            f"{self._block_names.size(have)} -> {make}",
+            f"{self._block_names.size(have)} -> {self._channels}",
             f"kernel_size={self._kernel_size}",
             f"stride={self._kwargs['stride']}",
         ]

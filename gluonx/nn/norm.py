@@ -19,7 +19,7 @@ from gluonx.deferred.values import program_cache
 from gluonx.dtype import DTypeLike, canonical
 from gluonx.errors import ShapeError
 from gluonx.initializer import InitLike
-from gluonx.nn.bound import Bound
+from gluonx.nn.bound import Bound, Settings
 from gluonx.np import ndarray
 from gluonx.npx.synchronized import over_devices
 from gluonx.ops import BoundOp, get
@@ -31,7 +31,7 @@ __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm
 class _Norm(Bound):
     """The common part: scale and shift by channel, and a repr that tells the settings."""
 
-    _kwargs: dict[str, Any]
+    _kwargs: Settings
     _channel_axis = 1
 
     def _add_affine(
@@ -122,7 +122,6 @@ class BatchNorm(_Norm):
     _predict: Any
     _train: Any
     _frozen: bool
-    _bound_to: dict[str, Any]
 
     def __init__(
         self,
@@ -139,13 +138,15 @@ class BatchNorm(_Norm):
         in_channels: int = 0,
     ) -> None:
         super().__init__()
-        self._kwargs = {
-            "axis": axis,
-            "eps": epsilon,
-            "momentum": momentum,
-            "fix_gamma": not scale,
-            "use_global_stats": use_global_stats,
-        }
+        self._kwargs = Settings(
+            {
+                "axis": axis,
+                "eps": epsilon,
+                "momentum": momentum,
+                "fix_gamma": not scale,
+                "use_global_stats": use_global_stats,
+            }
+        )
         self._axis = self._channel_axis = axis
         self.fuse_relu = self._fuse_relu
         if in_channels:
@@ -160,11 +161,12 @@ class BatchNorm(_Norm):
         """Bind the operators to `_kwargs`, which programs write to (``layer._kwargs['use_global_stats'] = True``)."""
         op = functools.partial(get("batch_norm").bind, **self._kwargs)
         found = {"_predict": op(training=False), "_train": op(training=True)}
-        self.__dict__.update(found, _frozen=self._kwargs["use_global_stats"], _bound_to=dict(self._kwargs))
+        self.__dict__.update(found, _frozen=self._kwargs["use_global_stats"])
+        self._kwargs.bound = found
 
     def forward(self, x: ndarray) -> ndarray:
         """Normalize; in training, move the averages."""
-        if self._kwargs != self._bound_to:
+        if self._kwargs.bound is None:
             self._bind()
         mean, var = self.running_mean.data(), self.running_var.data()
         args = (x, self.gamma.data(), self.beta.data(), mean, var)
@@ -324,7 +326,7 @@ class LayerNorm(_Norm):
         in_channels: int = 0,
     ) -> None:
         super().__init__()
-        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._kwargs = Settings({"eps": epsilon, "axis": axis, "center": center, "scale": scale})
         self._axis = self._channel_axis = axis
         self._epsilon, self._center, self._scale = epsilon, center, scale
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
@@ -366,7 +368,7 @@ class RMSNorm(_Norm):
         self, axis: int = -1, epsilon: float = 1e-6, gamma_initializer: InitLike = "ones", in_channels: int = 0
     ) -> None:
         super().__init__()
-        self._kwargs = {"eps": epsilon, "axis": axis}
+        self._kwargs = Settings({"eps": epsilon, "axis": axis})
         self._channel_axis = axis
         self.gamma = self._vector("gamma", in_channels, gamma_initializer, True, True)
         self._op = get("rms_norm").bind(axis=axis, eps=epsilon)
@@ -408,7 +410,7 @@ class GroupNorm(_Norm):
         in_channels: int = 0,
     ) -> None:
         super().__init__()
-        self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
+        self._kwargs = Settings({"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale})
         self._num_groups, self._epsilon, self._center, self._scale = num_groups, epsilon, center, scale
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
 
@@ -452,7 +454,7 @@ class InstanceNorm(_Norm):
         in_channels: int = 0,
     ) -> None:
         super().__init__()
-        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._kwargs = Settings({"eps": epsilon, "axis": axis, "center": center, "scale": scale})
         self._axis = self._channel_axis = axis
         self._epsilon = epsilon
         self._add_affine(in_channels, scale, center, gamma_initializer, beta_initializer)

@@ -11,8 +11,9 @@ from gluonx.block.tools import unfailing
 from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
+from gluonx.nn.bound import Bound, Settings
 from gluonx.np import ndarray
-from gluonx.ops import get
+from gluonx.ops import BoundOp, get
 
 __all__ = [
     "AdaptiveAvgPool1D",
@@ -38,14 +39,13 @@ __all__ = [
 _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
-class _Pooling(HybridBlock):
+class _Pooling(Bound):
     """The common layer. ``_ndim`` is the number of dimensions, ``_pool_type`` what is made of a window."""
 
     _ndim: int
     _pool_type: str
     _global = False
-    _op: Any
-    _bound_to: dict[str, Any]  # what `_op` is bound to
+    _kwargs: Settings
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class _Pooling(HybridBlock):
         if layout not in _LAYOUTS[n]:
             raise ArgumentError(f"{type(self).__name__} knows the layouts {' and '.join(_LAYOUTS[n])}, not {layout!r}.")
         kernel = as_tuple(pool_size, n, "pool_size")
-        self._kwargs: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "kernel": kernel,
             "stride": kernel if strides is None else as_tuple(strides, n, "strides"),
             "pad": as_tuple(padding, n, "padding", 0),
@@ -71,18 +71,19 @@ class _Pooling(HybridBlock):
             "pooling_convention": "full" if ceil_mode else "valid",
         }
         if count_include_pad is not None:
-            self._kwargs["count_include_pad"] = count_include_pad
+            settings["count_include_pad"] = count_include_pad
+        self._kwargs = Settings(settings)
         self._bind()
 
-    def _bind(self) -> None:
+    def _bind(self) -> BoundOp:
         """Bind the operator to `_kwargs`, which programs write to (``layer._kwargs['stride'] = (1, 1)``)."""
-        self.__dict__.update(_op=get("pooling").bind(**self._kwargs), _bound_to=dict(self._kwargs))
+        op = self._kwargs.bound = get("pooling").bind(**self._kwargs)
+        return op
 
     def forward(self, x: ndarray) -> ndarray:
         """Pool a batch in the layer's layout."""
-        if self._kwargs != self._bound_to:
-            self._bind()
-        return invoke(self._op, (x,))
+        op = self._kwargs.bound
+        return invoke(self._bind() if op is None else op, (x,))
 
     @unfailing
     def __repr__(self) -> str:

@@ -149,7 +149,7 @@ def metric_error(
     power
         1 for absolute, 2 for squared differences.
     whole
-        Whether to add the mean over the batch, and not each sample's.
+        Whether to add the mean over the batch, and not each sample's. A label may be broadcast then, as in MXNet 1.
     root
         With `whole`, whether to add the root of the mean.
 
@@ -160,7 +160,8 @@ def metric_error(
     [[0.5], [0.0]]
     """
     label, pred = [x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred)]
-    _same_shape(label, pred)
+    if not (whole and label.ndim == pred.ndim and all(1 in (a, b) or a == b for a, b in zip(label.shape, pred.shape))):
+        _same_shape(label, pred)
     gap = jnp.abs(_float(label) - _float(pred)) ** power
     if whole:
         return _add(state, jnp.sqrt(gap.mean()) if root else gap.mean())

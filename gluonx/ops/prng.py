@@ -11,6 +11,7 @@ values depend neither on when its shape becomes known, nor on what else is drawn
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -25,9 +26,10 @@ from gluonx.ops.cpu import threefry
 
 
 class _State:
-    __slots__ = ("counter", "host", "lock", "root", "seeds", "streams", "value")
+    __slots__ = ("by_numpy", "counter", "host", "lock", "root", "seeds", "streams", "value")
 
     def __init__(self) -> None:
+        self.by_numpy = False
         self.lock = threading.RLock()  # reentrant, because a signal handler on the same thread may draw
         self.seeds = 0
         self.reset(int(np.random.SeedSequence().generate_state(1)[0]) & 0x7FFFFFFF)
@@ -168,6 +170,27 @@ def host_rng() -> np.random.Generator:
     True
     """
     return _drawing.stream or _state.host
+
+
+def draw_by_numpy(wanted: bool) -> None:
+    """Say whether :func:`shuffling_rng` is NumPy's global generator, as in programs of MXNet, which seed that."""
+    _state.by_numpy = wanted
+
+
+def shuffling_rng() -> Any:
+    """Return what puts samples into a random order: `host_rng`, or ``numpy.random`` (see :func:`draw_by_numpy`).
+
+    Examples
+    --------
+    >>> shuffling_rng() is host_rng()
+    True
+    """
+    return np.random if _state.by_numpy and _drawing.stream is None else host_rng()
+
+
+def chance() -> float:
+    """Draw a number from 0 to 1 that decides whether something happens; in programs of MXNet by Python's ``random``."""
+    return random.random() if shuffling_rng() is np.random else host_rng().random()
 
 
 def next_stream() -> tuple[int, int]:

@@ -482,3 +482,29 @@ def test_a_cell_of_ones_own_names_its_steps():
     assert counts == [0, 1]
     assert float(nd.abs(states[1]).max().asscalar()) <= 0.1
     assert not hasattr(nn.Dense(3), "_counter")
+
+
+@pytest.mark.usefixtures("named")
+def test_a_file_of_names_is_read_where_some_are_attributes_too(tmp_path):
+    class Cell(gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.weight = self.params.get("weight", shape=(2,))
+            self.wo = self.params.get("output_weight", shape=(3,))
+
+        def hybrid_forward(self, F, x, weight, wo):
+            return F.concat(x * weight, wo, dim=0)
+
+    first, second = Cell(prefix="a_"), Cell(prefix="b_")
+    first.initialize(initializer.Uniform(1))
+    for path in (tmp_path / "names", tmp_path / "attributes"):
+        if path.name == "names":
+            first.save_params(path)
+            assert sorted(nd.load(str(path))) == ["output_weight", "weight"]
+        else:
+            first.save_parameters(path)
+            assert sorted(nd.load(str(path))) == ["weight", "wo"]
+        second.initialize(force_reinit=True)
+        second.load_parameters(path)
+        for name in ("weight", "wo"):
+            assert getattr(first, name).data().asnumpy().tolist() == getattr(second, name).data().asnumpy().tolist()

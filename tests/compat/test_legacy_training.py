@@ -44,6 +44,16 @@ def test_metrics(mx, case):
     assert [name, value] == [GOLDEN["metrics"][case][0], pytest.approx(GOLDEN["metrics"][case][1], rel=1e-5)]
 
 
+@pytest.mark.parametrize(("name", "value"), [("mse", 0.25), ("mae", 0.5), ("rmse", 0.5)])
+def test_an_error_broadcasts_numbers_of_classes(mx, name, value):
+    """``score(iterator, ["mse", "acc"])`` of a classifier, whose labels are numbers of classes."""
+    metric = mx.metric.create(name)
+    metric.update([mx.nd.array([0, 1])], [mx.nd.full((2, 3), 0.5)])
+    assert metric.get()[1] == pytest.approx(value)
+    with pytest.raises(ValueError, match="must have the same shape"):
+        metric.update([mx.nd.array([0, 1])], [mx.nd.ones((3, 3))])
+
+
 def test_the_trainer_takes_them(mx):
     """`Trainer` computes in one program the updates that the optimizer makes array by array."""
     net = mx.gluon.nn.Dense(1, in_units=3, use_bias=False)

@@ -19,7 +19,7 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b"
 QUICK = {"training", "word2vec", "seq2seq_1x", "book_np", "library_header", "modes"}
 QUICK |= {"data_1x", "images_1x", "module_1x", "custom_1x", "kvstore_1x", "profiler_1x"}
 QUICK |= {"symbols_idioms", "sparse_idioms", "loops_idioms", "int8_idioms"}
-QUICK |= {"corners_training", "whole_numbers", "first_api"}
+QUICK |= {"corners_training", "whole_numbers", "first_api", "seeded_numpy"}
 # What gluonx says in other words: an element type's class, and MXNet's notice of an overwritten rate (a warning here).
 OTHERWISE = ("<class 'numpy.float32'>", "float32"), ("HybridConcatenate", "HybridConcurrent")
 NOTICE = "learning rate from ``lr_scheduler`` has been overwritten"

@@ -583,3 +583,36 @@ def test_a_batch_norm_is_frozen_by_its_kwargs(hybrid: bool) -> None:
     assert found[0] == pytest.approx([-1, 1], abs=1e-4)
     scale = float(net[0].running_var.data()) ** 0.5
     assert found[2] == pytest.approx([0.8 / scale, 2.8 / scale], abs=1e-4)
+
+
+def test_a_layer_follows_its_kwargs_however_they_are_written() -> None:
+    x = np.array([[[[1.0, 2.0], [3.0, 6.0]]]])
+    layer = nn.MaxPool2D()
+    mean, largest = pytest.approx(3.0), pytest.approx(6.0)
+    assert layer(x).item() == largest
+    layer._kwargs.update(pool_type="avg")
+    assert layer(x).item() == mean
+    other = deepcopy(layer)
+    layer._kwargs |= {"pool_type": "max"}
+    assert (layer(x).item(), other(x).item()) == (largest, mean)
+    other._kwargs["pool_type"] = "max"
+    assert other(x).item() == largest
+    other._kwargs = {**other._kwargs, "pool_type": "sum"}
+    assert other(x).item() == pytest.approx(12.0)
+    other._kwargs["pool_type"] = "avg"
+    assert other(x).item() == mean
+
+
+def test_an_embedding_has_kwargs() -> None:
+    layer = nn.Embedding(2, 3)
+    assert layer._kwargs == {"input_dim": 2, "output_dim": 3, "dtype": "float32", "sparse_grad": False}
+    layer.initialize()
+    assert layer(np.array([1])).shape == (1, 3)
+    layer._kwargs["input_dim"] = 4
+    layer.weight = gluonx.gluon.Parameter("weight", shape=(4, 3))
+    layer.initialize(gluonx.init.One())
+    assert layer(np.array([3])).asnumpy().tolist() == [[1, 1, 1]]
+
+
+def test_a_transposed_convolution_of_groups_tells_its_channels() -> None:
+    assert repr(nn.Conv2DTranspose(6, 3, in_channels=4, groups=2)).startswith("Conv2DTranspose(4 -> 6, ")

@@ -13,7 +13,7 @@ from gluonx.compat.io.batches import DataDesc, DataIter
 from gluonx.compat.mode import Mode
 from gluonx.deferred.values.core import Handle
 from gluonx.errors import ShapeError
-from gluonx.ops.prng import host_rng
+from gluonx.ops.prng import shuffling_rng
 from gluonx.sparse import CSRNDArray, csr_matrix
 from gluonx.sparse.functions import take_rows
 
@@ -77,8 +77,9 @@ class NDArrayIter(DataIter):
             warn(f"{told}: as in MXNet, the first {self.num_data} are taken of each.")
         self.num_source = len(self._data)
         self.idx = onp.arange(self.num_data)
-        self._rest = self.idx[:0]  # rows that roll over
-        self._order = self.idx
+        self._place = self.idx.copy()  # the rows in the order of this epoch
+        self._rest = self._place[:0]  # rows that roll over
+        self._order = self._place
         self.cursor = -batch_size
         self.reset()
 
@@ -104,7 +105,7 @@ class NDArrayIter(DataIter):
 
     def _show(self, which: str) -> list[tuple[str, Any]]:
         if which not in self._shown:
-            shown = [(name, self._part(array, self.idx)) for name, array in getattr(self, which)]
+            shown = [(name, self._part(array, self._place)) for name, array in getattr(self, which)]
             for (_, source), (_, array) in zip(getattr(self, which), shown, strict=True):
                 if not isinstance(array, CSRNDArray):
                     self._seen.append((array, array.value, source))
@@ -115,7 +116,7 @@ class NDArrayIter(DataIter):
         """Take over what was written to the arrays of `data` and `label`."""
         for number, (array, value, source) in enumerate(self._seen):
             if array.value is not value:
-                source[self.idx] = array.asnumpy()
+                source[self._place] = array.asnumpy()
                 self._seen[number] = (array, array.value, source)
 
     def _described(self, name: str, array: onp.ndarray) -> DataDesc:
@@ -123,7 +124,7 @@ class NDArrayIter(DataIter):
 
     def hard_reset(self) -> None:
         """Start again, without what would have rolled over."""
-        self._rest = self.idx[:0]
+        self._rest = self._place[:0]
         self._begin()
 
     def reset(self) -> None:
@@ -131,15 +132,16 @@ class NDArrayIter(DataIter):
         left = self._order[max(self.cursor, 0) :]
         begun = self.cursor >= 0
         rolls = begun and self.last_batch_handle == "roll_over" and 0 < len(left) < self.batch_size
-        self._rest = left if rolls else self.idx[:0]
+        self._rest = left if rolls else self._place[:0]
         self._begin()
 
     def _begin(self) -> None:
         if self.shuffle:
             self._take_writes()
             self._shown, self._seen = {}, []
-            host_rng().shuffle(self.idx)
-        self._order = onp.concatenate([self._rest, self.idx])
+            shuffling_rng().shuffle(self.idx)
+            self._place = self._place[self.idx]
+        self._order = onp.concatenate([self._rest, self._place])
         self.cursor = -self.batch_size
 
     def iter_next(self) -> bool:

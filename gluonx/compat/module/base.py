@@ -258,9 +258,13 @@ class BaseModule:
                 found = eval_metric.get_global_name_value()
             called(callback, BatchEndParam(epoch, count, eval_metric, locals()))
             batch, count = following, count + 1
+        self._tell(epoch, found)
+        self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
+
+    def _tell(self, epoch: int, found: list[tuple[str, Any]]) -> None:
+        """Log what was measured in an epoch."""
         for name, value in found:
             self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
-        self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 
 class _Fed(Module):
-    """A module whose parameters are initialized as the symbol lists them."""
+    """A module whose parameters are initialized as the symbol lists them, and whose log is FeedForward's."""
 
     def _drawn(self, names: Sequence[str]) -> Sequence[str]:
         return names
+
+    def _tell(self, epoch: int, found: list[tuple[str, Any]]) -> None:
+        self.logger.info("Epoch[%d] Resetting Data Iterator", epoch)
 
 
 class FeedForward:
@@ -139,7 +142,9 @@ class FeedForward:
         if isinstance(eval_data, (tuple, list)):
             eval_data = self._iterator(*eval_data, training=False)
         names = [[d[0] for d in described] for described in (data.provide_data, data.provide_label)]
-        module = _Fed(self.symbol, *names, logger=logger or logging, context=self.ctx)
+        logger = logger or logging
+        module = _Fed(self.symbol, *names, logger=logger, context=self.ctx)
+        logger.info("Start training with %s", module._context)
         if self.epoch_size is not None:  # an epoch goes on where the one before it ended
             data.reset()
             data = ResizeIter(data, self.epoch_size, reset_internal=False)

@@ -12,13 +12,12 @@ import numpy as np
 from gluonx import autograd
 from gluonx import np as gnp
 from gluonx.compat.symbol.graph import Entry, Node
-from gluonx.compat.symbol.run import GraphBlock
+from gluonx.compat.symbol.run import CsrInput, GraphBlock, plan, run
 from gluonx.errors import GraphError, ShapeError
 from gluonx.np.handle import ndarray
 from gluonx.sparse import BaseSparseNDArray, CSRNDArray, cast_storage, zeros
 
 if TYPE_CHECKING:
-    from gluonx.block.block import Block
     from gluonx.compat.symbol.symbol import Symbol
 
 _REQS = ("write", "add", "null")
@@ -160,7 +159,10 @@ class Executor:
                 target[...] = value
         monitor = None if self._monitor is None or not self._monitor.wanted() else self._monitor
         with autograd.record() if is_train else autograd.predict_mode():
-            outputs = self._run(self._block if monitor is None else monitor.block)
+            if monitor is not None and is_train and not self._by_rows:
+                outputs = self._run(monitor)
+            else:
+                outputs = self._run(self._block if monitor is None else monitor.block)
         self._trained, self._taped = is_train, is_train
         count = len(self._symbol._entries)
         self._write(outputs[:count])
@@ -168,7 +170,7 @@ class Executor:
             monitor.show(outputs[count:])
         return self.outputs
 
-    def _run(self, block: Block) -> list[ndarray]:
+    def _run(self, block: Any) -> list[ndarray]:
         """Return what a block of the graph gives for the bound arrays."""
         bound = [*self.arg_dict.values(), *self.aux_dict.values()]
         values = [(*v.padded(), *v.shape) if isinstance(v, CSRNDArray) else v for v in bound]
@@ -202,7 +204,11 @@ class Executor:
     def set_monitor_callback(
         self, callback: Callable[[str, Any], None], monitor_all: bool = False, wanted: Callable[[], bool] | None = None
     ) -> None:
-        """Have ``callback(name, array)`` called for every output within the symbol, after each forward.
+        """Have ``callback(name, array)`` called for every output within the symbol.
+
+        After a forward it is shown what each operator gave, and before a backward what each gives to its inputs, under
+        the names of MXNet's operators of a backward, ``fc1_backward_output0``. A forward for training runs operator by
+        operator then. Where gradients are kept by rows, the backward is not shown.
 
         Parameters
         ----------
@@ -215,6 +221,7 @@ class Executor:
         nodes = {node.name: node for node in self._symbol._variables()}
         variables = [nodes[n] for n in (*self.arg_dict, *self.aux_dict)]
         self._monitor = _Monitor(self._symbol, variables, callback, monitor_all, wanted or (lambda: True))
+        self._monitor.trained = set(self.grad_dict)
 
     def backward(self, out_grads: ndarray | Sequence[ndarray] | None = None, is_train: bool = True) -> None:
         """Compute the gradients of what the last :meth:`forward` gave, as often as it is called.
@@ -252,6 +259,8 @@ class Executor:
             heads = heads[: len(grads)] + [h for h, e in self._rest(len(grads)) if _is_loss(e[0])]
             grads += [gnp.ones_like(head) for head in heads[len(grads) :]]
         self._taped = False
+        if self._monitor is not None:
+            self._monitor.show_gradients(heads, grads)
         autograd.backward(heads, grads)
 
     def _rest(self, count: int) -> list[tuple[ndarray, Entry]]:
@@ -368,7 +377,11 @@ def _are_first_rows(array: ndarray, shape: tuple[int, ...]) -> bool:
 
 
 class _Monitor:
-    """A symbol's block that gives what is within it too, and what is told of that."""
+    """A symbol's block that gives what is within it too, and what is told of that.
+
+    It can be called as the block is. Operators run one by one then, on copies of their inputs: each has a place of its
+    own in the recorded graph, whose gradient is what this operator gives back, also where several read one array.
+    """
 
     def __init__(
         self, symbol: Symbol, variables: list[Any], callback: Callable[[str, Any], None], all_too: bool, wanted: Any
@@ -380,10 +393,52 @@ class _Monitor:
         entries = [entry for entry, _ in pairs if all_too or entry[0].op is not None]
         # One block gives both, so that what is shown is what was computed: dropout draws once.
         self.block = GraphBlock([*symbol._entries, *entries], variables)
+        self._asked, self._states = [*symbol._entries, *entries], set(symbol.list_auxiliary_states())
+        self._order, self._variables = plan(self._asked), variables
+        self._read: list[tuple[Node, list[tuple[Any, bool]]]] = []
+        self._reached = set[int]()  # nodes through which a gradient comes to an argument that wants one
+        self.trained = set[str]()
+
+    def __call__(self, *values: Any) -> list[Any]:
+        self._read, self._reached = [], set()
+        taken = [CsrInput(*value) if isinstance(value, tuple) else value for value in values]
+        known = {id(node): value for node, value in zip(self._variables, taken, strict=True)}
+        return run(self._order, self._asked, known, self._copied)
+
+    def _copied(self, node: Node, inputs: list[Any]) -> list[Any]:
+        states = [source.op is None and source.name in self._states for source, _ in node.inputs]
+        wanted = [source.name in self.trained or id(source) in self._reached for source, _ in node.inputs]
+        if any(wanted) and node.op is not None and node.op.name != "BlockGrad":
+            self._reached.add(id(node))
+            inputs = [
+                value.copy() if want and _has_gradient(value) else value
+                for value, want in zip(inputs, wanted, strict=True)
+            ]
+            gradients = zip(inputs, wanted, states, strict=True)
+            self._read.append((node, [(value, want) for value, want, state in gradients if not state]))
+        return inputs
+
+    def show_gradients(self, heads: Sequence[Any], grads: Any) -> None:
+        """Show what the backward of these heads, which is still to come, gives to the inputs of each operator."""
+        read, self._read = self._read, []
+        if not self.wanted() or not read:
+            return
+        places = [value for _, copies in read for value, want in copies if want and _has_gradient(value)]
+        found = dict(zip(map(id, places), autograd.grad(heads, places, grads, retain_graph=True), strict=True))
+        for node, copies in reversed(read):
+            for place, (value, _) in enumerate(copies):
+                if isinstance(value, ndarray):
+                    name = f"{node.name}_backward_output{place if len(copies) > 1 else ''}"
+                    self.callback(name, found[id(value)] if id(value) in found else gnp.zeros_like(value))
 
     def show(self, arrays: Sequence[Any]) -> None:
         for name, array in zip(self.names, arrays, strict=True):
             self.callback(name, array)
+
+
+def _has_gradient(value: Any) -> bool:
+    """Return whether an input of an operator can have a gradient."""
+    return isinstance(value, ndarray) and np.issubdtype(value.dtype, np.floating)
 
 
 def _draws(node: Node, trained: bool) -> bool:

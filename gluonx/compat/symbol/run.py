@@ -61,7 +61,12 @@ def plan(entries: Sequence[Entry]) -> list[Node]:
     return [node for node in walk(entries) if node.op is not None]
 
 
-def run(order: Sequence[Node], outputs: Sequence[Entry], values: Mapping[int, Any]) -> list[Any]:
+def run(
+    order: Sequence[Node],
+    outputs: Sequence[Entry],
+    values: Mapping[int, Any],
+    seen: Callable[[Node, list[Any]], list[Any]] | None = None,
+) -> list[Any]:
     """Compute outputs.
 
     Parameters
@@ -71,6 +76,8 @@ def run(order: Sequence[Node], outputs: Sequence[Entry], values: Mapping[int, An
     outputs : list of (Node, int)
     values : mapping of int to handle
         The variables' values by the ids of their nodes; None for a label that nobody gave.
+    seen : callable, optional
+        Given each node and its inputs; returns what the node is given in their place.
 
     Returns
     -------
@@ -79,6 +86,8 @@ def run(order: Sequence[Node], outputs: Sequence[Entry], values: Mapping[int, An
     known: dict[tuple[int, int], Any] = {(i, 0): value for i, value in values.items()}
     for node in order:
         inputs = [known[id(source), index] for source, index in node.inputs]
+        if seen is not None:
+            inputs = seen(node, inputs)
         token = running_node.set(node.name)
         try:
             out = _step(node, inputs)

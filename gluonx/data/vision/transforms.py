@@ -25,7 +25,7 @@ from gluonx.errors import ArgumentError
 from gluonx.nn.containers import HybridSequential, Sequential
 from gluonx.np.handle import ndarray
 from gluonx.ops import get
-from gluonx.ops.prng import host_rng
+from gluonx.ops.prng import chance, host_rng, shuffling_rng
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -221,10 +221,10 @@ class RandomApply(_OfImage, Sequential):
         self.p = _probability("RandomApply", p)
 
     def _on_device(self, x: ndarray) -> ndarray:
-        return x if self.p < host_rng().random() else self.transforms(x)
+        return x if self.p < chance() else self.transforms(x)
 
     def _on_numpy(self, x: onp.ndarray) -> onp.ndarray:
-        return x if self.p < host_rng().random() else whole_on_host([self.transforms], [x])
+        return x if self.p < chance() else whole_on_host([self.transforms], [x])
 
 
 class HybridRandomApply(_OfImage, HybridSequential):
@@ -398,7 +398,7 @@ class RandomRotation(_Rotation):
         self._rotate_with_proba = _probability("RandomRotation", rotate_with_proba)
 
     def _turned(self, x: ndarray | onp.ndarray, rotate: Callable[..., Any]) -> Any:
-        rng = host_rng()
+        rng = shuffling_rng()
         if rng.random() > self._rotate_with_proba:
             return x
         self._need_floats(x)
