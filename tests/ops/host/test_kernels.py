@@ -11,7 +11,7 @@ from ml_dtypes import bfloat16
 from gluonx import ops
 from gluonx.deferred.operators.derived import run_alone
 from gluonx.np import handle, indexing
-from gluonx.ops.host import algebra, kernels, layers
+from gluonx.ops.host import algebra, counts, kernels, layers
 from gluonx.ops.rnn import packing
 
 AWKWARD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.25, 1e-3, -7.75, 20.0, -20.0, onp.inf, -onp.inf, onp.nan, 100.5]
@@ -378,6 +378,23 @@ def test_draws_by_trying(name: str) -> None:
         _tried(name, None, *(v.ravel() for v in onp.meshgrid([*odd, *onp.linspace(0.1, 300, 600)], spreads)))
     found = kernels.kernel_of(ops.get("random_gamma").bind(size=(3,)))
     assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
+
+
+def test_few_counts_are_the_first_of_many() -> None:
+    """A number hangs on its element alone, however many tries are drawn ahead."""
+    key, chance, n = onp.array([3, 4], onp.uint32), onp.array(0.3), 3000
+    arrays = onp.linspace(0.0, 30, n), onp.linspace(0.01, 3, n)
+    for rate, spread in (arrays, *zip(onp.array([2.0, 12.0]), onp.array([0.4, 3.0]), strict=True)):
+        many = (
+            counts.poisson(key, rate, n),
+            counts.failures(key, spread, chance, n),
+            counts.overdispersed(key, rate, spread, n),
+        )
+        for size in (1, 40, 300, 700):
+            one, two = (v[:size] if v.ndim else v for v in (rate, spread))
+            onp.testing.assert_array_equal(counts.poisson(key, one, size), many[0][:size])
+            onp.testing.assert_array_equal(counts.failures(key, two, chance, size), many[1][:size])
+            onp.testing.assert_array_equal(counts.overdispersed(key, one, two, size), many[2][:size])
 
 
 @pytest.mark.dear
