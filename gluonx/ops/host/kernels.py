@@ -28,6 +28,7 @@ from gluonx.ops.elementwise import ACTIVATIONS
 from gluonx.ops.host import counts, draws, elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
+from gluonx.ops.sampling import FEW_TRIALS
 from gluonx.ops.tensor import new_shape, stop_index
 
 if TYPE_CHECKING:
@@ -938,6 +939,21 @@ numpy_kernel("random_gamma", _each)(_tried(lambda key, alpha, scale: scale * dra
 numpy_kernel("random_poisson", _each)(_tried(_counted(counts.poisson), _HIGH))
 numpy_kernel("random_negative_binomial", _each)(_tried(_counted(counts.failures), _HIGH, _HIGH / 2))
 numpy_kernel("random_generalized_negative_binomial", _each)(_tried(_counted(counts.overdispersed), _HIGH, _HIGH))
+
+
+def _trials(*parameters: Any, n: int, size: Any, **__: object) -> int:
+    return 32 * n * math.prod(_size(size)) * math.prod(parameters[2].shape[:-1])
+
+
+@numpy_kernel("random_multinomial", _trials)
+def _multinomial(words: np.ndarray, index: Any, pvals: np.ndarray, *, n: int, size: Any, dtype: DTypeLike) -> Any:
+    if n > FEW_TRIALS or not _is_drawn(size, None) or pvals.dtype != _SINGLE or not pvals.size:
+        return NotImplemented
+    drawn = _unit(words, index, (n, *_size(size), *pvals.shape[:-1], 1))
+    below = np.cumsum(pvals, -1)
+    below[..., -1] = 1
+    counts = (drawn < below).sum(0)
+    return np.diff(counts, axis=-1, prepend=0).astype(np.int64 if dtype is None else dtype, copy=False)
 
 
 # -- indices ----------------------------------------------------------------------------------------------------------

@@ -380,6 +380,18 @@ def test_draws_by_trying(name: str) -> None:
     assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
 
 
+def test_multinomial_counts() -> None:
+    words, index = onp.array([0, 7], onp.uint32), onp.int32(3)
+    chances = onp.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], "f")
+    for n, size, dtype, pvals in (
+        (5, None, "int64", chances[0]), (7, (2, 3), None, chances[0]), (40, (4,), "int32", chances),
+        (0, None, "int64", chances[0]), (3, 2, "float32", chances[:, :1]), (3, (0,), "int64", chances),
+    ):  # fmt: skip
+        check(ops.get("random_multinomial").bind(n=n, size=size, dtype=dtype), words, index, pvals)
+    check(ops.get("random_multinomial").bind(n=5000, dtype="int64"), words, index, chances[0], must=False)
+    check(ops.get("random_multinomial").bind(n=5, dtype="int64"), words, index, chances.astype("e"), must=False)
+
+
 def test_few_counts_are_the_first_of_many() -> None:
     """A number hangs on its element alone, however many tries are drawn ahead."""
     key, chance, n = onp.array([3, 4], onp.uint32), onp.array(0.3), 3000
@@ -685,7 +697,7 @@ HERE = [
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
     "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
     "random_normal", "random_gamma", "random_poisson", "random_negative_binomial",
-    "random_generalized_negative_binomial", "zeros", "ones", "full", "arange",
+    "random_generalized_negative_binomial", "random_multinomial", "zeros", "ones", "full", "arange",
     "eye", "einsum", "tensordot", "softmax_cross_entropy_loss",
     "masked_softmax", "l1_loss", "l2_loss", "sigmoid_bce_loss",  # whose forward test_pullbacks compares too
 ]  # fmt: skip
