@@ -659,6 +659,33 @@ def _argsort(
     return np.argsort(x, axis=axis, kind="stable").astype(_INT64 if dtype is None else dtype)
 
 
+@numpy_kernel("topk", lambda x, **_: 8 * x.size)
+def _topk(x: np.ndarray, *, axis: int | None, k: int, ret_typ: str, is_ascend: bool, dtype: DTypeLike) -> Any:
+    kind = x.dtype.kind
+    if x.dtype not in (_SINGLE, _DOUBLE) and kind not in "iu":
+        return NotImplemented
+    if ret_typ not in ("indices", "value", "both") or dtype not in (_SINGLE, np.int32) or not x.ndim:
+        return NotImplemented
+    if kind == "f" and (np.isnan(x).any() or (np.signbit(x) & (x == 0)).any()):  # which XLA ranks by their bits
+        return NotImplemented
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis = axis_of(axis, x.ndim, "topk")
+    n = x.shape[axis]
+    if not 0 <= k <= n:
+        return NotImplemented
+    if is_ascend:
+        order = np.argsort(x, axis, kind="stable")
+    else:  # backwards twice, so that equal elements keep their order
+        order = n - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    order = order[(slice(None),) * axis + (slice(k or n),)]
+    positions = order.astype(dtype)
+    if ret_typ == "indices":
+        return positions
+    values = np.take_along_axis(x, order, axis)
+    return values if ret_typ == "value" else (values, positions)
+
+
 # -- products ---------------------------------------------------------------------------------------------------------
 
 _DEEP = policy.limits["product"]

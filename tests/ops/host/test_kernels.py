@@ -380,6 +380,33 @@ def test_draws_by_trying(name: str) -> None:
     assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+def test_differences(dtype: str) -> None:
+    x = values(dtype_of(dtype), (3, 4))
+    for n, axis in ((1, -1), (2, 0), (3, 0), (5, 1)):
+        check(ops.get("diff").bind(n=n, axis=axis), x, must=False)
+    check(ops.get("diff").bind(n=1, axis=1), x)
+    check(ops.get("diff").bind(n=2, axis=1), x, x[:, :1], x)
+    check(ops.get("diff").bind(n=1, axis=0), x, None, onp.zeros((), dtype))
+    check(ops.get("diff").bind(n=1, axis=0), x, onp.zeros((), "int64"), must=False)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+def test_the_largest(dtype: str) -> None:
+    x = onp.random.default_rng(0).integers(0, 4, (3, 7)).astype(dtype)  # with many that are equal
+    for ret_typ in ("indices", "value", "both", "mask"):
+        for axis, k in ((-1, 3), (0, 0), (None, 5), (1, 7)):
+            for is_ascend in (False, True):
+                op = ops.get("topk").bind(axis=axis, k=k, ret_typ=ret_typ, is_ascend=is_ascend)
+                check(op, x, must=ret_typ != "mask")
+    check(ops.get("topk").bind(k=2, dtype="int32"), x)
+    if dtype == "float32":
+        for odd in ([0.0, -0.0, 1.0, -0.0], [onp.nan, 1.0, onp.inf, -onp.inf]):
+            for is_ascend in (False, True):
+                check(ops.get("topk").bind(k=3, is_ascend=is_ascend), onp.array(odd, "f"), must=False)
+        check(ops.get("topk").bind(k=3), onp.array([onp.inf, -1.0, -onp.inf, onp.inf], "f"))
+
+
 def test_multinomial_counts() -> None:
     words, index = onp.array([0, 7], onp.uint32), onp.int32(3)
     chances = onp.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], "f")
@@ -695,7 +722,7 @@ def test_quantiles_and_interpolation() -> None:
 HERE = [
     "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
-    "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
+    "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "topk", "layer_norm", "random_uniform",
     "random_normal", "random_gamma", "random_poisson", "random_negative_binomial",
     "random_generalized_negative_binomial", "random_multinomial", "zeros", "ones", "full", "arange",
     "eye", "einsum", "tensordot", "softmax_cross_entropy_loss",
