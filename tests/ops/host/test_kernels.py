@@ -594,16 +594,22 @@ def test_recurrent_layers(mode: str, both: bool) -> None:
         check(op, x, flat, units=8, atol=2e-5)
         check(op, x, flat, *begin, units=8, atol=2e-5)
         check(op, x[:1], flat, *begin, units=8, atol=2e-5)
+        tells, kernel = kernels.results_of(op), kernels.kernel_of(op)
+        assert tells is not None and kernel is not None
+        for call in ((x, flat), (x[:1], flat, *begin)):
+            told, found = tells(*call), kernel[0](*call)
+            for a, b in zip(told, found, strict=True) if outputs else [(told, found)]:
+                assert (a.shape, a.dtype) == (b.shape, b.dtype)
     for others in ({"p": 0.5}, {"use_sequence_length": True}):
         op = ops.get("rnn").bind(**named, **others).in_mode(False)
         check(
             op, x, flat, *begin, *[None] * (2 - len(begin)), onp.array([2, 5], "int32"), must=False, units=8, atol=2e-5
         )
-    found = kernels.kernel_of(ops.get("rnn").bind(**named))
-    assert found is not None  # of a bad call the operator says what is wrong
+    found, tells = kernels.kernel_of(ops.get("rnn").bind(**named)), kernels.results_of(ops.get("rnn").bind(**named))
+    assert found is not None and tells is not None  # of a bad call the operator says what is wrong
     bad: list[tuple[Any, ...]] = [(x, flat[1:]), (x, flat, begin[0][:1], *begin[1:]), (x[0], flat), (x[:0], flat)]
     for call in [*bad, *([(x, flat, begin[0])] if mode == "lstm" else [])]:
-        assert found[0](*call) is NotImplemented
+        assert found[0](*call) is NotImplemented and tells(*call) is NotImplemented
     wrong = kernels.kernel_of(ops.get("rnn").bind(**named, p=2.0).in_mode(False))
     assert wrong is not None and wrong[0](x, flat) is NotImplemented
 
