@@ -167,19 +167,19 @@ def new_kinds(operations: int) -> int:
 
 
 def runs_in_pieces(operations: int) -> int:
-    """Return how often a program of few kinds is interpreted before it is compiled whole.
+    """Return how often a long program of few kinds is interpreted before it is compiled whole.
 
     Compiling, and an interpreted run, take a time for each operation; the former takes some hundred times longer. Above
     ten times what is long it is never compiled: XLA was stopped after five minutes.
 
     Examples
     --------
-    >>> runs_in_pieces(150), runs_in_pieces(3900)
-    (2, 39)
+    >>> runs_in_pieces(400), runs_in_pieces(3900)
+    (4, 39)
     >>> runs_in_pieces(4000) == sys.maxsize
     True
     """
-    return sys.maxsize if operations >= 10 * limits["long"] else max(2, 4 * operations // limits["long"])
+    return sys.maxsize if operations >= 10 * limits["long"] else 4 * operations // limits["long"]
 
 
 class Account:

@@ -567,7 +567,7 @@ def random_categorical(
     return drawn.astype(canonical(dtype)), chance
 
 
-_FEW = 4096  # up to so many trials are drawn one by one, which compiles fast and is exact
+FEW_TRIALS = 4096  # up to so many trials are drawn one by one, which compiles fast and is exact
 
 
 @register(
@@ -600,7 +600,7 @@ def random_multinomial(key: Array, pvals: Array, *, n: int, size: Size = None, d
     shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
     dtype = canonical(dtype, index_dtype())
     pvals = pvals.astype(jnp.float32)
-    if n > _FEW:
+    if n > FEW_TRIALS:
         return jax.random.multinomial(key, jnp.float32(n), pvals, shape=(*shape, *pvals.shape)).astype(dtype)
     draws = jax.random.uniform(key, (n, *shape, *pvals.shape[:-1], 1), jnp.float32)
     below = jnp.cumsum(pvals, -1).at[..., -1].set(1)

@@ -124,6 +124,21 @@ def test_a_tree_of_known_operators_is_not_traced(monkeypatch: pytest.MonkeyPatch
     assert len(traced) == 8
 
 
+def test_the_first_step_of_a_deep_net_with_a_large_layer_compiles_nothing(events: Counter[str]) -> None:
+    """Operator by operator its update would be: NumPy is not given so large a weight for one operator."""
+    net = nn.Sequential()
+    net.add(*[nn.Dense(64, in_units=64) for _ in range(20)], nn.Dense(policy.limits["compile"] // 60, in_units=64))
+    net.initialize()
+    trainer, x = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}), array(2, 64)
+    with autograd.record():
+        loss = (net(x) ** 2).mean()
+    loss.backward()
+    events.clear()
+    trainer.step(1)
+    loss.asnumpy()
+    assert events[COMPILED] == 0
+
+
 @pytest.mark.dear
 def test_a_step_of_operators_with_forms_is_traced_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """NumPy has the forward and the pull-back of each of its operators, so only XLA's program is traced."""

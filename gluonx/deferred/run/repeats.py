@@ -5,9 +5,11 @@ called 300 times: half a minute). So the first runs of such a trace are interpre
 of operator and of pull-back is compiled once. A trace that comes more often is compiled as a whole like any other, so
 that a training loop ends up with one program a step, unless XLA would take minutes for it.
 
-A shorter trace is interpreted too, if NumPy runs it and knows nearly all its operators, each with its pull-back, from
-other traces: then nothing has to be traced. So a tree-LSTM, whose every sentence is another graph, traces only the
-operators of its cell.
+A shorter trace of small arrays is interpreted too, if NumPy runs it and knows nearly all its operators, each with its
+pull-back, from other traces: then nothing has to be traced, and nothing linked. So a tree-LSTM, whose every sentence is
+another graph, traces only the operators of its cell. A large array is worth a linked program
+(:mod:`gluonx.deferred.operators.linking`): by itself the update of a ResNet-50 that is not hybridized, or a pull-back
+of its convolutions, is more than NumPy may spend on one operator, and was compiled for one run.
 
 If gradients still flow through what an interpreted run leaves, its tape is a :class:`Chain`: one segment for each
 operator, as in naive mode, so that a later backward too compiles each kind once.
@@ -40,7 +42,7 @@ def runs_in_pieces(graph: Graph) -> bool:
     if node.depth < policy.limits["long"]:
         if not policy.limits["runs"] or not host.is_on() or node.visits > policy.limits["runs"]:
             return False
-        return (node.visits <= policy.runs_in_pieces(node.depth) or _is_small(graph)) and _is_cheap(graph)
+        return _is_small(graph) and _is_cheap(graph)
     return node.visits <= policy.runs_in_pieces(node.depth) and _is_repetitive(graph)
 
 

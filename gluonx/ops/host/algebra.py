@@ -210,10 +210,20 @@ def _interp(x: Array, xp: Array, fp: Array, left: Any = None, right: Any = None,
     return np.array(np.interp(x.astype(_DOUBLE), xp, fp), x.dtype)
 
 
+def _diff(a: Array, prepend: Any = None, append: Any = None, *, n: int, axis: int) -> Any:
+    if n < 1 or not a.ndim or (a.dtype not in _FLOATS and a.dtype.kind not in "iu"):
+        return NotImplemented
+    beside = {name: each for name, each in (("prepend", prepend), ("append", append)) if each is not None}
+    if any(each.dtype != a.dtype for each in beside.values()):
+        return NotImplemented
+    return np.diff(a, n, axis, **beside)
+
+
 MORE: dict[str, tuple[Kernel, Work | None]] = {
     "numpy.pad": (_pad, lambda x, *_, pad_width, **__: x.size * 2),
     "percentile": (_quantile(True), lambda a, *_, **__: 8 * a.size),
     "quantile": (_quantile(False), lambda a, *_, **__: 8 * a.size),
+    "diff": (_diff, lambda a, *_, **__: 2 * a.size),
     "interp": (_interp, lambda x, *_: 8 * x.size),
 }
 """By the operator's name in :mod:`gluonx.np`."""

@@ -20,27 +20,42 @@ _CELLS = 1 << 12
 _LAST, _TRIES = 512, 4  # the last elements are tried several times at once: calls cost more than what they compute
 _HALF, _UNIT, _FINE = 2.0**-33, 2.0**-32, 2.0**-53
 _U32 = np.uint32
+_ZERO = np.zeros((), _U32)
+_INVERSES = 1.0 / np.arange(1.0, counts.STEPS)[:, None]
+
+_Pair = tuple[np.ndarray, np.ndarray]
 
 
 class _Words:
-    """The bits of each try of each element."""
+    """The bits of each try of each element, of which the first tries of few elements are drawn together."""
 
-    def __init__(self, key: np.ndarray) -> None:
-        self._key = key
-        self._turns: list[tuple[np.ndarray, np.ndarray]] = []
+    def __init__(self, key: np.ndarray, turns: _Pair, ahead: _Pair | None = None) -> None:
+        self._key, self._ahead = key, ahead
+        self._turns = list(zip(*turns, strict=True))
+
+    @classmethod
+    def of(cls, size: int, *keys: np.ndarray, tries: int = _TRIES) -> list[_Words]:
+        """Return the bits of each key for `size` elements; few elements have `tries`, and what `fine` needs, ahead."""
+        first, second = np.array(keys).T[:, :, None]
+        first, second = cipher(first, second, _ZERO, np.arange(tries + 1, dtype=_U32))
+        if size > _LAST:
+            return [cls(key, turns) for key, turns in zip(keys, zip(first, second, strict=True), strict=True)]
+        ahead = zip(*cipher(first[..., None], second[..., None], _ZERO, np.arange(size, dtype=_U32)), strict=True)
+        return [cls(*each) for each in zip(keys, zip(first, second, strict=True), ahead, strict=True)]
 
     def __call__(self, turn: int, numbers: np.ndarray, tries: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Return two words for each of the elements `numbers`, of several tries one after the other."""
+        if self._ahead is not None and turn + tries <= len(self._ahead[0]):
+            x, y = (words[turn : turn + tries] for words in self._ahead)
+            if numbers.size < x.shape[1]:
+                x, y = x[:, numbers], y[:, numbers]
+            return x.reshape(-1), y.reshape(-1)
         missing = np.arange(len(self._turns), turn + tries, dtype=_U32)
         if missing.size:
-            self._turns.extend(zip(*cipher(self._key[:1], self._key[1:], np.zeros(1, _U32), missing), strict=True))
-        if tries == 1:
-            first, second = (word.reshape(1) for word in self._turns[turn])
-            return cipher(first, second, np.zeros(1, _U32), numbers)
-        first, second = (
-            np.repeat(words, numbers.size) for words in zip(*self._turns[turn : turn + tries], strict=True)
-        )
-        return cipher(first, second, np.zeros(1, _U32), np.tile(numbers, tries))
+            self._turns.extend(zip(*cipher(*self._key, _ZERO, missing), strict=True))
+        x, y = (np.array(words)[:, None] for words in zip(*self._turns[turn : turn + tries], strict=True))
+        x, y = cipher(x, y, _ZERO, numbers)
+        return x.reshape(-1), y.reshape(-1)
 
     def pair(self, turn: int, numbers: np.ndarray, tries: int) -> tuple[np.ndarray, np.ndarray]:
         """Return two uniform numbers between 0 and 1."""
@@ -63,7 +78,7 @@ _Propose = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.n
 def _accepted(words: _Words, turn: int, numbers: np.ndarray, parameter: np.ndarray, propose: _Propose) -> np.ndarray:
     """Draw for each of the elements `numbers` until `propose` takes what it proposes, from try `turn` on."""
     found = np.empty(numbers.size)
-    left, tries = np.arange(numbers.size), 1
+    left, tries = np.arange(numbers.size), _TRIES if numbers.size <= _LAST else 1
     while left.size:
         repeated = np.tile(parameter, tries) if parameter.ndim and tries > 1 else parameter
         x, taken = propose(repeated, *words.pair(turn, numbers, tries))
@@ -80,15 +95,17 @@ def _accepted(words: _Words, turn: int, numbers: np.ndarray, parameter: np.ndarr
 
 def _proposed_count(rate: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     k, taken, perhaps = counts.guess(np, rate, u, v)
-    asked = np.flatnonzero(~taken & perhaps)
-    taken[asked] = counts.under(np, _of(rate, asked), u[asked], v[asked], k[asked])
+    asked = (~taken & perhaps).nonzero()[0]
+    if asked.size:
+        taken[asked] = counts.under(np, _of(rate, asked), u[asked], v[asked], k[asked])
     return k, taken
 
 
 def _proposed_gamma(alpha: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x, taken, r, z = counts.gamma_guess(np, alpha, u, v)
-    asked = np.flatnonzero(~taken)
-    taken[asked] = r[asked] >= np.log(z[asked])
+    asked = (~taken).nonzero()[0]
+    if asked.size:
+        taken[asked] = r[asked] >= np.log(z[asked])
     return x, taken
 
 
@@ -99,6 +116,12 @@ def _rejected(words: _Words, rate: np.ndarray, numbers: np.ndarray) -> np.ndarra
 
 def _by_steps(rate: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Count how many chances, of 0, 1 and so on, can be taken off `u` before it is negative."""
+    if u.size <= _LAST // 4:  # all at once
+        chances = np.empty((counts.STEPS + 1, u.size))
+        chances[0], chances[1] = u, np.exp(-rate)
+        np.multiply(rate, _INVERSES, out=chances[2:])
+        np.multiply.accumulate(chances[1:], 0, out=chances[1:])
+        return (np.subtract.accumulate(chances, 0)[1:] >= 0).sum(0, dtype=np.float64)
     found = np.zeros(u.size)
     left, chance = np.arange(u.size), np.exp(-rate)
     for number in range(1, counts.STEPS + 1):
@@ -162,10 +185,12 @@ def poisson(key: np.ndarray, rate: np.ndarray, size: int) -> np.ndarray:
     >>> poisson(np.zeros(2, np.uint32), np.array([0.0, np.inf]), 2).tolist()
     [0.0, inf]
     """
-    words, rate = _Words(key), _plain(rate)
+    rate = _plain(rate)
+    small = not rate.ndim and rate < counts.SMALL
+    (words,) = _Words.of(size, key, tries=0 if small else _TRIES)
     if rate.ndim:
         return _in_blocks(lambda numbers, part: _mixed(words, rate[part], numbers), size)
-    if rate < counts.SMALL:
+    if small:
         table = _by_table(max(float(rate), 0.0))
         return _in_blocks(lambda numbers, _: table(words.fine(numbers)), size)
     if rate < np.inf:
@@ -193,8 +218,9 @@ def _small(words: _Words, rate: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 def _gamma(words: _Words, alpha: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Draw gamma numbers of shape `alpha`: above 0, finite, an array or one for all."""
     found = _accepted(words, 1, numbers, np.where(alpha < 1, alpha + 1.0, alpha), _proposed_gamma)
-    low = np.flatnonzero(np.broadcast_to(alpha < 1, numbers.shape))
-    if low.size:
+    below = alpha < 1
+    if below.any():
+        low = np.flatnonzero(np.broadcast_to(below, numbers.shape))
         found[low] *= np.exp(np.log1p(-words.fine(numbers[low])) / _of(alpha, low))
     return found
 
@@ -234,8 +260,7 @@ def overdispersed(key: np.ndarray, mean: np.ndarray, alpha: np.ndarray, size: in
 
 def _compound(key: np.ndarray, alpha: np.ndarray, scaled: Callable[[np.ndarray, Any], np.ndarray], size: int) -> Any:
     """Draw gamma numbers of shape `alpha`, and Poisson numbers whose rates are what `scaled` makes of those."""
-    one, two = halves(key)
-    words, counted = _Words(one), _Words(two)
+    words, counted = _Words.of(size, *halves(key))
 
     def draw(numbers: np.ndarray, part: Any) -> np.ndarray:
         own = _of(alpha, part)

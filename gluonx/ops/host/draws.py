@@ -26,6 +26,8 @@ _U32 = np.dtype(np.uint32)
 # Arrays without axes, which NumPy handles faster than scalars.
 _TURNS = [[(np.array(n, _U32), np.array(32 - n, _U32)) for n in four] for four in _ROTATIONS]
 _ROUNDS = [np.array(n, _U32) for n in range(1, 6)]
+_CONSTANT = np.array(_PARITY, _U32)
+_OPERATIONS = (np.add, np.left_shift, np.right_shift, np.bitwise_or, np.bitwise_xor)
 
 
 def cipher(first: np.ndarray, second: np.ndarray, high: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -36,50 +38,53 @@ def cipher(first: np.ndarray, second: np.ndarray, high: np.ndarray, low: np.ndar
     >>> [hex(x.item()) for x in cipher(*np.zeros((4, 1), np.uint32))]
     ['0x6b200159', '0x99ba4efe']
     """
-    shape = np.broadcast_shapes(np.shape(first), np.shape(second), np.shape(high), np.shape(low))
-    size = math.prod(shape)
-    arrays = [np.broadcast_to(x, shape).reshape(-1) if np.size(x) != 1 else np.reshape(x, -1) for x in (first, second)]
-    text = [np.broadcast_to(x, shape).reshape(-1) for x in (high, low)]
+    every = np.broadcast(first, second, high, low)
+    shape, size = every.shape, every.size
     if size <= _FEW:
-        return _few(arrays, text, shape)
-    outs = np.empty(size, _U32), np.empty(size, _U32)
-    one_key = arrays[0].size == 1 and arrays[1].size == 1
+        zeros = np.zeros(shape, _U32)
+        return _few([(zeros | word).reshape(-1).tolist() for word in (first, second, high, low)], shape)
+    outs = np.empty(shape, _U32), np.empty(shape, _U32)
+    if size <= _CHUNK:
+        _rounds(first, second, high, low, *outs)
+        return outs
+    words = [word if np.size(word) == 1 else np.broadcast_to(word, shape).reshape(-1) for word in (first, second)]
+    words += [np.broadcast_to(word, shape).reshape(-1) for word in (high, low)]
+    words += [out.reshape(-1) for out in outs]
     for start in range(0, size, _CHUNK):
         part = slice(start, start + _CHUNK)
-        keys = arrays if one_key else [x if x.size == 1 else x[part] for x in arrays]
-        _rounds(keys[0], keys[1], text[0][part], text[1][part], outs[0][part], outs[1][part])
-    return outs[0].reshape(shape), outs[1].reshape(shape)
+        _rounds(*[np.reshape(word, -1) if np.size(word) == 1 else word[part] for word in words])
+    return outs
 
 
 def _rounds(
     first: np.ndarray, second: np.ndarray, high: np.ndarray, low: np.ndarray, x: np.ndarray, y: np.ndarray
 ) -> None:
     """Compute the twenty rounds, into `x` and `y`."""
-    keys = (first, second, first ^ second ^ np.uint32(_PARITY))
+    keys = (first, second, first ^ second ^ _CONSTANT)
     np.add(high, first, out=x)
     np.add(low, second, out=y)
     turned = np.empty_like(y)
+    add, left_shift, right_shift, either, differ = _OPERATIONS
     for i in range(5):
         for left, right in _TURNS[i % 2]:
-            np.add(x, y, x)
-            np.left_shift(y, left, turned)
-            np.right_shift(y, right, y)
-            np.bitwise_or(y, turned, y)
-            np.bitwise_xor(y, x, y)
-        np.add(x, keys[(i + 1) % 3], x)
-        np.add(y, keys[(i + 2) % 3] + _ROUNDS[i], y)
+            add(x, y, x)
+            left_shift(y, left, turned)
+            right_shift(y, right, y)
+            either(y, turned, y)
+            differ(y, x, y)
+        add(x, keys[(i + 1) % 3], x)
+        add(y, keys[(i + 2) % 3] + _ROUNDS[i], y)
 
 
-def _few(keys: Sequence[Any], text: Sequence[Any], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _few(words: Sequence[Sequence[int]], shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     outs: tuple[list[int], list[int]] = ([], [])
-    for i in range(len(text[0])):
-        a, b = (int(k[i if k.size > 1 else 0]) for k in keys)
-        words, x, y = (a, b, a ^ b ^ _PARITY), (int(text[0][i]) + a) & _WORD, (int(text[1][i]) + b) & _WORD
+    for a, b, high, low in zip(*words, strict=True):
+        keys, x, y = (a, b, a ^ b ^ _PARITY), (high + a) & _WORD, (low + b) & _WORD
         for r in range(5):
             for turn in _ROTATIONS[r % 2]:
                 x = (x + y) & _WORD
                 y = (((y << turn) | (y >> (32 - turn))) & _WORD) ^ x
-            x, y = (x + words[(r + 1) % 3]) & _WORD, (y + words[(r + 2) % 3] + r + 1) & _WORD
+            x, y = (x + keys[(r + 1) % 3]) & _WORD, (y + keys[(r + 2) % 3] + r + 1) & _WORD
         outs[0].append(x)
         outs[1].append(y)
     return np.array(outs[0], _U32).reshape(shape), np.array(outs[1], _U32).reshape(shape)
@@ -228,17 +233,22 @@ def _gamma(each: int, shape: tuple[int, ...], dtype: np.dtype, log_space: bool) 
     def uniform(keys: Any) -> Any:
         return _unit(bits(keys)[:, 0], dtype)
 
-    def proposed(keys: np.ndarray, scale: np.ndarray) -> tuple[Any, Any]:
-        """Draw normal numbers x, and 1 + scale * x where that is positive."""
-        x, v = np.empty(len(keys), dtype), np.empty(len(keys), dtype)
-        left = np.arange(len(keys))
+    def proposed(keys: np.ndarray, scale: np.ndarray, others: np.ndarray) -> tuple[Any, Any, Any]:
+        """Draw normal numbers x, 1 + scale * x where that is positive, and a uniform number for each of `others`."""
+        count = len(keys)
+        halves = two(keys)
+        drawn = uniform(np.concatenate([halves[:, 1], others]))
+        x = _normal(drawn[:count], dtype)
+        v = one + x * scale
+        left = (v <= 0).nonzero()[0]
+        keys = halves[left, 0]
         while left.size:
-            halves = two(keys[left])
-            keys[left] = halves[:, 0]
+            halves = two(keys)
             x[left] = _normal(uniform(halves[:, 1]), dtype)
             v[left] = one + x[left] * scale[left]
-            left = left[v[left] <= 0]
-        return x, v
+            again = v[left] <= 0
+            left, keys = left[again], halves[again, 0]
+        return x, v, drawn[count:]
 
     def run(keys: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         alpha = alpha.reshape(-1)
@@ -247,17 +257,19 @@ def _gamma(each: int, shape: tuple[int, ...], dtype: np.dtype, log_space: bool) 
         scale = dtype.type(1 / 3) / np.sqrt(d)
         halves = two(of_keys(keys.reshape(-1, 2)).reshape(-1, 2))
         key, last, volume = halves[:, 0], halves[:, 1], np.ones(alpha.shape, dtype)
-        left = np.arange(alpha.size)
+        left, lasts = np.arange(alpha.size), None
         while left.size:
-            parts = three(key[left])
-            key[left] = parts[:, 0]
-            x, v = proposed(parts[:, 1], scale[left])
-            squared, cubed, u = x * x, v * v * v, uniform(parts[:, 2])
+            parts = three(key)
+            others = parts[:, 2] if lasts is not None else np.concatenate([parts[:, 2], last])
+            x, v, u = proposed(parts[:, 1], scale[left], others)
+            if lasts is None:
+                u, lasts = u[: alpha.size], u[alpha.size :]
+            squared, cubed = x * x, v * v * v
             volume[left] = cubed
             bound = squared * dtype.type(0.5) + d[left] * (one - cubed + _log(cubed))
             refused = (u >= one - dtype.type(0.0331) * (squared * squared)) & (_log(u) >= bound)
-            left = left[refused]
-        u = one - uniform(last)
+            left, key = left[refused], parts[refused, 0]
+        u = one - lasts
         if log_space:
             logs = _log(u)
             found = _log(d) + _log(volume) + np.where(~boosted | (logs == 0), 0, logs * (one / alpha)).astype(dtype)

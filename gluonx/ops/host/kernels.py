@@ -28,6 +28,7 @@ from gluonx.ops.elementwise import ACTIVATIONS
 from gluonx.ops.host import counts, draws, elementwise
 from gluonx.ops.host.draws import cipher
 from gluonx.ops.registry import OPS, BoundOp, Lifted
+from gluonx.ops.sampling import FEW_TRIALS
 from gluonx.ops.tensor import new_shape, stop_index
 
 if TYPE_CHECKING:
@@ -658,6 +659,33 @@ def _argsort(
     return np.argsort(x, axis=axis, kind="stable").astype(_INT64 if dtype is None else dtype)
 
 
+@numpy_kernel("topk", lambda x, **_: 8 * x.size)
+def _topk(x: np.ndarray, *, axis: int | None, k: int, ret_typ: str, is_ascend: bool, dtype: DTypeLike) -> Any:
+    kind = x.dtype.kind
+    if x.dtype not in (_SINGLE, _DOUBLE) and kind not in "iu":
+        return NotImplemented
+    if ret_typ not in ("indices", "value", "both") or dtype not in (_SINGLE, np.int32) or not x.ndim:
+        return NotImplemented
+    if kind == "f" and (np.isnan(x).any() or (np.signbit(x) & (x == 0)).any()):  # which XLA ranks by their bits
+        return NotImplemented
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis = axis_of(axis, x.ndim, "topk")
+    n = x.shape[axis]
+    if not 0 <= k <= n:
+        return NotImplemented
+    if is_ascend:
+        order = np.argsort(x, axis, kind="stable")
+    else:  # backwards twice, so that equal elements keep their order
+        order = n - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    order = order[(slice(None),) * axis + (slice(k or n),)]
+    positions = order.astype(dtype)
+    if ret_typ == "indices":
+        return positions
+    values = np.take_along_axis(x, order, axis)
+    return values if ret_typ == "value" else (values, positions)
+
+
 # -- products ---------------------------------------------------------------------------------------------------------
 
 _DEEP = policy.limits["product"]
@@ -938,6 +966,21 @@ numpy_kernel("random_gamma", _each)(_tried(lambda key, alpha, scale: scale * dra
 numpy_kernel("random_poisson", _each)(_tried(_counted(counts.poisson), _HIGH))
 numpy_kernel("random_negative_binomial", _each)(_tried(_counted(counts.failures), _HIGH, _HIGH / 2))
 numpy_kernel("random_generalized_negative_binomial", _each)(_tried(_counted(counts.overdispersed), _HIGH, _HIGH))
+
+
+def _trials(*parameters: Any, n: int, size: Any, **__: object) -> int:
+    return 32 * n * math.prod(_size(size)) * math.prod(parameters[2].shape[:-1])
+
+
+@numpy_kernel("random_multinomial", _trials)
+def _multinomial(words: np.ndarray, index: Any, pvals: np.ndarray, *, n: int, size: Any, dtype: DTypeLike) -> Any:
+    if n > FEW_TRIALS or not _is_drawn(size, None) or pvals.dtype != _SINGLE or not pvals.size:
+        return NotImplemented
+    drawn = _unit(words, index, (n, *_size(size), *pvals.shape[:-1], 1))
+    below = np.cumsum(pvals, -1)
+    below[..., -1] = 1
+    counts = (drawn < below).sum(0)
+    return np.diff(counts, axis=-1, prepend=0).astype(np.int64 if dtype is None else dtype, copy=False)
 
 
 # -- indices ----------------------------------------------------------------------------------------------------------

@@ -679,6 +679,61 @@ def _rnn_work(data: np.ndarray, flat: np.ndarray, *_: object, num_layers: int, *
 _STEP = policy.limits["call"] * 2
 
 
+class _Recurrence(NamedTuple):
+    """The weights of a recurrent layer by name and shape, its sides, and the shape of each of its states."""
+
+    pieces: list[tuple[str, Shape]]
+    sides: str
+    begin: Shape
+
+    @property
+    def sizes(self) -> list[int]:
+        return [math.prod(shape) for _, shape in self.pieces]
+
+
+def _recurrence(
+    data: np.ndarray, flat: np.ndarray, state: np.ndarray | None, cell: np.ndarray | None,
+    *, mode: str, state_size: int, num_layers: int, bidirectional: bool, p: float, use_sequence_length: bool,
+    projection_size: Any, lstm_state_clip_min: Any, lstm_state_clip_max: Any, **_: object,
+) -> _Recurrence | None:  # fmt: skip
+    """Return None for what the kernel does not compute."""
+    given = [v for v in (data, flat, state, cell) if v is not None]
+    if any(v.dtype != _SINGLE for v in given) or use_sequence_length or projection_size or data.ndim != 3:
+        return None
+    if lstm_state_clip_min is not None or lstm_state_clip_max is not None or mode not in GATES:
+        return None
+    if min(state_size, num_layers, data.size) < 1 or not 0 <= p <= 1:
+        return None
+    if mode == "lstm" and (state is None) != (cell is None):
+        return None
+    sides = "lr" if bidirectional else "l"
+    begin = (num_layers * len(sides), data.shape[1], state_size)
+    found = _Recurrence(packing(mode, data.shape[2], state_size, num_layers, bidirectional), sides, begin)
+    states = (state, cell) if mode == "lstm" else (state,)
+    if flat.shape != (sum(found.sizes),) or any(s is not None and s.shape != begin for s in states):
+        return None
+    return found
+
+
+@kernel_results("rnn")
+def _results_of_rnn(
+    data: np.ndarray,
+    flat: np.ndarray,
+    state: np.ndarray | None = None,
+    cell: np.ndarray | None = None,
+    lengths: np.ndarray | None = None,
+    *,
+    state_outputs: bool,
+    **attrs: Any,
+) -> Any:
+    plan = _recurrence(data, flat, state, cell, **attrs)
+    if plan is None:
+        return NotImplemented
+    out = _Told((*data.shape[:2], plan.begin[2] * len(plan.sides)), _SINGLE)
+    states = 2 if attrs["mode"] == "lstm" else 1
+    return (out, *[_Told(plan.begin, _SINGLE)] * states) if state_outputs else out
+
+
 @numpy_kernel("rnn", _rnn_work, products=128)
 def _rnn(
     data: np.ndarray,
@@ -688,33 +743,17 @@ def _rnn(
     lengths: np.ndarray | None = None,
     *,
     mode: str,
-    state_size: int,
     num_layers: int,
     bidirectional: bool,
     state_outputs: bool,
-    p: float,
-    use_sequence_length: bool,
-    projection_size: Any,
-    lstm_state_clip_min: Any,
-    lstm_state_clip_max: Any,
-    **_: object,
+    **attrs: Any,
 ) -> Any:
-    given = [v for v in (data, flat, state, cell) if v is not None]
-    if any(v.dtype != _SINGLE for v in given) or use_sequence_length or projection_size or data.ndim != 3:
+    plan = _recurrence(data, flat, state, cell, mode=mode, num_layers=num_layers, bidirectional=bidirectional, **attrs)
+    if plan is None:
         return NotImplemented
-    if lstm_state_clip_min is not None or lstm_state_clip_max is not None or mode not in GATES:
-        return NotImplemented
-    if min(state_size, num_layers, data.size) < 1 or not 0 <= p <= 1:
-        return NotImplemented
-    if mode == "lstm" and (state is None) != (cell is None):
-        return NotImplemented
-    sides = "lr" if bidirectional else "l"
-    pieces = packing(mode, data.shape[2], state_size, num_layers, bidirectional)
-    begin = (num_layers * len(sides), data.shape[1], state_size)
-    sizes = [math.prod(shape) for _, shape in pieces]
+    pieces, sides, begin = plan
+    sizes = plan.sizes
     states = [np.zeros(begin, _SINGLE) if s is None else s for s in (state, cell)[: 2 if mode == "lstm" else 1]]
-    if flat.shape != (sum(sizes),) or any(s.shape != begin for s in states):
-        return NotImplemented
     parts = np.split(flat, np.cumsum(sizes)[:-1])
     piece = {name: part.reshape(shape) for (name, shape), part in zip(pieces, parts, strict=True)}
     last: list[list[Any]] = [[] for _ in states]

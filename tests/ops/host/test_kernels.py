@@ -11,7 +11,7 @@ from ml_dtypes import bfloat16
 from gluonx import ops
 from gluonx.deferred.operators.derived import run_alone
 from gluonx.np import handle, indexing
-from gluonx.ops.host import algebra, kernels, layers
+from gluonx.ops.host import algebra, counts, kernels, layers
 from gluonx.ops.rnn import packing
 
 AWKWARD = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.25, 1e-3, -7.75, 20.0, -20.0, onp.inf, -onp.inf, onp.nan, 100.5]
@@ -380,6 +380,62 @@ def test_draws_by_trying(name: str) -> None:
     assert found is not None and found[0](onp.zeros(2, onp.uint32), onp.int32(0)) is NotImplemented
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+def test_differences(dtype: str) -> None:
+    x = values(dtype_of(dtype), (3, 4))
+    for n, axis in ((1, -1), (2, 0), (3, 0), (5, 1)):
+        check(ops.get("diff").bind(n=n, axis=axis), x, must=False)
+    check(ops.get("diff").bind(n=1, axis=1), x)
+    check(ops.get("diff").bind(n=2, axis=1), x, x[:, :1], x)
+    check(ops.get("diff").bind(n=1, axis=0), x, None, onp.zeros((), dtype))
+    check(ops.get("diff").bind(n=1, axis=0), x, onp.zeros((), "int64"), must=False)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+def test_the_largest(dtype: str) -> None:
+    x = onp.random.default_rng(0).integers(0, 4, (3, 7)).astype(dtype)  # with many that are equal
+    for ret_typ in ("indices", "value", "both", "mask"):
+        for axis, k in ((-1, 3), (0, 0), (None, 5), (1, 7)):
+            for is_ascend in (False, True):
+                op = ops.get("topk").bind(axis=axis, k=k, ret_typ=ret_typ, is_ascend=is_ascend)
+                check(op, x, must=ret_typ != "mask")
+    check(ops.get("topk").bind(k=2, dtype="int32"), x)
+    if dtype == "float32":
+        for odd in ([0.0, -0.0, 1.0, -0.0], [onp.nan, 1.0, onp.inf, -onp.inf]):
+            for is_ascend in (False, True):
+                check(ops.get("topk").bind(k=3, is_ascend=is_ascend), onp.array(odd, "f"), must=False)
+        check(ops.get("topk").bind(k=3), onp.array([onp.inf, -1.0, -onp.inf, onp.inf], "f"))
+
+
+def test_multinomial_counts() -> None:
+    words, index = onp.array([0, 7], onp.uint32), onp.int32(3)
+    chances = onp.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], "f")
+    for n, size, dtype, pvals in (
+        (5, None, "int64", chances[0]), (7, (2, 3), None, chances[0]), (40, (4,), "int32", chances),
+        (0, None, "int64", chances[0]), (3, 2, "float32", chances[:, :1]), (3, (0,), "int64", chances),
+    ):  # fmt: skip
+        check(ops.get("random_multinomial").bind(n=n, size=size, dtype=dtype), words, index, pvals)
+    check(ops.get("random_multinomial").bind(n=5000, dtype="int64"), words, index, chances[0], must=False)
+    check(ops.get("random_multinomial").bind(n=5, dtype="int64"), words, index, chances.astype("e"), must=False)
+
+
+def test_few_counts_are_the_first_of_many() -> None:
+    """A number hangs on its element alone, however many tries are drawn ahead."""
+    key, chance, n = onp.array([3, 4], onp.uint32), onp.array(0.3), 3000
+    arrays = onp.linspace(0.0, 30, n), onp.linspace(0.01, 3, n)
+    for rate, spread in (arrays, *zip(onp.array([2.0, 12.0]), onp.array([0.4, 3.0]), strict=True)):
+        many = (
+            counts.poisson(key, rate, n),
+            counts.failures(key, spread, chance, n),
+            counts.overdispersed(key, rate, spread, n),
+        )
+        for size in (1, 40, 300, 700):
+            one, two = (v[:size] if v.ndim else v for v in (rate, spread))
+            onp.testing.assert_array_equal(counts.poisson(key, one, size), many[0][:size])
+            onp.testing.assert_array_equal(counts.failures(key, two, chance, size), many[1][:size])
+            onp.testing.assert_array_equal(counts.overdispersed(key, one, two, size), many[2][:size])
+
+
 @pytest.mark.dear
 def test_order_and_layer_norm() -> None:
     for dtype in ("float32", "int32", "uint8", "bool", "float64"):
@@ -538,16 +594,22 @@ def test_recurrent_layers(mode: str, both: bool) -> None:
         check(op, x, flat, units=8, atol=2e-5)
         check(op, x, flat, *begin, units=8, atol=2e-5)
         check(op, x[:1], flat, *begin, units=8, atol=2e-5)
+        tells, kernel = kernels.results_of(op), kernels.kernel_of(op)
+        assert tells is not None and kernel is not None
+        for call in ((x, flat), (x[:1], flat, *begin)):
+            told, found = tells(*call), kernel[0](*call)
+            for a, b in zip(told, found, strict=True) if outputs else [(told, found)]:
+                assert (a.shape, a.dtype) == (b.shape, b.dtype)
     for others in ({"p": 0.5}, {"use_sequence_length": True}):
         op = ops.get("rnn").bind(**named, **others).in_mode(False)
         check(
             op, x, flat, *begin, *[None] * (2 - len(begin)), onp.array([2, 5], "int32"), must=False, units=8, atol=2e-5
         )
-    found = kernels.kernel_of(ops.get("rnn").bind(**named))
-    assert found is not None  # of a bad call the operator says what is wrong
+    found, tells = kernels.kernel_of(ops.get("rnn").bind(**named)), kernels.results_of(ops.get("rnn").bind(**named))
+    assert found is not None and tells is not None  # of a bad call the operator says what is wrong
     bad: list[tuple[Any, ...]] = [(x, flat[1:]), (x, flat, begin[0][:1], *begin[1:]), (x[0], flat), (x[:0], flat)]
     for call in [*bad, *([(x, flat, begin[0])] if mode == "lstm" else [])]:
-        assert found[0](*call) is NotImplemented
+        assert found[0](*call) is NotImplemented and tells(*call) is NotImplemented
     wrong = kernels.kernel_of(ops.get("rnn").bind(**named, p=2.0).in_mode(False))
     assert wrong is not None and wrong[0](x, flat) is NotImplemented
 
@@ -666,9 +728,9 @@ def test_quantiles_and_interpolation() -> None:
 HERE = [
     "rnn", "convolution", "deconvolution", "pooling", "batch_norm",
     "softmax", "log_softmax", "matmul", "dot", "batch_dot", "fully_connected", "cast", "where", "clip", "concatenate",
-    "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "layer_norm", "random_uniform",
+    "stack", "take", "embedding", "one_hot", "pick", "sort", "argsort", "topk", "layer_norm", "random_uniform",
     "random_normal", "random_gamma", "random_poisson", "random_negative_binomial",
-    "random_generalized_negative_binomial", "zeros", "ones", "full", "arange",
+    "random_generalized_negative_binomial", "random_multinomial", "zeros", "ones", "full", "arange",
     "eye", "einsum", "tensordot", "softmax_cross_entropy_loss",
     "masked_softmax", "l1_loss", "l2_loss", "sigmoid_bce_loss",  # whose forward test_pullbacks compares too
 ]  # fmt: skip
