@@ -45,7 +45,7 @@ from typing import Any, ClassVar
 
 __all__ = ["DETERMINISTIC", "LIMIT", "OPTION", "choose", "compilation_cache", "cores", "default_folder",
            "deterministic_operations", "hush_jax", "prune", "set_x64", "collects_in_calls", "pause_collector",
-           "one_blas_thread", "resume_collector", "return_free_memory", "start", "tune", "uncollected"]  # fmt: skip
+           "one_blas_thread", "resume_collector", "returning_memory", "start", "tune", "uncollected"]  # fmt: skip
 
 LIMIT = 4 << 30
 OPTION = "--xla_backend_extra_options=xla_cpu_disable_tiled_emitter"
@@ -53,6 +53,7 @@ DETERMINISTIC = "--xla_gpu_deterministic_ops=true"
 # By the number of glibc's malloc.h: arenas, the size from which a block is mapped, what may be free at the heap's end.
 # All are needed: in the arena of a thread no block is larger than 64 MiB, so XLA's would be mapped all the same.
 _KEPT = {-8: 1, -3: 1 << 30, -1: (1 << 31) - 1}
+_LONG = 1.0  # seconds: what has taken longer may leave much memory free
 _DAY = 24 * 3600
 _EVERYTHING = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
 _TRUE = ("1", "true", "on", "yes")
@@ -177,16 +178,26 @@ def _keep_memory() -> None:
         mallopt(option, value)
 
 
-def return_free_memory() -> None:
-    """Have glibc return what is free in its heaps to the system; do nothing with another library.
+@contextmanager
+def returning_memory() -> Generator[None]:
+    """Have glibc return what is free in its heaps to the system afterwards, if what is done within takes a while.
 
     XLA's compiler works in many threads, and glibc keeps what each has given back: 0.12 to 0.64 GB after one training
-    step of a U-Net, a ResNet-18 or a MobileNetV2, often more than the step itself needs.
+    step of a U-Net, a ResNet-18 or a MobileNetV2, often more than the step itself needs. To return it takes up to a
+    quarter of a second, once.
 
     Examples
     --------
-    >>> return_free_memory()
+    >>> with returning_memory():
+    ...     pass
     """
+    began = time.monotonic()
+    yield
+    if time.monotonic() - began > _LONG:
+        _return_memory()
+
+
+def _return_memory() -> None:
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -11,7 +11,7 @@ import numpy as onp
 import pytest
 
 from gluonx import Trainer, autograd, engine, nn, np
-from gluonx.common import policy
+from gluonx.common import policy, process
 from gluonx.common.process import cores
 from gluonx.deferred.run import beside, flushing, host
 from lib import ROOT
@@ -128,9 +128,14 @@ def test_a_program_takes_over_when_it_is_ready(gate):
 
 @pytest.mark.parametrize(("long", "times"), [(0.0, 1), (3600.0, 0)])
 def test_memory_goes_back_after_a_long_compilation_alone(long, times, monkeypatch):
-    returned = []
-    monkeypatch.setattr(beside, "_LONG", long)
-    monkeypatch.setattr(beside, "return_free_memory", lambda: returned.append(threading.current_thread().name))
+    returned, trim = [], process._return_memory
+
+    def told():
+        trim()
+        returned.append(threading.current_thread().name)
+
+    monkeypatch.setattr(process, "_LONG", long)
+    monkeypatch.setattr(process, "_return_memory", told)
     Loop(24).ways(TAKES_OVER + 1)
     assert returned == ["gluonx-compile"] * times
 
@@ -320,7 +325,7 @@ def test_what_the_step_holds_is_not_written_to_at_the_takeover():
 TRAINING = """
 import os, signal, sys, threading, time
 from gluonx import Trainer, autograd, engine, nn, np
-from gluonx.common import policy
+from gluonx.common import policy, process
 from gluonx.deferred.run import beside
 policy.limits.update(runs=2, begun=10**9)
 x = np.ones((4, 30))

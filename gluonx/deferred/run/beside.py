@@ -22,13 +22,12 @@ compilation, without this thread. Programs in a folder are mostly read, so NumPy
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import jax
 
-from gluonx.common.process import cores, return_free_memory
+from gluonx.common.process import cores, returning_memory
 from gluonx.deferred.values import interrupts
 from gluonx.dtype import keeping_64_bits
 
@@ -39,7 +38,6 @@ __all__ = ["Candidate", "Compilation", "Switch", "When", "is_possible"]
 
 When: TypeAlias = Literal["planned", "ready"]
 _turn = threading.Lock()
-_LONG = 1.0  # seconds of a compilation, beside which a tenth of one is little for the memory that it leaves free
 
 
 class Switch:
@@ -103,12 +101,9 @@ class Compilation:
 
     def _compile(self) -> None:
         if not self._is_done:
-            began = time.monotonic()
-            with interrupts.held(), keeping_64_bits(self._wide):
+            with interrupts.held(), keeping_64_bits(self._wide), returning_memory():
                 self.lowered.compile()
             self._is_done = True
-            if time.monotonic() - began > _LONG:
-                return_free_memory()
 
     def _run_beside(self) -> None:
         with _turn:
