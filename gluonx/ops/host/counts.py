@@ -52,8 +52,7 @@ class _Words:
             return x.reshape(-1), y.reshape(-1)
         missing = np.arange(len(self._turns), turn + tries, dtype=_U32)
         if missing.size:
-            first, second = self._key
-            self._turns.extend(zip(*cipher(first, second, _ZERO, missing), strict=True))
+            self._turns.extend(zip(*cipher(self._key[:1], self._key[1:], _ZERO, missing), strict=True))
         x, y = (np.array(words)[:, None] for words in zip(*self._turns[turn : turn + tries], strict=True))
         x, y = cipher(x, y, _ZERO, numbers)
         return x.reshape(-1), y.reshape(-1)

@@ -28,7 +28,7 @@ from gluonx.ops.host.moves import strided
 from gluonx.ops.host.primitives import RULES, Call, Spec
 from gluonx.ops.host.pullbacks import Ways, pullback_rule
 from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
-from gluonx.ops.rnn import GATES, packing
+from gluonx.ops.rnn import GATES, Pieces, packing
 
 del products  # imported for the rules that it registers
 
@@ -682,7 +682,7 @@ _STEP = policy.limits["call"] * 2
 class _Recurrence(NamedTuple):
     """The weights of a recurrent layer by name and shape, its sides, and the shape of each of its states."""
 
-    pieces: list[tuple[str, Shape]]
+    pieces: Pieces
     sides: str
     begin: Shape
 
