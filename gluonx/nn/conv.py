@@ -107,6 +107,10 @@ class _Conv(Bound):
         self._kwargs.bound = op
         return op
 
+    @property
+    def _op(self) -> BoundOp:
+        return self._kwargs.bound or self._bind()
+
     def forward(self, x: ndarray) -> ndarray:
         """Convolve a batch in the layer's layout."""
         op = self._kwargs.bound

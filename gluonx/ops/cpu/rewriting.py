@@ -56,7 +56,7 @@ _CHEAP = frozenset([
 ])  # fmt: skip
 _DEAR = frozenset([
     "acos", "asin", "atan", "atan2", "cbrt", "cos", "cosh", "digamma", "div", "erf", "erf_inv", "erfc", "exp",
-    "exp2", "expm1", "lgamma", "log", "log1p", "logistic", "pow", "reduce_max", "reduce_min", "reduce_prod",
+    "exp2", "expm1", "lgamma", "log", "log1p", "log2", "logistic", "pow", "reduce_max", "reduce_min", "reduce_prod",
     "reduce_sum", "rem", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh",
 ])  # fmt: skip
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
