@@ -72,6 +72,11 @@ class Bound(HybridBlock):
     def _bind(self) -> object:
         """Bind the operators; written to ``__dict__``, so that nobody takes them for what a forward has stored."""
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a layer; pickles from before `Settings` hold a plain dict."""
+        said = state.get("_kwargs")
+        super().__setstate__(state if said is None else state | {"_kwargs": Settings(said)})
+
     def __setattr__(self, name: str, value: object) -> None:
         if name == "_kwargs" and isinstance(value, dict):
             value = Settings(value)
