@@ -134,9 +134,10 @@ class _Conv(Bound):
     def __repr__(self) -> str:
         shape = self.weight.shape
         assert shape is not None, "a convolution declares the rank of its weight"
-        have = shape[0] if self._transposed else shape[1 if self._layout == self._layouts[0] else -1]
+        pair = shape[0], shape[1 if self._layout == self._layouts[0] else -1]
+        have, make = pair if self._transposed else pair[::-1]
         said = [
-            f"{self._block_names.size(have)} -> {self._channels}",
+            f"{self._block_names.size(have)} -> {make}",
             f"kernel_size={self._kernel_size}",
             f"stride={self._kwargs['stride']}",
         ]

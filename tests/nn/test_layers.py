@@ -612,7 +612,3 @@ def test_an_embedding_has_kwargs() -> None:
     layer.weight = gluonx.gluon.Parameter("weight", shape=(4, 3))
     layer.initialize(gluonx.init.One())
     assert layer(np.array([3])).asnumpy().tolist() == [[1, 1, 1]]
-
-
-def test_a_transposed_convolution_of_groups_tells_its_channels() -> None:
-    assert repr(nn.Conv2DTranspose(6, 3, in_channels=4, groups=2)).startswith("Conv2DTranspose(4 -> 6, ")
