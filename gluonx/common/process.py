@@ -24,7 +24,8 @@ environment variables ``GLUONX_CACHE_DIR`` and ``GLUONX_X64`` ask for one thing 
 loggers are quiet.
 
 What is changed unasked lasts for one call of a program and is put back: the collector in Python 3.11
-(`pause_collector`), and the number of BLAS's threads (:func:`one_blas_thread`).
+(`pause_collector`), and the number of BLAS's threads (:func:`one_blas_thread`). After a long compilation glibc is asked
+to return free memory (:func:`returning_memory`); that changes no setting.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from gluonx.deferred import invoke
 from gluonx.dtype import DTypeLike
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_layer
-from gluonx.nn.bound import Bound, Settings
+from gluonx.nn.bound import Bound, BoundToKwargs, Settings
 from gluonx.np import ndarray
 from gluonx.ops import BoundOp, get
 
@@ -180,7 +180,7 @@ class DropPath(Dropout):
         return f"{type(self).__name__}(p = {self._rate})"
 
 
-class Embedding(Bound):
+class Embedding(BoundToKwargs):
     """A table of vectors, looked up by number; a number out of range takes the nearest row.
 
     Parameters
@@ -218,7 +218,7 @@ class Embedding(Bound):
         self._kwargs = Settings(
             {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": sparse_grad}
         )
-        self._bind()
+        self._kwargs.bound = self._bind()
         self.weight = Parameter(
             "weight",
             shape=(input_dim, output_dim),
@@ -229,15 +229,17 @@ class Embedding(Bound):
         )
 
     def _bind(self) -> BoundOp:
-        """Bind the operator to `_kwargs`, which programs write to with a table of another size."""
         said = self._kwargs
-        op = said.bound = get("embedding").bind(input_dim=said["input_dim"], output_dim=said["output_dim"])
-        return op
+        return get("embedding").bind(input_dim=said["input_dim"], output_dim=said["output_dim"])
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the layer; pickles from before it had `_kwargs` tell the sizes alone."""
+        sizes = {"input_dim": state["_input_dim"], "output_dim": state["_output_dim"]}
+        super().__setstate__({"_kwargs": sizes} | state)
 
     def forward(self, x: ndarray) -> ndarray:
         """Return the vectors of the numbers: shape ``x.shape + (output_dim,)``."""
-        op = self._kwargs.bound
-        return invoke(self._bind() if op is None else op, (x, self.weight.data()))
+        return invoke(self._op, (x, self.weight.data()))
 
     @unfailing
     def __repr__(self) -> str:

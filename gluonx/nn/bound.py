@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from gluonx.block.block import HybridBlock
+from gluonx.ops import BoundOp
 
 
 class Settings(dict[str, Any]):
@@ -83,3 +84,20 @@ class Bound(HybridBlock):
         super().__setattr__(name, value)
         if name in self._settings and all(setting in self.__dict__ for setting in self._settings):
             self._bind()
+
+
+class BoundToKwargs(Bound):
+    """A layer of one operator, which is bound to what `_kwargs` says and anew when that was written to."""
+
+    _kwargs: Settings
+
+    def _bind(self) -> BoundOp:
+        """Return the operator with the settings."""
+        raise NotImplementedError
+
+    @property
+    def _op(self) -> BoundOp:
+        bound = self._kwargs.bound
+        if bound is None:
+            bound = self._kwargs.bound = self._bind()
+        return bound

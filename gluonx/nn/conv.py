@@ -18,19 +18,18 @@ from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError, ShapeError
 from gluonx.initializer import InitLike
 from gluonx.nn.activations import activation_layer
-from gluonx.nn.bound import Bound, Settings
+from gluonx.nn.bound import BoundToKwargs, Settings
 from gluonx.np import ndarray
 from gluonx.ops import BoundOp, get
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
 
 
-class _Conv(Bound):
+class _Conv(BoundToKwargs):
     """The common layer. ``_layouts`` names the layouts, channels first and channels last."""
 
     _layouts: tuple[str, str]
     _transposed = False
-    _kwargs: Settings
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class _Conv(Bound):
             self._kwargs["adj"] = self.outpad = self._output_padding(output_padding, n)
         self._check_groups(channels, "channels")
         self._check_groups(in_channels, "in_channels")
-        self._bind()
+        self._kwargs.bound = self._bind()
         self.weight = Parameter(
             "weight", shape=self._weight_shape(in_channels), init=weight_initializer, allow_deferred_init=True
         )
@@ -102,25 +101,15 @@ class _Conv(Bound):
         return (first, *self._kernel_size, second)
 
     def _bind(self) -> BoundOp:
-        """Bind the operator to `_kwargs`, which programs write to (``layer._kwargs['stride'] = (1, 1)``)."""
-        op = get("deconvolution" if self._transposed else "convolution").bind(**self._kwargs)
-        self._kwargs.bound = op
-        return op
-
-    @property
-    def _op(self) -> BoundOp:
-        return self._kwargs.bound or self._bind()
+        return get("deconvolution" if self._transposed else "convolution").bind(**self._kwargs)
 
     def forward(self, x: ndarray) -> ndarray:
         """Convolve a batch in the layer's layout."""
-        op = self._kwargs.bound
-        if op is None:
-            op = self._bind()
         bias = self.bias
         if bias is None:
-            y = invoke(op, (x, self.weight.data()))
+            y = invoke(self._op, (x, self.weight.data()))
         else:
-            y = invoke(op, (x, self.weight.data(), bias.data()))
+            y = invoke(self._op, (x, self.weight.data(), bias.data()))
         return y if self.act is None else self.act(y)
 
     def infer_shape(self, x: ndarray, *args: Any) -> None:

@@ -11,7 +11,7 @@ from gluonx.block.tools import unfailing
 from gluonx.common.arguments import Size, as_tuple
 from gluonx.deferred import invoke
 from gluonx.errors import ArgumentError
-from gluonx.nn.bound import Bound, Settings
+from gluonx.nn.bound import BoundToKwargs, Settings
 from gluonx.np import ndarray
 from gluonx.ops import BoundOp, get
 
@@ -39,13 +39,12 @@ __all__ = [
 _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
-class _Pooling(Bound):
+class _Pooling(BoundToKwargs):
     """The common layer. ``_ndim`` is the number of dimensions, ``_pool_type`` what is made of a window."""
 
     _ndim: int
     _pool_type: str
     _global = False
-    _kwargs: Settings
 
     def __init__(
         self,
@@ -73,17 +72,14 @@ class _Pooling(Bound):
         if count_include_pad is not None:
             settings["count_include_pad"] = count_include_pad
         self._kwargs = Settings(settings)
-        self._bind()
+        self._kwargs.bound = self._bind()
 
     def _bind(self) -> BoundOp:
-        """Bind the operator to `_kwargs`, which programs write to (``layer._kwargs['stride'] = (1, 1)``)."""
-        op = self._kwargs.bound = get("pooling").bind(**self._kwargs)
-        return op
+        return get("pooling").bind(**self._kwargs)
 
     def forward(self, x: ndarray) -> ndarray:
         """Pool a batch in the layer's layout."""
-        op = self._kwargs.bound
-        return invoke(self._bind() if op is None else op, (x,))
+        return invoke(self._op, (x,))
 
     @unfailing
     def __repr__(self) -> str:

@@ -603,6 +603,19 @@ def test_a_layer_follows_its_kwargs_however_they_are_written() -> None:
     assert other(x).item() == mean
 
 
+def test_the_state_of_older_layers_is_restored() -> None:
+    """Pickles had a plain dict of settings, and an embedding had none."""
+    embedding, conv = nn.Embedding(2, 3), nn.Conv2D(2, 3, in_channels=1)
+    for layer in (embedding, conv):
+        layer.initialize()
+        state = layer.__getstate__()
+        said = dict(state.pop("_kwargs"))
+        older = type(layer).__new__(type(layer))
+        older.__setstate__(state if layer is embedding else state | {"_kwargs": said})
+        x = np.array([1]) if layer is embedding else np.ones((1, 1, 4, 4))
+        assert (older(x) == layer(x)).all()
+
+
 def test_an_embedding_has_kwargs() -> None:
     layer = nn.Embedding(2, 3)
     assert layer._kwargs == {"input_dim": 2, "output_dim": 3, "dtype": "float32", "sparse_grad": False}

@@ -220,8 +220,9 @@ class Executor:
         """
         nodes = {node.name: node for node in self._symbol._variables()}
         variables = [nodes[n] for n in (*self.arg_dict, *self.aux_dict)]
-        self._monitor = _Monitor(self._symbol, variables, callback, monitor_all, wanted or (lambda: True))
-        self._monitor.trained = set(self.grad_dict)
+        self._monitor = _Monitor(
+            self._symbol, variables, set(self.grad_dict), callback, monitor_all, wanted or (lambda: True)
+        )
 
     def backward(self, out_grads: ndarray | Sequence[ndarray] | None = None, is_train: bool = True) -> None:
         """Compute the gradients of what the last :meth:`forward` gave, as often as it is called.
@@ -384,7 +385,13 @@ class _Monitor:
     """
 
     def __init__(
-        self, symbol: Symbol, variables: list[Any], callback: Callable[[str, Any], None], all_too: bool, wanted: Any
+        self,
+        symbol: Symbol,
+        variables: list[Any],
+        trained: set[str],
+        callback: Callable[[str, Any], None],
+        all_too: bool,
+        wanted: Any,
     ) -> None:
         inner = symbol.get_internals()
         pairs = list(zip(inner._entries, inner.list_outputs(), strict=True))
@@ -397,7 +404,7 @@ class _Monitor:
         self._order, self._variables = plan(self._asked), variables
         self._read: list[tuple[Node, list[tuple[Any, bool]]]] = []
         self._reached = set[int]()  # nodes through which a gradient comes to an argument that wants one
-        self.trained = set[str]()
+        self._trained = trained
 
     def __call__(self, *values: Any) -> list[Any]:
         self._read, self._reached = [], set()
@@ -407,7 +414,7 @@ class _Monitor:
 
     def _copied(self, node: Node, inputs: list[Any]) -> list[Any]:
         states = [source.op is None and source.name in self._states for source, _ in node.inputs]
-        wanted = [source.name in self.trained or id(source) in self._reached for source, _ in node.inputs]
+        wanted = [source.name in self._trained or id(source) in self._reached for source, _ in node.inputs]
         if any(wanted) and node.op is not None and node.op.name != "BlockGrad":
             self._reached.add(id(node))
             inputs = [

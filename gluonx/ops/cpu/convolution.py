@@ -191,9 +191,8 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), positions, strict=True))
     results = math.prod(positions)
     few = results <= FEW_POSITIONS and x.shape[0] * results <= x.shape[geometry.channel]
-    if not (longer or few):
-        return "native"
-    return "patches" if patches_size(x.shape, geometry, positions, taps) <= LARGEST else "native"
+    fits = patches_size(x.shape, geometry, positions, taps) <= LARGEST
+    return "patches" if (longer or few) and fits else "native"
 
 
 def _grouped(x: Array, axis: int, groups: int) -> Array:

@@ -27,7 +27,6 @@ _U32 = np.dtype(np.uint32)
 _TURNS = [[(np.array(n, _U32), np.array(32 - n, _U32)) for n in four] for four in _ROTATIONS]
 _ROUNDS = [np.array(n, _U32) for n in range(1, 6)]
 _CONSTANT = np.array(_PARITY, _U32)
-_OPERATIONS = (np.add, np.left_shift, np.right_shift, np.bitwise_or, np.bitwise_xor)
 
 
 def cipher(first: np.ndarray, second: np.ndarray, high: np.ndarray, low: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -64,7 +63,8 @@ def _rounds(
     np.add(high, first, out=x)
     np.add(low, second, out=y)
     turned = np.empty_like(y)
-    add, left_shift, right_shift, either, differ = _OPERATIONS
+    add, left_shift, right_shift = np.add, np.left_shift, np.right_shift
+    either, differ = np.bitwise_or, np.bitwise_xor
     for i in range(5):
         for left, right in _TURNS[i % 2]:
             add(x, y, x)

@@ -84,7 +84,7 @@ _WIDE: dict[str, Any] = {
     "log": np.log,
     "expm1": np.expm1,
     "log1p": np.log1p,
-    "log2": np.log2,  # of jax 0.12
+    "log2": np.log2,  # a primitive from jax 0.12 on
     "tanh": np.tanh,
     "sin": np.sin,
     "cos": np.cos,

@@ -696,7 +696,7 @@ def _recurrence(
     *, mode: str, state_size: int, num_layers: int, bidirectional: bool, p: float, use_sequence_length: bool,
     projection_size: Any, lstm_state_clip_min: Any, lstm_state_clip_max: Any, **_: object,
 ) -> _Recurrence | None:  # fmt: skip
-    """Return None for what the kernel does not compute."""
+    """Return how a recurrent layer's weights and states lie; None for what the kernel does not compute."""
     given = [v for v in (data, flat, state, cell) if v is not None]
     if any(v.dtype != _SINGLE for v in given) or use_sequence_length or projection_size or data.ndim != 3:
         return None
