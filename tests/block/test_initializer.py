@@ -206,7 +206,8 @@ def test_verbosity(caplog):
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: init.create("nothing"), ValueError, "No initializer is called 'nothing'; there are bilinear"),
+        # Initializers that other tests of this process have registered stand between those of gluonx.
+        (lambda: init.create("nothing"), ValueError, "No initializer is called 'nothing'; there are .*bilinear, "),
         (lambda: init.create(3), TypeError, "this is 3"),
         (lambda: init.create(init.One(), 3), TypeError, "settings already"),
         (lambda: init.register(dict), TypeError, "subclass of Initializer"),
@@ -223,9 +224,7 @@ def test_verbosity(caplog):
         (lambda: init.Initializer().make("weight", (3,)), NotImplementedError, "must define _init_weight"),
     ],
 )
-def test_errors(make, error, words, monkeypatch):
-    own = {name: klass for name, klass in init._REGISTRY.items() if klass.__module__ == init.__name__}
-    monkeypatch.setattr(init, "_REGISTRY", own)  # other tests of this process have registered theirs
+def test_errors(make, error, words):
     with pytest.raises(error, match=words):
         make()
 
