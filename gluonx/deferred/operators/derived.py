@@ -37,7 +37,7 @@ from gluonx.deferred.values.program_cache import Cache
 from gluonx.dtype import WIDE, keeping_64_bits, kept_by_us, without_64_bits
 from gluonx.ops import prng
 from gluonx.ops.checks import Index, MatrixCheck
-from gluonx.ops.cpu import library
+from gluonx.ops.cpu import compiler
 from gluonx.ops.cpu.convolution import for_cpu, lowering_in_force, native_only, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.ops.host.kernels import kernel_of, products_of
@@ -340,7 +340,7 @@ def _jitted(op: Operator, nbytes: int, programs: int = 0) -> Any:
     if programs and getattr(op, "composed", False) and jax.default_backend() == "cpu":
         run = _rewriting(run)
         within = getattr(op, "within", None)
-        options = None if within is None else library.compiler_options(within.closed)
+        options = None if within is None else compiler.options_of(within.closed)
     run.__name__ = run.__qualname__ = op.name
     if programs and type(op) is Pullback and op.homes is not None:
         default = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])

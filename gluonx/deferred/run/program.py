@@ -40,7 +40,7 @@ from gluonx.deferred.values.vectors import Join, Vector, layout_of, picks, resol
 from gluonx.device import is_folded
 from gluonx.errors import NotFiniteError
 from gluonx.ops.common import equations
-from gluonx.ops.cpu import library
+from gluonx.ops.cpu import compiler
 from gluonx.ops.cpu.convolution import for_cpu, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
 from gluonx.sharding import multi_device_options
@@ -530,7 +530,7 @@ class Program(beside.Candidate):
             self.calls_python, self.donated, self.donated_vectors = True, [], []
             self._compile = functools.partial(self._compile, donate_argnums=())
         run = rewritten(found.jaxpr) if self.on_cpu else None
-        options = library.compiler_options(found.jaxpr) if self.on_cpu else None
+        options = compiler.options_of(found.jaxpr) if self.on_cpu else None
         if options is not None:
             self._compile = functools.partial(self._compile, compiler_options=options)
         if run is None and (self._is_spoilt or self.calls_python or options is not None):

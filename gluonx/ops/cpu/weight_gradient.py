@@ -3,7 +3,7 @@
 XLA computes it as a convolution whose kernel is the result's gradient, as large as the image. Its libraries see the
 images as channels, and are slow where there are few: of either those or the filters. Milliseconds on two cores of an
 Intel Xeon (jax 0.10.2), 3x3 without a stride, as (images, height = width, channels, filters): YNNPACK, Eigen (see
-`gluonx.ops.cpu.library`), and products as they are here:
+`gluonx.ops.cpu.compiler`), and products as they are here:
 
 ====================  ======  ======  ======   ====================  ======  ======  ======
 1, 128, 32, 32                  28.2     6.1   4, 56, 128, 128         94.8    34.8    29.2

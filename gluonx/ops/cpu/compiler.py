@@ -1,0 +1,162 @@
+"""Options of XLA's compiler for a program for one CPU: the library for its convolutions, and the blocks of its memory.
+
+Two libraries compute the convolutions that a program leaves to XLA: YNNPACK, the default (jax 0.10 to 0.12), and Eigen.
+YNNPACK shares a convolution among threads by its output channels, a thread for 64 of them or so: one with 64 channels
+or fewer runs on one core, however many there are. Eigen shares it by places. XLA chooses for a whole program, by an
+option of its compiler.
+
+Milliseconds on two cores of an Intel Xeon (AMX, jax 0.10.2), YNNPACK and Eigen; 3x3 where no kernel is named, as
+(batch, height = width, channels in, channels out):
+
+==================  ====== ======   ========================  ====== ======
+2, 128, 32, 32         7.6    5.2   8, 7, 512, 512              16.8   10.1
+1, 56, 64, 64          1.9    1.7   4, 32, 16, 16               0.44   0.47
+4, 56, 64, 128 / 2     6.5    3.5   1, 8, 32, 32               0.029  0.044
+2, 32, 64, 64, holes   1.9    1.4   32, 28, 1, 20 (5x5)         0.92    2.0
+8, 28, 128, 128        8.5    8.1   4, 64, 64, 3                 1.8    3.2
+8, 14, 256, 256       12.3    9.5   8, 224, 3, 64 (7x7 / 2)     20.4   20.7
+==================  ====== ======   ========================  ====== ======
+
+On one core YNNPACK is level or ahead, so it stays.
+
+XLA asks for the memory of all of a program's temporary arrays as one block at each call, and gives it back at the end.
+glibc maps a block of more than 32 MiB anew each time, and the system clears each of its pages when it is first written:
+34,000 page faults in a step of MobileNetV2. Smaller blocks it keeps, and the smaller they are, the fewer of them it
+gives back after all (a U-Net: 12,300 to 17,000 faults a step with blocks of 24 or 31 MiB, 4,000 with 8, 28,300 with one
+block). So a program's largest array tells the size. Processor time over that with one block (two cores, rounds in
+turns, others working): MobileNetV2 (16x3x64x64) 0.70, LSTM (35x20) 0.86, ResNet-18 (16x3x64x64) 0.89, U-Net
+(2x3x128x128) 0.91, DCGAN 0.96; wall 0.69, 1.00, 0.94, 0.97 and 0.97, without others 0.87 to 0.92.
+
+But XLA calls programs in several threads, and glibc keeps memory for each of them: between steps the U-Net's process
+has 600 to 700 MB for 382. So what all threads may keep has a bound. ResNet-50 (8x3x224x224), which it leaves out, would
+take 0.82 of the time and 3.0 GB for 1.8; ``engine.tune()`` gives it that without a second copy.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections import Counter
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr, Literal
+
+from gluonx.common.process import cores
+from gluonx.ops.common import equations
+from gluonx.sharding import option_of_cpus
+
+__all__ = ["options_of"]
+
+_LIBRARY = "xla_cpu_experimental_ynn_fusion_type"
+_WITHOUT_CONVOLUTIONS = ",".join(f"LIBRARY_FUSION_TYPE_{kind}" for kind in ("DOT", "REDUCE", "INDIVIDUAL_DOT"))
+"""What YNNPACK computes by default, but for INDIVIDUAL_CONVOLUTION."""
+
+_WIDE = 16  # channels, in and out, from which Eigen is ahead
+_WORTH = 2e7  # operations of a program's wide convolutions from which on it is worth the option
+_MAJORITY = 4  # so many times the operations of those that are not wide, which Eigen takes up to twice as long for
+
+_BLOCKS = "xla_multiheap_size_constraint_per_heap"
+_SMALLEST = 4 << 20  # bytes of a block; the larger they are, the more of them glibc gives back after all
+_LARGEST = 24 << 20  # bytes of an array; glibc keeps at most 32 MiB, and XLA warns of an array larger than its block
+_AS_ONE = 32 << 20  # bytes; glibc keeps these as one block
+_KEPT = 1 << 30  # bytes that the threads of all cores may keep, by `_needed`: about half of it in fact
+
+
+def options_of(jaxpr: ClosedJaxpr) -> dict[str, Any] | None:
+    """Return options of XLA for a program for one CPU, for ``jax.jit``; None for its defaults.
+
+    Parameters
+    ----------
+    jaxpr : jax.extend.core.ClosedJaxpr
+        The program, as XLA gets it.
+
+    Examples
+    --------
+    >>> import jax
+    >>> options_of(jax.make_jaxpr(abs)(1.0)) is None
+    True
+    """
+    options: dict[str, Any] = {}
+    given = os.environ.get("XLA_FLAGS", "")  # what the user has chosen stays
+    if _LIBRARY not in given and cores() > 1 and _is_ahead(jaxpr):
+        options |= option_of_cpus(_LIBRARY, _WITHOUT_CONVOLUTIONS) or {}
+    block = 0 if _BLOCKS in given else _block(jaxpr)
+    if block and option_of_cpus(_BLOCKS, "-1"):
+        options[_BLOCKS] = block
+    return options or None
+
+
+def _is_ahead(jaxpr: ClosedJaxpr) -> bool:
+    """Return whether Eigen computes a program's convolutions sooner."""
+    operations = {True: 0.0, False: 0.0}
+    for eqn in equations(jaxpr):
+        name = eqn.primitive.name
+        if name == "conv_general_dilated":
+            is_ahead, count = _of_primitive(eqn)
+            operations[is_ahead] += count
+        elif name == "operator" and eqn.params["op"].name == "convolution":  # in a trace of a block
+            is_ahead, count = _of_operator(eqn, eqn.params["op"].attrs)
+            operations[is_ahead] += count
+    return operations[True] > max(_WORTH, _MAJORITY * operations[False])
+
+
+def _of_primitive(eqn: Any) -> tuple[bool, float]:
+    """Return whether Eigen is ahead in a convolution of JAX, and its operations."""
+    weight, out = eqn.invars[1].aval.shape, eqn.outvars[0].aval.shape
+    of_out, of_in, *places = eqn.params["dimension_numbers"].rhs_spec
+    channels = weight[of_in], weight[of_out] // eqn.params["feature_group_count"]
+    kernel = math.prod(weight[axis] for axis in places)
+    of_weight = kernel > math.prod(out[axis] for axis in eqn.params["dimension_numbers"].out_spec[2:])
+    return of_weight or min(channels) >= _WIDE, 2.0 * math.prod(out) * channels[0] * kernel
+
+
+def _of_operator(eqn: Any, attrs: dict[str, Any]) -> tuple[bool, float]:
+    """Return the same of an operator `convolution`, whose weight has its filters first."""
+    weight, out = eqn.invars[1].aval.shape, eqn.outvars[0].aval.shape
+    channels = weight[-1 if (attrs["layout"] or "").endswith("C") else 1], weight[0] // attrs["num_group"]
+    return min(channels) >= _WIDE, 2.0 * math.prod(out) * math.prod(weight) / weight[0]
+
+
+def _block(jaxpr: ClosedJaxpr) -> int:
+    """Return the bytes of the blocks that a program's temporary arrays are to lie in, 0 for one that has them all."""
+    if platform.libc_ver()[0] != "glibc":
+        return 0
+    needed, largest = _needed(jaxpr)
+    if not _AS_ONE < needed <= _KEPT // cores() or largest > _LARGEST:
+        return 0
+    return max(_SMALLEST, largest + largest // 8)  # room for an array that XLA pads
+
+
+def _needed(jaxpr: Any) -> tuple[int, int]:
+    """Return the bytes that a program's temporary arrays need at once, operation by operation, and the largest's.
+
+    XLA joins operations, and needs about half of it (0.45 to 0.52 for the steps above, 0.74 for the LSTM's).
+
+    Examples
+    --------
+    >>> import jax
+    >>> _needed(jax.make_jaxpr(lambda x: (x + 1) * (x - 1) + 1)(jax.numpy.ones(10)))
+    (120, 40)
+    """
+    value: Any = getattr(jaxpr, "jaxpr", jaxpr)
+    if isinstance(value, (tuple, list)):
+        parts = [_needed(each) for each in value]
+        return max((most for most, _ in parts), default=0), max((largest for _, largest in parts), default=0)
+    eqns: Any = getattr(value, "eqns", ())
+    outvars: Any = getattr(value, "outvars", ())
+    read_last = {v: i for i, eqn in enumerate(eqns) for v in eqn.invars if not isinstance(v, Literal)}
+    results = {v for v in outvars if not isinstance(v, Literal)}
+    given_back: Counter[int] = Counter()  # bytes after each equation
+    now = most = largest = 0
+    for i, eqn in enumerate(eqns):
+        within, of_within = _needed(list(eqn.params.values()))
+        for v in eqn.outvars:
+            size = math.prod(v.aval.shape) * v.aval.dtype.itemsize if hasattr(v.aval, "shape") else 0
+            largest = max(largest, size, of_within)
+            if v in read_last and v not in results:
+                now += size
+                given_back[read_last[v]] += size
+        most = max(most, now + within)
+        now -= given_back[i]
+    return most, largest
