@@ -124,8 +124,12 @@ def waves(x, arrays):
     return sum((a @ b).sum() for a, b in zip(found, reversed(found), strict=True))
 
 
+def of_shape(*shape):
+    return jax.ShapeDtypeStruct(shape, "float32")
+
+
 def of_size(mib):
-    return jax.ShapeDtypeStruct((mib, 512, 512), "float32")
+    return of_shape(mib, 512, 512)
 
 
 def options_of_waves(mib, arrays):
@@ -190,3 +194,44 @@ for options in options, None:
     (faults, result), (faults_of_one, result_of_one) = (line.split() for line in done.stdout.splitlines())
     assert int(faults) < int(faults_of_one) / 2 and int(faults_of_one) > 10_000
     assert result == result_of_one
+
+
+# ----------------------------------------------------------------- copies of what is overwritten
+
+
+def step(x, weights):
+    """Return weights after a step; the gradient of one layer reads the next one's old weight."""
+
+    def run(weights):
+        y = x
+        for weight in weights:
+            y = jnp.tanh(y @ weight)
+        return (y**2).sum()
+
+    return [w - 0.1 * g for w, g in zip(weights, jax.grad(run)(weights), strict=True)]
+
+
+def asked_of_step(rows, units):
+    weights = [of_shape(units, units)] * 3
+    return "True" in (compiler.options_of(jax.make_jaxpr(step)(of_shape(rows, units), weights)) or {}).values()
+
+
+def test_weights_are_overwritten_without_a_copy_where_they_are_much_of_a_program(monkeypatch):
+    assert asked_of_step(8, 2048)
+    assert not asked_of_step(1 << 15, 2048)  # much is computed from them
+    assert not asked_of_step(8, 256)  # a copy is little
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_copy_insertion_use_region_analysis=false")
+    assert not asked_of_step(8, 2048)
+
+
+def test_a_step_copies_no_weight_and_its_result_is_the_same():
+    x, make = jnp.ones((8, 2048)) / 8, lambda: [jnp.full((2048, 2048), i / 4096) for i in range(1, 4)]
+    found = compiler.options_of(jax.make_jaxpr(step)(x, make()))
+    usual, without = (
+        jax.jit(step, donate_argnums=1, compiler_options=options).lower(x, make()).compile()
+        for options in (None, found)
+    )
+    assert " copy(%weights" in usual.as_text()
+    assert " copy(" not in without.as_text()
+    for one, other in zip(without(x, make()), usual(x, make()), strict=True):
+        onp.testing.assert_array_equal(one, other)
