@@ -398,6 +398,8 @@ def histogram_edges(
     range: tuple[float, float] | None = None,
 ) -> Array:
     """Return the edges of a histogram's bins."""
+    if range is not None and not (range[0] <= range[1] and math.isfinite(range[1] - range[0])):
+        raise ValueError(f"histogram: a range goes from a finite number to one that is not less, got {range}")
     return jnp.histogram_bin_edges(
         a, bins if edges is None else edges, None if range is None else jnp.asarray(range), weights
     )

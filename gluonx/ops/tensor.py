@@ -864,7 +864,10 @@ def slice_axis(x: Array, *, axis: int, begin: int, end: int | None) -> Array:
     """
     axis = axis_of(axis, x.ndim, "slice_axis")
     n = x.shape[axis]
-    return lax.slice_in_dim(x, begin + n if begin < 0 else begin, stop_index(end, n), 1, axis)
+    start = begin + n if begin < 0 else begin
+    if start < 0:  # JAX would count from the end once more
+        raise ShapeError(f"slice_axis: begin={begin} lies before an axis of length {n}.")
+    return lax.slice_in_dim(x, start, stop_index(end, n), 1, axis)
 
 
 @register(

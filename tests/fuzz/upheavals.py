@@ -1,8 +1,7 @@
 """Random trainings of two nets with three trainers, and all that a user may do to parameters in between.
 
-As in `fuzz.training` a deferred run is compared with a naive one, in float64. Each run draws some of the events, the
-methods of `_Machine`, and how often each comes: what is rare among fifty comes often in some runs. `test_training` runs
-it with 64-bit types on.
+As in `fuzz.training` a deferred run is compared with a naive one, in float64 or float32. Each run draws some of the
+events, the methods of `_Machine`, and how often each comes: what is rare among fifty comes often in some runs.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ from __future__ import annotations
 import pathlib
 import sys
 import tempfile
-import warnings
 from typing import Any
 
 import numpy as onp
 
 from fuzz.harness import sweep
+from fuzz.training import DTYPE, compare, prepare
 from gluonx import Trainer, autograd, engine, nn, np, random
-from gluonx.common import policy
 from gluonx.deferred.run import flushing
 from gluonx.errors import GluonxError
 
@@ -70,12 +68,12 @@ class _Machine:
         self.nets = [first, _Net(plan["kinds"][1], first if plan["shared"] else None)]
         for net, hybrid in zip(self.nets, plan["hybrid"], strict=True):
             net.initialize()
-            net.cast("float64")
+            net.cast(DTYPE)
             net.hybridize(hybrid and not naive)
         every = {id(p): p for net in self.nets for p in net.collect_params().values()}
         self.params = list(every.values())
         for p in self.params:
-            p.set_data(np.array(self.numbers.uniform(-1, 1, p.shape), dtype="float64"))
+            p.set_data(np.array(self.numbers.uniform(-1, 1, p.shape), dtype=DTYPE))
         self.trainable = [p for p in self.params if "running" not in p.name]
         for i, req in enumerate(plan["reqs"]):
             self.trainable[i * 5 % len(self.trainable)].grad_req = req
@@ -91,7 +89,7 @@ class _Machine:
         return Trainer({f"{k:03d}": p for k, p in enumerate(group)}, name, dict(settings))
 
     def drawn(self, *shape: int) -> Any:
-        return np.array(self.numbers.uniform(-1, 1, shape), dtype="float64")
+        return np.array(self.numbers.uniform(-1, 1, shape), dtype=DTYPE)
 
     def x(self) -> Any:
         return self.drawn(5, 3)
@@ -278,8 +276,8 @@ class _Machine:
         self.trainable[a % len(self.trainable)].grad_req = ("write", "add", "null")[b % 3]
 
     def cast(self, a: int, b: int) -> None:
-        self.nets[a % 2].cast("float32")
-        self.nets[a % 2].cast("float64")
+        self.nets[a % 2].cast("float64" if DTYPE == "float32" else "float32")
+        self.nets[a % 2].cast(DTYPE)
 
     def to_file_and_back(self, a: int, b: int) -> None:
         file = str(self.folder / f"{a % 2}.params")
@@ -367,16 +365,14 @@ def _check(numbers: Any) -> None:
         if isinstance(x, str) or isinstance(y, str):
             assert isinstance(x, str) and isinstance(y, str) and x == y, (x, y, plan)
             continue
-        assert x.shape == y.shape and x.dtype == y.dtype == onp.float64, (x.dtype, y.dtype, plan)
-        onp.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-9, err_msg=str(plan))
+        compare(x, y, plan)
 
 
-def main(count: int, compiled: bool) -> None:
-    """Run `count` plans; unless `compiled`, programs that come for the first time run operator by operator."""
-    policy.limits["many"] = 10**6 if compiled else 0
-    warnings.simplefilter("ignore")
+def main(count: int, how: str) -> None:
+    """Run `count` plans."""
+    prepare(how)
     sweep(_check, count)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2] == "compiled")
+    main(int(sys.argv[1]), sys.argv[2])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from gluonx import autograd, np, npx
@@ -56,6 +58,8 @@ WRONG = [
     ("gather_nd", [(3, 4), (3, 2)], {}, ShapeError, "name more axes"),
     ("reshape", [(3, 4)], {"newshape": (5, -1)}, ShapeError, "12 elements cannot fill"),
     ("arange_like", [(3, 4)], {"axis": 2}, ShapeError, "axis 2 does not exist"),
+    ("slice_axis", [(4,)], {"axis": 0, "begin": -5, "end": None}, ShapeError, "before an axis of length 4"),
+    ("slice_axis", [(1,)], {"axis": 0, "begin": -2, "end": 2}, ShapeError, "before an axis of length 1"),
 ]
 
 
@@ -63,6 +67,20 @@ WRONG = [
 def test_bad_input(op, shapes, attrs, error, message):
     with pytest.raises(error, match=message):
         getattr(npx, op)(*[np.zeros(shape) for shape in shapes], **attrs)
+
+
+@pytest.mark.parametrize("span", [(5, 1), (0, float("inf")), (float("nan"), 1)])
+@pytest.mark.parametrize("function", [np.histogram, np.histogram_bin_edges])
+def test_a_range_that_is_none(function, span):
+    with pytest.raises(ValueError, match="a range goes from a finite number"):
+        function(np.arange(5.0), bins=3, range=span)
+
+
+def test_nothing_is_normalized_without_a_warning():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert npx.layer_norm(np.zeros((2, 0)), np.zeros(0), np.zeros(0)).shape == (2, 0)
+    assert not told
 
 
 def test_nothing_at_all():

@@ -628,6 +628,7 @@ def _layer_norm(
     sizes = (x.shape[axis],)
     if (
         output_mean_var
+        or not x.size  # of whose mean NumPy warns
         or any(v.dtype not in _WIDER for v in (x, gamma, beta))
         or not gamma.shape == beta.shape == sizes
     ):

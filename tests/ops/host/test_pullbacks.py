@@ -94,6 +94,11 @@ def test_two_operands(name: str, dtype: str) -> None:
     check(op, array(3), onp.float32(2.0).reshape(()), diff=(0,))
 
 
+def test_an_operand_that_an_empty_one_widens() -> None:
+    for a, b in (((0,), (1,)), ((2, 1), (2, 0)), ((0, 1), (1, 3))):
+        check(ops.get("multiply").bind(), array(*a), array(*b))
+
+
 @pytest.mark.dear
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "var", "std"])
 def test_sums(name: str) -> None:
