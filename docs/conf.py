@@ -50,6 +50,7 @@ html_theme = "sphinx_book_theme"
 html_title = "gluonx"
 html_static_path = ["static"]
 html_css_files = ["gluonx.css"]
+html_js_files = [("gluonx.js", {"defer": "defer"})]
 html_extra_path = ["extra"]
 html_show_sourcelink = False
 html_theme_options = {

@@ -121,6 +121,13 @@ def test_the_rooms_are_those_that_there_are():
     assert set(FLOOR_OF) == {room_of(module_name(path)) for path in SOURCES}
 
 
+def test_the_map_has_every_room():
+    page = (ROOT / "docs" / "design" / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("| rooms, from the ground up |")[1].split("\n\n")[0].splitlines()[2:]
+    told = [name.rstrip("/") for line in table for name in re.findall("`([^`]+)`", line.split("|")[1])]
+    assert sorted(told) == sorted(FLOOR_OF)
+
+
 @every_source
 def test_imports_go_down(path):
     room = room_of(module_name(path))

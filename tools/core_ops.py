@@ -90,9 +90,11 @@ def _names(op: Op) -> str:
 
 _HEAD = """# Core operators
 
-Written by `python -m tools.parity --write` from the registry; do not edit. An operator is a pure function of arrays
-with static attributes. `?` marks an input that may be left out, `ᴿ` an operator that draws random numbers. Attributes
-without a default must be given. Everything in `np`, `npx`, the layers and the older names is made of these.
+<!-- Written by `python -m tools.parity --write` from the registry; do not edit. -->
+
+Every operator that everything in `np`, `npx`, the layers and the older names is made of, by kind: what it takes, what
+comes out, and what its gradient passes. An operator is a pure function of arrays with static attributes. `?` marks an
+input that may be left out, `ᴿ` an operator that draws random numbers; attributes without a default must be given.
 
 """
 _COLUMNS = ("name", "inputs", "attributes", "shape of the result", "gradient", "stands for", "computes")

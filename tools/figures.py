@@ -164,7 +164,7 @@ def stretch() -> str:
         f"Below 1, gluonx is faster or smaller. **Where it is not good:** memory, which is above 1 in {sum(larger)} of "
         f"these {len(larger)} comparisons; tiny steps ({tiny:.1f} times one by hand for two layers of 32); the start: "
         f"ResNet-50's first step takes {ours:.1f} processor seconds and MXNet's {theirs:.1f}, and from the thirteenth "
-        "on compiling it takes turns with the steps."
+        "on the steps share the cores with the compiler."
     )
     rows += ["", told]
     return "\n".join(rows)

@@ -8,9 +8,11 @@ __all__ = ["page"]
 
 _HEAD = """# Legacy operators and what they become
 
-Written by `python -m tools.parity --write`; do not edit. Names that begin with `_contrib_`, `_linalg_`, `_random_`,
-`_image_` are `mx.nd.contrib.*`, `mx.nd.linalg.*` and so on. Each is computed by the [core operators](core_ops.md) in
-the last column; the signature of each is shown by `help(mx.nd.Convolution)`.
+<!-- Written by `python -m tools.parity --write`; do not edit. -->
+
+The operators of MXNet 1, `mx.nd` and `mx.sym`, and what computes each: the [core operators](core_ops.md) in the last
+column. Names that begin with `_contrib_`, `_linalg_`, `_random_`, `_image_` are `mx.nd.contrib.*`, `mx.nd.linalg.*` and
+so on; `help(mx.nd.Convolution)` shows a signature.
 
 """
 

@@ -16,7 +16,9 @@ __all__ = ["PAGES", "operators", "page"]
 
 _HEAD = """# MXNet 2.0's names in gluonx
 
-Written by `python -m tools.parity --write`, from MXNet 2.0.0b1's public names and signatures; do not edit. *Same
+<!-- Written by `python -m tools.parity --write`; do not edit. -->
+
+Which of MXNet 2.0.0b1's public names are here, which are left out and why, and whose signature differs. *Same
 signature* means that a call which MXNet's signature allows means the same here: names, positions, defaults. *In the
 tables* counts the names with a row in a contract table of the tests, where the module has one.
 
