@@ -19,6 +19,7 @@ from gluonx.deferred import invoke
 from gluonx.deferred.operators import linking
 from gluonx.deferred.operators.derived import pullback_of
 from gluonx.deferred.run import flushing, host, program, repeats
+from gluonx.deferred.values.core import HostArray
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss
 from gluonx.ops.host import jaxprs
@@ -307,6 +308,25 @@ def test_numpy_is_given_native_operations_and_xla_the_forms_for_a_cpu(hybrid, mo
         wanted = run()
     for name, value in wanted.items():
         onp.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_to_clear_the_engine_forgets_what_numpy_has_spent_and_knows():
+    """Also of operators for which nothing was compiled or traced, which have no program to forget."""
+    x = np.array(onp.ones(1 << 18, "float32"))
+
+    def runs():
+        engine.clear()
+        for i in range(1, 100):
+            y = np.exp(x)
+            if not isinstance(y.value, HostArray):
+                return i
+        return None
+
+    often = runs()
+    engine.clear()
+    for _ in range(3):
+        np.exp(x)
+    assert often is not None and often > 3 and runs() == often
 
 
 @pytest.mark.dear

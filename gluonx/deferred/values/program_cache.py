@@ -27,17 +27,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from gluonx.common import policy
+from gluonx.common import forked, policy
 from gluonx.deferred.values.contracts import Operator
 from gluonx.deferred.values.core import ROOT, Node, counters
 
-__all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", "program_size", "size_of"]
+__all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "add_known", "clear", "memo", "once", "program_size", "size_of"]
 
 # Bytes. A program takes as much as 40 operations besides its own, a trace as one, a node of the trie a twentieth.
 OPERATION = TRACE = policy.limits["code"]
 PROGRAM, NODE = 40 * OPERATION, OPERATION // 20
 Made = TypeVar("Made")
-_lock = threading.RLock()  # reentrant: eviction may run a finalizer that compiles
 
 
 class Usage:
@@ -61,19 +60,28 @@ def _limit() -> float:
 class Cache:
     """The state of the process. ``tables`` are those of traced blocks, whose `forget` drops what was evicted here.
 
+    ``known`` are the operators of which NumPy's runs know something; :func:`clear` alone has them forget it.
     ``memos`` are the dicts that :func:`memo` returned, ``makers`` the functions of :func:`once`; their contents live
     until :func:`clear`.
 
     The default bound holds the steps of a 12-layer transformer for 20 lengths (at 180 MB) or 2,500 single operators.
     """
 
+    lock = threading.RLock()  # reentrant: eviction may run a finalizer that compiles
     limit = _limit()
     now = 0  # the number of compilations so far
     nbytes = 0
     ops: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
+    known: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     tables: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     memos: ClassVar[list[dict[Any, Any]]] = []
     makers: ClassVar[list[Any]] = []
+
+
+@forked.at_fork
+def _with_a_new_lock() -> None:
+    """Take a lock that no thread of the parent may have held when it forked."""
+    Cache.lock = threading.RLock()
 
 
 def program_size(jaxpr: Any) -> int:
@@ -96,7 +104,7 @@ def _operations(jaxpr: Any) -> int:
 
 def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
     """Count what was compiled or traced, for `op` alone if given; other entries may be evicted."""
-    with _lock:
+    with Cache.lock:
         Cache.nbytes += nbytes
         Cache.now += programs
         if op is not None:
@@ -111,6 +119,12 @@ def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
                 _forget_op(op)
         if 0 < Cache.limit < Cache.nbytes:
             _forget(0.75 * Cache.limit)
+
+
+def add_known(op: Operator) -> None:
+    """Have `clear` empty what ``op.host`` has seen, also where nothing was compiled or traced for `op` alone."""
+    with Cache.lock:
+        Cache.known.add(op)
 
 
 def memo() -> dict[Any, Any]:
@@ -141,9 +155,11 @@ def once(make: Callable[..., Made]) -> Callable[..., Made]:
 
 def clear() -> None:
     """Evict everything."""
-    with _lock:
+    with Cache.lock:
         _forget(0)
         ROOT.children.clear()
+        for op in list(Cache.known):
+            op.host.seen.clear()
         for made in Cache.memos:
             made.clear()
         for cached in Cache.makers:
