@@ -23,7 +23,7 @@ from gluonx.deferred.values.core import HostArray
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss
 from gluonx.ops.host import jaxprs
-from gluonx.ops.registry import get
+from gluonx.ops.registry import OPS, get
 
 pytestmark = pytest.mark.first_runs
 RUNS = policy.limits["runs"]
@@ -327,6 +327,17 @@ def test_to_clear_the_engine_forgets_what_numpy_has_spent_and_knows():
     for _ in range(3):
         np.exp(x)
     assert often is not None and often > 3 and runs() == often
+
+
+@pytest.mark.dear
+def test_to_clear_the_engine_forgets_all_that_is_remembered_of_operators():
+    """Shapes, and which kernels stand in for a trace, are remembered also where nothing is compiled or traced."""
+    net, trainer = _dense(19)
+    for n in (5, 6, 7, 5):
+        _step(net, trainer, onp.resize(X, (n, 3)))
+    engine.clear()
+    bound = [op for each in OPS.values() for op in each.bound()]
+    assert [op for op in bound if op.shapes or op.traced or op.families or (op.host and op.host.seen)] == []
 
 
 @pytest.mark.dear

@@ -60,7 +60,8 @@ def _limit() -> float:
 class Cache:
     """The state of the process. ``tables`` are those of traced blocks, whose `forget` drops what was evicted here.
 
-    ``known`` are the operators of which NumPy's runs know something; :func:`clear` alone has them forget it.
+    ``known`` are the operators of which shapes, traces or NumPy's runs are remembered, though nothing may be counted
+    for them in ``ops``; only :func:`clear` has all of them forget it.
     ``memos`` are the dicts that :func:`memo` returned, ``makers`` the functions of :func:`once`; their contents live
     until :func:`clear`.
 
@@ -122,7 +123,7 @@ def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
 
 
 def add_known(op: Operator) -> None:
-    """Have `clear` empty what ``op.host`` has seen, also where nothing was compiled or traced for `op` alone."""
+    """Have `clear` forget what is remembered of `op`, also where nothing was compiled or traced for it alone."""
     with Cache.lock:
         Cache.known.add(op)
 
@@ -159,7 +160,7 @@ def clear() -> None:
         _forget(0)
         ROOT.children.clear()
         for op in list(Cache.known):
-            op.host.seen.clear()
+            _forget_op(op)
         for made in Cache.memos:
             made.clear()
         for cached in Cache.makers:
@@ -222,10 +223,11 @@ def _forget_node(node: Node, keys: dict[Node, Any], nbytes: int) -> None:
 
 def _forget_op(op: Operator) -> None:
     usage = op.usage
-    counters.forgotten += usage.programs
-    Cache.nbytes -= usage.nbytes
-    if usage.programs:  # the `eager` of a joint operator is not made here
-        op.eager = None
+    if usage is not None:
+        counters.forgotten += usage.programs
+        Cache.nbytes -= usage.nbytes
+        if usage.programs:  # the `eager` of a joint operator is not made here
+            op.eager = None
     op.traced = op.shapes = op.families = op.usage = (
         None  # gradient operators stay: graphs being recorded identify them by identity
     )
