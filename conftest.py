@@ -40,6 +40,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "1")
 
 import pytest  # noqa: E402
 
+from lib import registered  # noqa: E402
 from lib.sample import ROUND, chosen  # noqa: E402
 
 # Files that give way to the modules that they stand for (gluonx.common.aliases); they hold nothing to test.
@@ -105,7 +106,8 @@ def _alone(request):
     gluonx_random.seed(SEED)
     if isinstance(request.node, pytest.DoctestItem):
         request.getfixturevalue("examples_alone")
-    yield
+    with registered.alone():
+        yield
     if "gluonx.device" in sys.modules:  # no test works on several devices because another one before it did
         sys.modules["gluonx.device"].Replicas.on = False
     if "gluonx.deferred.run.flushing" in sys.modules:  # no line of a helper has compiled too many programs for others

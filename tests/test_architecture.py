@@ -14,7 +14,7 @@ import pytest
 
 from lib import ROOT, TESTS
 from lib.sample import SAMPLED, TURNS, WHOLE, chosen
-from lib.sources import SOURCES, every_source, nodes_of, parse
+from lib.sources import SOURCES, every_source, nodes_of, parse, walk
 
 ROOT = ROOT
 PACKAGE = ROOT / "gluonx"
@@ -53,16 +53,12 @@ def is_type_checking(node):
     )
 
 
-def running_nodes(tree):
+def running_nodes(path):
     """All nodes but those of `if TYPE_CHECKING:` bodies."""
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, ast.If) and is_type_checking(node):
-            stack.extend(node.orelse)
-        else:
-            stack.extend(ast.iter_child_nodes(node))
+    nodes = nodes_of(path)
+    bodies = [each for node in nodes if isinstance(node, ast.If) and is_type_checking(node) for each in node.body]
+    left_out = {id(node) for body in bodies for node in walk(body)}
+    return [node for node in nodes if id(node) not in left_out]
 
 
 def from_target(path, node):
@@ -87,7 +83,7 @@ def imports(path):
 
 
 def _imports(path):
-    for node in running_nodes(parse(path)):
+    for node in running_nodes(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -354,21 +350,17 @@ def is_container(value):
     return isinstance(value, ast.Call) and dotted_name(value.func).split(".")[-1] in CONTAINERS
 
 
-def nodes_of_functions(tree):
-    """The nodes that run when a function is called, each once."""
-    stack = [(tree, False)]
-    while stack:
-        node, inside = stack.pop()
-        if inside:
-            yield node
-        inside = inside or isinstance(node, (*FUNCTIONS, ast.Lambda))
-        stack.extend((child, inside) for child in ast.iter_child_nodes(node))
-
-
-def grown_in_functions(tree):
+def grown_in_functions(path):
     """The names that functions of a module put something into."""
+    if not grown(nodes_of(path)):
+        return set()
+    return grown(node for f in nodes_of(path) if isinstance(f, (*FUNCTIONS, ast.Lambda)) for node in walk(f)[1:])
+
+
+def grown(nodes):
+    """The names that nodes put something into."""
     found = set()
-    for node in nodes_of_functions(tree):
+    for node in nodes:
         written = []
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             written = [node.value]
@@ -384,11 +376,11 @@ def module_state():
     containers, caches, rebound = set(), set(), set()
     for path in SOURCES:
         tree, name = parse(path), path.relative_to(PACKAGE).as_posix()
-        grown = grown_in_functions(tree)
+        changed = grown_in_functions(path)
         for node in tree.body:
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and is_container(node.value):
-                containers |= {f"{name} {t.id}" for t in targets if isinstance(t, ast.Name) and t.id in grown}
+                containers |= {f"{name} {t.id}" for t in targets if isinstance(t, ast.Name) and t.id in changed}
             value = getattr(node, "value", None)
             if isinstance(value, ast.Call) and dotted_name(value.func) in ("functools.cache", "functools.lru_cache"):
                 caches |= {f"{name} {t.id}" for t in targets if isinstance(t, ast.Name)}

@@ -148,7 +148,8 @@ def end(before: tuple[Any, ...]) -> None:
     nd_arrays, Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided = before
     repeat_devices(Mode.aliased)
     use_nd_arrays(nd_arrays)
-    Version.told = Version.shown = None
+    Version.told, Version.shown, Version.switched = None, None, False
+    reset_names()
     cut_when_attached(False)
     NDArray.cuts_when_attached = True
     move_integers(False)

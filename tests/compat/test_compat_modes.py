@@ -15,6 +15,7 @@ from gluonx.compat.__main__ import main
 from gluonx.compat.modes import Version
 from gluonx.compat.nd.ndarray import NDArray
 from gluonx.compat.parameter_dict import ParameterDict
+from gluonx.compat.prefixes import Naming
 from gluonx.np.handle import ndarray
 
 
@@ -26,6 +27,14 @@ def program(version):
         yield mxnet
     finally:
         compat.uninstall()
+
+
+def test_the_next_program_knows_nothing_of_the_one_before():
+    for mxnet in program(1):
+        mxnet.gluon.nn.Dense(1)
+        mxnet.npx.set_np()
+        assert Version.switched and Naming.counters
+    assert not Version.switched and not Naming.counters and Version.told is None
 
 
 @pytest.fixture

@@ -19,10 +19,11 @@ from gluonx.deferred import invoke
 from gluonx.deferred.operators import linking
 from gluonx.deferred.operators.derived import pullback_of
 from gluonx.deferred.run import flushing, host, program, repeats
+from gluonx.deferred.values.core import HostArray
 from gluonx.gluon.utils import clip_global_norm
 from gluonx.loss import SoftmaxCELoss
 from gluonx.ops.host import jaxprs
-from gluonx.ops.registry import get
+from gluonx.ops.registry import OPS, get
 
 pytestmark = pytest.mark.first_runs
 RUNS = policy.limits["runs"]
@@ -307,6 +308,36 @@ def test_numpy_is_given_native_operations_and_xla_the_forms_for_a_cpu(hybrid, mo
         wanted = run()
     for name, value in wanted.items():
         onp.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_to_clear_the_engine_forgets_what_numpy_has_spent_and_knows():
+    """Also of operators for which nothing was compiled or traced, which have no program to forget."""
+    x = np.array(onp.ones(1 << 18, "float32"))
+
+    def runs():
+        engine.clear()
+        for i in range(1, 100):
+            y = np.exp(x)
+            if not isinstance(y.value, HostArray):
+                return i
+        return None
+
+    often = runs()
+    engine.clear()
+    for _ in range(3):
+        np.exp(x)
+    assert often is not None and often > 3 and runs() == often
+
+
+@pytest.mark.dear
+def test_to_clear_the_engine_forgets_all_that_is_remembered_of_operators():
+    """Shapes, and which kernels stand in for a trace, are remembered also where nothing is compiled or traced."""
+    net, trainer = _dense(19)
+    for n in (5, 6, 7, 5):
+        _step(net, trainer, onp.resize(X, (n, 3)))
+    engine.clear()
+    bound = [op for each in OPS.values() for op in each.bound()]
+    assert [op for op in bound if op.shapes or op.traced or op.families or (op.host and op.host.seen)] == []
 
 
 @pytest.mark.dear

@@ -430,6 +430,7 @@ def out_avals(op: Operator, inputs: tuple[Any, ...]) -> tuple[bool, tuple[Aval, 
     shapes = op.shapes
     if shapes is None:
         shapes = op.shapes = {}
+        program_cache.add_known(op)
     found = shapes.get(inputs)
     if found is None:
         structs = [None if a is None else a.struct for a in inputs]

@@ -26,6 +26,7 @@ import jax
 import numpy as np
 
 from gluonx.common import policy
+from gluonx.deferred.values import program_cache
 from gluonx.deferred.values.contracts import BAD_CALLS, Operator
 
 __all__ = ["Check", "Kind", "Numbers", "found"]
@@ -119,6 +120,7 @@ def found(
     families = op.families
     if families is None:
         families = op.families = {}
+        program_cache.add_known(op)
     key = tuple([None if s is None else (len(s.shape), s.dtype) for s in structs])
     family = families.get(key)
     if family is None:

@@ -18,6 +18,7 @@ import numpy as np
 from gluonx.common import policy
 from gluonx.common.process import one_blas_thread
 from gluonx.deferred.operators.derived import has_any_length
+from gluonx.deferred.values import program_cache
 from gluonx.deferred.values.contracts import Operator, Shaped
 from gluonx.ops.host.kernels import cost_of, kernel_of, results_of
 from gluonx.ops.host.pullbacks import pullback_kernel
@@ -174,6 +175,7 @@ def _memo(op: Operator) -> dict[Any, Any]:
     families = op.families
     if families is None:
         families = op.families = {}
+        program_cache.add_known(op)
     known = families.setdefault("untraced", {})
     if len(known) > policy.KINDS:
         known.clear()

@@ -44,7 +44,7 @@ from gluonx.common.process import one_blas_thread
 from gluonx.deferred.operators import growth, linalg_checks, linking
 from gluonx.deferred.operators.derived import PLAIN, DerivedOp, jaxpr_of, lowered_alone, needs_64_bits, numpy_is_first
 from gluonx.deferred.run import beside
-from gluonx.deferred.values import interrupts, vectors
+from gluonx.deferred.values import interrupts, program_cache, vectors
 from gluonx.deferred.values.contracts import Args, Number, Operator
 from gluonx.deferred.values.core import (
     Aval,
@@ -152,6 +152,7 @@ def _known_of(op: Operator) -> _Known:
     known = op.host
     if known is None:
         known = op.host = _Known(op)
+        program_cache.add_known(op)
     return known
 
 

@@ -27,17 +27,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from gluonx.common import policy
+from gluonx.common import forked, policy
 from gluonx.deferred.values.contracts import Operator
 from gluonx.deferred.values.core import ROOT, Node, counters
 
-__all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "clear", "memo", "once", "program_size", "size_of"]
+__all__ = ["NODE", "PROGRAM", "TRACE", "Cache", "add", "add_known", "clear", "memo", "once", "program_size", "size_of"]
 
 # Bytes. A program takes as much as 40 operations besides its own, a trace as one, a node of the trie a twentieth.
 OPERATION = TRACE = policy.limits["code"]
 PROGRAM, NODE = 40 * OPERATION, OPERATION // 20
 Made = TypeVar("Made")
-_lock = threading.RLock()  # reentrant: eviction may run a finalizer that compiles
 
 
 class Usage:
@@ -61,19 +60,29 @@ def _limit() -> float:
 class Cache:
     """The state of the process. ``tables`` are those of traced blocks, whose `forget` drops what was evicted here.
 
+    ``known`` are the operators of which shapes, traces or NumPy's runs are remembered, though nothing may be counted
+    for them in ``ops``; only :func:`clear` has all of them forget it.
     ``memos`` are the dicts that :func:`memo` returned, ``makers`` the functions of :func:`once`; their contents live
     until :func:`clear`.
 
     The default bound holds the steps of a 12-layer transformer for 20 lengths (at 180 MB) or 2,500 single operators.
     """
 
+    lock = threading.RLock()  # reentrant: eviction may run a finalizer that compiles
     limit = _limit()
     now = 0  # the number of compilations so far
     nbytes = 0
     ops: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
+    known: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     tables: ClassVar[weakref.WeakSet[Any]] = weakref.WeakSet()
     memos: ClassVar[list[dict[Any, Any]]] = []
     makers: ClassVar[list[Any]] = []
+
+
+@forked.at_fork
+def _with_a_new_lock() -> None:
+    """Take a lock that no thread of the parent may have held when it forked."""
+    Cache.lock = threading.RLock()
 
 
 def program_size(jaxpr: Any) -> int:
@@ -96,7 +105,7 @@ def _operations(jaxpr: Any) -> int:
 
 def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
     """Count what was compiled or traced, for `op` alone if given; other entries may be evicted."""
-    with _lock:
+    with Cache.lock:
         Cache.nbytes += nbytes
         Cache.now += programs
         if op is not None:
@@ -111,6 +120,12 @@ def add(nbytes: int, op: Operator | None = None, programs: int = 0) -> None:
                 _forget_op(op)
         if 0 < Cache.limit < Cache.nbytes:
             _forget(0.75 * Cache.limit)
+
+
+def add_known(op: Operator) -> None:
+    """Have `clear` forget what is remembered of `op`, also where nothing was compiled or traced for it alone."""
+    with Cache.lock:
+        Cache.known.add(op)
 
 
 def memo() -> dict[Any, Any]:
@@ -141,9 +156,11 @@ def once(make: Callable[..., Made]) -> Callable[..., Made]:
 
 def clear() -> None:
     """Evict everything."""
-    with _lock:
+    with Cache.lock:
         _forget(0)
         ROOT.children.clear()
+        for op in list(Cache.known):
+            _forget_op(op)
         for made in Cache.memos:
             made.clear()
         for cached in Cache.makers:
@@ -206,10 +223,11 @@ def _forget_node(node: Node, keys: dict[Node, Any], nbytes: int) -> None:
 
 def _forget_op(op: Operator) -> None:
     usage = op.usage
-    counters.forgotten += usage.programs
-    Cache.nbytes -= usage.nbytes
-    if usage.programs:  # the `eager` of a joint operator is not made here
-        op.eager = None
+    if usage is not None:
+        counters.forgotten += usage.programs
+        Cache.nbytes -= usage.nbytes
+        if usage.programs:  # the `eager` of a joint operator is not made here
+            op.eager = None
     op.traced = op.shapes = op.families = op.usage = (
         None  # gradient operators stay: graphs being recorded identify them by identity
     )

@@ -1,0 +1,54 @@
+"""What tests and examples register is theirs alone."""
+
+import contextlib
+import sys
+
+from lib import TESTS
+
+__all__ = ["alone"]
+
+# Tables of the process, by module; the last may be an attribute of a class.
+TABLES = [
+    ("gluonx.ops.registry", "OPS"),
+    ("gluonx.probability.kl", "_FORMULAS"),
+    ("gluonx.initializer", "_REGISTRY"),
+    ("gluonx.metric.base", "_REGISTRY"),
+    ("gluonx.optimizer.optimizer", "Optimizer.opt_registry"),
+    ("gluonx.compat.operator", "_REGISTRY"),
+    ("gluonx.compat.kvstore", "KVStoreBase.kv_registry"),
+]
+
+
+def _tables():
+    """Yield the tables that there are by now, with their place."""
+    for place in TABLES:
+        module, names = place
+        found = sys.modules.get(module)
+        if found is not None:
+            for name in names.split("."):
+                found = getattr(found, name)
+            yield place, found
+
+
+def _stays(value):
+    """Return whether a module registered this while it was imported, which happens once in a process."""
+    module = sys.modules.get(getattr(value, "__module__", None))
+    if getattr(module, getattr(value, "__name__", ""), None) is value:
+        return True
+    code = getattr(getattr(value, "fn", value), "__code__", None)
+    return code is not None and not code.co_filename.startswith(("<", str(TESTS)))
+
+
+@contextlib.contextmanager
+def alone():
+    """Within, what is registered, or registered anew under a name, is as before afterwards."""
+    before = {place: dict(table) for place, table in _tables()}
+    try:
+        yield
+    finally:
+        for place, table in _tables():
+            was = before.get(place, {})
+            if table != was:
+                for key in [key for key, value in table.items() if key not in was and not _stays(value)]:
+                    del table[key]
+                table.update(was)
