@@ -16,6 +16,7 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
@@ -232,6 +233,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
     rates_at_once: ClassVar[bool] = (
         False  # whether MXNet's fused step asks `_get_lrs` and `_get_wds` for several weights
     )
+    guards: ClassVar[bool] = False  # whether a `rescale_grad` that is 0, infinite or NaN leaves out the update
     _declared: ClassVar[type | None] = None
     draws: ClassVar[bool] = False  # whether the formula draws random numbers, with `At.key`
     _gradients: Gradients = Gradients()  # how gradients are averaged and clipped first; the Trainer sets it
@@ -655,6 +657,10 @@ class Optimizer(_Keywords, metaclass=_Kind):
         # Remembered only if made of what nobody can change in place.
         self._steady = ((*made_of[:4], self._uniform, self._decays), rates) if fixed else (None, None)
         return StepNumbers(counts, rates)
+
+    def is_refused(self) -> bool:
+        """Return whether `rescale_grad` is such that the update of this step is left out (`guards`); it counts all the same."""
+        return self.guards and not 0 < abs(self.rescale_grad) < math.inf
 
     # ------------------------------------------------------------- imperative use, as in MXNet
 

@@ -273,3 +273,41 @@ def test_module_checkpoint_saves_every_period(mx, tmp_path):
     mod.fit(it, num_epoch=4, epoch_end_callback=mx.callback.module_checkpoint(mod, str(tmp_path / "m"), 2, True))
     kept = ["m-0002.params", "m-0002.states", "m-0004.params", "m-0004.states", "m-symbol.json"]
     assert sorted(path.name for path in tmp_path.iterdir()) == kept
+
+
+@pytest.mark.parametrize(("size", "after"), [(numpy.inf, 0.8), (numpy.nan, numpy.nan), (-2.0, 0.88)])
+def test_a_loss_scaler_may_give_batch_sizes_that_are_none(mx, size, after):
+    weight = mx.gluon.Parameter("w", shape=(2,))
+    weight.initialize(init=mx.init.One())
+    trainer = mx.gluon.Trainer([weight], "sgd", {"learning_rate": 0.1}, update_on_kvstore=False)
+    for each in (1, mx.nd.array([size])):
+        with mx.autograd.record():
+            loss = (weight.data() ** 2).sum()
+        loss.backward()
+        trainer.allreduce_grads()
+        trainer.update(each)
+    numpy.testing.assert_allclose(weight.data().asnumpy(), [after] * 2, rtol=1e-6)
+    with pytest.raises(ValueError, match="batch_size must be a positive number"):
+        trainer.update(0)
+
+
+@pytest.mark.parametrize("name", ["adamw", "adabelief"])
+@pytest.mark.parametrize("size", [numpy.inf, numpy.nan])
+def test_an_update_of_no_finite_scale_is_left_out_and_counts(mx, name, size):
+    weight = mx.gluon.Parameter("w", shape=(2,))
+    weight.initialize(init=mx.init.One())
+    trainer = mx.gluon.Trainer([weight], name, {"learning_rate": 0.1, "wd": 0.1})
+
+    def step(size):
+        with mx.autograd.record():
+            loss = (weight.data() ** 2).sum()
+        loss.backward()
+        trainer.step(size)
+        return weight.data().asnumpy().copy()
+
+    before = step(1)
+    numpy.testing.assert_array_equal(step(size), before)
+    assert trainer.optimizer.num_update == 2
+    # MXNet 2.0 too has counted the step that it left out
+    third = {"adamw": 0.8095504, "adabelief": 0.78920335}
+    assert step(1)[0] == pytest.approx(third[name], rel=1e-5)
