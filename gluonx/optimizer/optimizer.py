@@ -668,6 +668,14 @@ class Optimizer(_Keywords, metaclass=_Kind):
         """Return whether a subclass updates in its own way, so that it must be called array by array."""
         return bool(self._own_updates)
 
+    def _own_attributes(self) -> dict[str, Any]:
+        """Return what a class of the user's keeps in attributes: settings, a schedule's product, momenta.
+
+        Files of states hold them, as MXNet's do, which are pickles of the whole optimizer.
+        """
+        known = vars(Optimizer())
+        return {name: v for name, v in vars(self).items() if name not in known and not hasattr(Optimizer, name)}
+
     def create_state(self, index: Hashable, weight: ndarray) -> Any:
         """Make the state of one weight: None, an ndarray, or a tuple of ndarrays."""
         return make_state(self, weight)
