@@ -851,7 +851,7 @@ class Parameter:
 
     @_data.setter
     def _data(self, arrays: object) -> None:
-        """Refuse other arrays: a parameter keeps its own for good, and whoever holds `_data` would see it written to."""
+        """Refuse other arrays: a parameter keeps its own, and whoever holds the list would see them written to."""
         raise GluonxError(
             f"Parameter '{self._path}': _data cannot be replaced. Give values with set_data(value), and keep "
             "data().copy() of what you want to put back later."
