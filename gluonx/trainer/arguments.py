@@ -98,7 +98,7 @@ def take_any_size(on: bool) -> None:
 
 
 def positive(batch_size: float) -> float:
-    """Return the batch size as a float; raise ValueError unless it is finite and positive (see :func:`take_any_size`)."""
+    """Return the batch size as a float; raise ValueError unless it is finite and positive (or `take_any_size`)."""
     try:
         size = float(batch_size)
     except (TypeError, ValueError):
