@@ -659,7 +659,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
         return StepNumbers(counts, rates)
 
     def is_refused(self) -> bool:
-        """Return whether the update of this step is left out for its `rescale_grad` (`guards`); it counts all the same."""
+        """Return whether the update of a step is left out for its `rescale_grad` (`guards`); it counts all the same."""
         return self.guards and not 0 < abs(self.rescale_grad) < math.inf
 
     # ------------------------------------------------------------- imperative use, as in MXNet
