@@ -197,7 +197,7 @@ class Updater:
 
 def _describe_own(optimizer: Optimizer, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return what a class of the user's holds besides an optimizer's own settings, as far as it can be written."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in optimizer._own_attributes().items():
         with suppress(ValueError):
             found[name] = _describe(value, arrays)

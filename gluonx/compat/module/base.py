@@ -264,7 +264,12 @@ class BaseModule:
             if following is None:  # now, as the callback may begin the metric anew
                 found = eval_metric.get_global_name_value()
             if callback is not None:
-                names = {"nbatch": count, "data_batch": batch, "next_data_batch": following, "data_iter": batches}
+                names: dict[str, Any] = {
+                    "nbatch": count,
+                    "data_batch": batch,
+                    "next_data_batch": following,
+                    "data_iter": batches,
+                }
                 names.update(tic=start, end_of_batch=following is None, eval_name_vals=found)
                 called(callback, BatchEndParam(epoch, count, eval_metric, {**(given or {"self": self}), **names}))
             batch, count = following, count + 1
