@@ -11,6 +11,7 @@ count, and ``base_lr`` is the rate that was reached last.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import numbers
 from collections.abc import Sequence
@@ -107,6 +108,14 @@ def _need_factor(factor: float) -> None:
         raise ValueError(f"factor must not be above 1, or the rate would grow; it is {factor}.")
 
 
+def _tell(num_update: int, rate: float, for_good: bool = False) -> None:
+    """Log a change of the rate, in MXNet's line, which tools that read logs look for."""
+    if for_good:
+        logging.info("Update[%d]: now learning rate arrived at %0.5e, will not change in the future", num_update, rate)
+    else:
+        logging.info("Update[%d]: Change learning rate to %0.5e", num_update, rate)
+
+
 class FactorScheduler(LRScheduler):
     """Multiply the rate by ``factor`` after every ``step`` updates.
 
@@ -150,7 +159,9 @@ class FactorScheduler(LRScheduler):
     def _main_lr(self, num_update: int) -> float:
         while num_update > self.count + self.step:
             self.count += self.step
-            self.base_lr = max(self.base_lr * self.factor, self.stop_factor_lr)
+            lowered = self.base_lr * self.factor
+            self.base_lr = max(lowered, self.stop_factor_lr)
+            _tell(num_update, self.base_lr, lowered < self.stop_factor_lr)
         return self.base_lr
 
 
@@ -199,6 +210,7 @@ class MultiFactorScheduler(LRScheduler):
             self.count = self.step[self.cur_step_ind]
             self.cur_step_ind += 1
             self.base_lr *= self.factor
+            _tell(num_update, self.base_lr)
         return self.base_lr
 
 

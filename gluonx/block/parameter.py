@@ -849,6 +849,14 @@ class Parameter:
         """The arrays in a list, or None; MXNet programs read it to see whether there is a value."""
         return _Arrays(self._every()) if self._is_ready else None
 
+    @_data.setter
+    def _data(self, arrays: object) -> None:
+        """Refuse other arrays: a parameter keeps its own, and whoever holds the list would see them written to."""
+        raise GluonxError(
+            f"Parameter '{self._path}': _data cannot be replaced. Give values with set_data(value), and keep "
+            "data().copy() of what you want to put back later."
+        )
+
     @property
     def _grad(self) -> list[Any] | None:
         """The gradients in a list, or None."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import math
-import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -174,7 +173,7 @@ class Speedometer:
 
 
 class ProgressBar:
-    """Draws how far an epoch is.
+    """Logs how far an epoch is, as a bar.
 
     Parameters
     ----------
@@ -185,19 +184,18 @@ class ProgressBar:
 
     Examples
     --------
-    >>> ProgressBar(4, length=8)(BatchEndParam(0, 1))
-    [==------] 25%
+    >>> ProgressBar(4, length=8)(BatchEndParam(0, 1))  # logs [==------] 25%
     """
 
     def __init__(self, total: int, length: int = 80) -> None:
         self.bar_len, self.total = length, total
 
     def __call__(self, param: Any) -> None:
-        """Redraw the bar."""
+        """Log the bar, which ends in a carriage return: one line that changes, where the log's format is that."""
         done = param.nbatch / self.total
         filled = round(self.bar_len * done)
         bar = "=" * filled + "-" * (self.bar_len - filled)
-        sys.stdout.write(f"[{bar}] {math.ceil(100.0 * done)}%\r")
+        logging.info("[%s] %s%s\r", bar, math.ceil(100.0 * done), "%")
 
 
 class LogValidationMetricsCallback:

@@ -32,6 +32,7 @@ from gluonx.np.handle import cut_when_attached, move_integers
 from gluonx.npx import modes
 from gluonx.ops.prng import draw_by_numpy
 from gluonx.optimizer.optimizer import show_bases
+from gluonx.trainer.arguments import take_any_size
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -129,6 +130,7 @@ def begin(version: int | None) -> tuple[Any, ...]:
     draw_by_numpy(True)
     show_bases(direct_base)
     repeat_devices(True)
+    take_any_size(True)
     activate()
     reset_names()
     Naming.used = staticmethod(lambda: Version.saw(1, "its blocks have prefixes, or a hybrid_forward"))
@@ -147,6 +149,7 @@ def end(before: tuple[Any, ...]) -> None:
     Naming.assumed_blocks.clear()
     nd_arrays, Mode.aliased, Mode.numpy, Mode.shape, Naming.active, Naming.undecided = before
     repeat_devices(Mode.aliased)
+    take_any_size(Mode.aliased)
     use_nd_arrays(nd_arrays)
     Version.told, Version.shown, Version.switched = None, None, False
     reset_names()

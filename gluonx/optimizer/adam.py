@@ -109,7 +109,7 @@ class AdamW(_Moments):
 
     epsilon: float = 1e-6
     correct_bias: bool = True
-    rates_at_once = True
+    rates_at_once = guards = True
     use_fused_step: bool = True
 
     @classmethod
@@ -152,7 +152,7 @@ class AdaBelief(_Moments):
 
     epsilon: float = 1e-6
     correct_bias: bool = True
-    rates_at_once = True
+    rates_at_once = guards = True
     use_fused_step: bool = True
 
     @classmethod

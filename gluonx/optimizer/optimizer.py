@@ -16,6 +16,7 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
@@ -232,6 +233,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
     rates_at_once: ClassVar[bool] = (
         False  # whether MXNet's fused step asks `_get_lrs` and `_get_wds` for several weights
     )
+    guards: ClassVar[bool] = False  # whether a `rescale_grad` that is 0, infinite or NaN leaves out the update
     _declared: ClassVar[type | None] = None
     draws: ClassVar[bool] = False  # whether the formula draws random numbers, with `At.key`
     _gradients: Gradients = Gradients()  # how gradients are averaged and clipped first; the Trainer sets it
@@ -656,11 +658,23 @@ class Optimizer(_Keywords, metaclass=_Kind):
         self._steady = ((*made_of[:4], self._uniform, self._decays), rates) if fixed else (None, None)
         return StepNumbers(counts, rates)
 
+    def is_refused(self) -> bool:
+        """Return whether the update of a step is left out for its `rescale_grad` (`guards`); it counts all the same."""
+        return self.guards and not 0 < abs(self.rescale_grad) < math.inf
+
     # ------------------------------------------------------------- imperative use, as in MXNet
 
     def _is_imperative(self) -> bool:
         """Return whether a subclass updates in its own way, so that it must be called array by array."""
         return bool(self._own_updates)
+
+    def _own_attributes(self) -> dict[str, Any]:
+        """Return what a class of the user's keeps in attributes: settings, a schedule's product, momenta.
+
+        Files of states hold them, as MXNet's do, which are pickles of the whole optimizer.
+        """
+        known = vars(Optimizer())
+        return {name: v for name, v in vars(self).items() if name not in known and not hasattr(Optimizer, name)}
 
     def create_state(self, index: Hashable, weight: ndarray) -> Any:
         """Make the state of one weight: None, an ndarray, or a tuple of ndarrays."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,6 +159,8 @@ class Updater:
         """
         arrays: dict[str, np.ndarray] = {}
         tree: dict[str, Any] = {"states": [[i, _describe(s, arrays)] for i, s in self.states.items()]}
+        if self.optimizer._is_imperative():
+            tree["own"] = _describe_own(self.optimizer, arrays)
         if dump_optimizer:
             opt = self.optimizer
             counts = [[i, n] for i, n in opt._index_update_count.items()]
@@ -180,13 +183,25 @@ class Updater:
                 tree = json.loads(arrays["tree"].tobytes())
                 found = {i: _restore(node, arrays) for i, node in tree["states"]}
                 kept = tree.get("optimizer")
+                own = {name: _restore(node, arrays) for name, node in tree.get("own", {}).items()}
         except (ValueError, KeyError, OSError, EOFError) as error:
             raise FormatError(f"These bytes are no optimizer states of gluonx ({error}).") from error
         self.states, self._read = found, frozenset(found)
+        if self.optimizer._is_imperative():
+            vars(self.optimizer).update(own)
         if kept is not None:
             opt = self.optimizer
             opt.lr, opt.wd, opt.num_update = kept["lr"], kept["wd"], kept["num_update"]
             opt._index_update_count = dict(kept["counts"])
+
+
+def _describe_own(optimizer: Optimizer, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return what a class of the user's holds besides an optimizer's own settings, as far as it can be written."""
+    found: dict[str, Any] = {}
+    for name, value in optimizer._own_attributes().items():
+        with suppress(ValueError):
+            found[name] = _describe(value, arrays)
+    return found
 
 
 def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -197,6 +212,8 @@ def _describe(state: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"list": [_describe(part, arrays) for part in state]}
     if isinstance(state, dict) and all(type(name) is str for name in state):
         return {"dict": {name: _describe(part, arrays) for name, part in state.items()}}
+    if isinstance(state, dict) and all(type(name) in (int, str) for name in state):
+        return {"pairs": [[name, _describe(part, arrays)] for name, part in state.items()]}
     if isinstance(state, (bool, int, float, str)):
         return {"plain": state}
     if state is None:
@@ -225,6 +242,8 @@ def _restore(node: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return [_restore(part, arrays) for part in node["list"]]
     if "dict" in node:
         return {name: _restore(part, arrays) for name, part in node["dict"].items()}
+    if "pairs" in node:
+        return {name: _restore(part, arrays) for name, part in node["pairs"]}
     if "plain" in node:
         return node["plain"]
     hosted, raw = node.get("hosted", False), arrays[node["key"]].tobytes()

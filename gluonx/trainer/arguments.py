@@ -88,12 +88,24 @@ def store_of(kvstore: Any) -> Any:
     return found
 
 
+class _Sizes:
+    any = False
+
+
+def take_any_size(on: bool) -> None:
+    """Say whether batch sizes may be negative, infinite or NaN, as a loss scaler of MXNet's time gives them."""
+    _Sizes.any = on
+
+
 def positive(batch_size: float) -> float:
-    """Return the batch size as a float; raise ValueError unless it is finite and above 0."""
+    """Return the batch size as a float; raise ValueError unless it is finite and positive (or `take_any_size`)."""
     try:
         size = float(batch_size)
     except (TypeError, ValueError):
         size = math.nan
+    else:
+        if _Sizes.any and size:
+            return size
     if not 0 < size < math.inf:
         raise ValueError(f"batch_size must be a positive number, got {batch_size!r}")
     return size

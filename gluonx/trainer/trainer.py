@@ -281,8 +281,11 @@ class Trainer(Stateful):
 
     def _step_by(self, plan: Plan, value: Any, sums: bool) -> None:
         """Record the update after everything that is pending, and run all of it as one program."""
+        numbers = self._optimizer.counted(plan.fresh_indices, plan.held.active)
+        if self._optimizer.is_refused():
+            return plan.spend()
         request = plan.request or self._request_on_several(plan, sums)
-        self._vector.renewed(self._optimizer.counted(plan.fresh_indices, plan.held.active))
+        self._vector.renewed(numbers)
         if plan.takes_more:  # behind the vector
             scale = [] if self._scaler is None else [self._scaler.operand()]
             draw = engine.random_inputs(current_state()) if plan.update.rule.draws else ()

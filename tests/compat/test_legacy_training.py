@@ -273,3 +273,121 @@ def test_module_checkpoint_saves_every_period(mx, tmp_path):
     mod.fit(it, num_epoch=4, epoch_end_callback=mx.callback.module_checkpoint(mod, str(tmp_path / "m"), 2, True))
     kept = ["m-0002.params", "m-0002.states", "m-0004.params", "m-0004.states", "m-symbol.json"]
     assert sorted(path.name for path in tmp_path.iterdir()) == kept
+
+
+@pytest.mark.parametrize(("size", "after"), [(numpy.inf, 0.8), (numpy.nan, numpy.nan), (-2.0, 0.88)])
+def test_a_loss_scaler_may_give_batch_sizes_that_are_none(mx, size, after):
+    weight = mx.gluon.Parameter("w", shape=(2,))
+    weight.initialize(init=mx.init.One())
+    trainer = mx.gluon.Trainer([weight], "sgd", {"learning_rate": 0.1}, update_on_kvstore=False)
+    for each in (1, mx.nd.array([size])):
+        with mx.autograd.record():
+            loss = (weight.data() ** 2).sum()
+        loss.backward()
+        trainer.allreduce_grads()
+        trainer.update(each)
+    numpy.testing.assert_allclose(weight.data().asnumpy(), [after] * 2, rtol=1e-6)
+    with pytest.raises(ValueError, match="batch_size must be a positive number"):
+        trainer.update(0)
+
+
+@pytest.mark.parametrize("name", ["adamw", "adabelief"])
+@pytest.mark.parametrize("size", [numpy.inf, numpy.nan])
+def test_an_update_of_no_finite_scale_is_left_out_and_counts(mx, name, size):
+    weight = mx.gluon.Parameter("w", shape=(2,))
+    weight.initialize(init=mx.init.One())
+    trainer = mx.gluon.Trainer([weight], name, {"learning_rate": 0.1, "wd": 0.1})
+
+    def step(size):
+        with mx.autograd.record():
+            loss = (weight.data() ** 2).sum()
+        loss.backward()
+        trainer.step(size)
+        return weight.data().asnumpy().copy()
+
+    before = step(1)
+    numpy.testing.assert_array_equal(step(size), before)
+    assert trainer.optimizer.num_update == 2
+    # MXNet 2.0 too has counted the step that it left out
+    third = {"adamw": 0.8095504, "adabelief": 0.78920335}
+    assert step(1)[0] == pytest.approx(third[name], rel=1e-5)
+
+
+def test_callbacks_see_fits_variables(mx):
+    from mxnet import nd
+
+    data, labels = nd.array(numpy.arange(12).reshape(6, 2)), nd.array([0, 1, 0, 1, 0, 1])
+    batches = mx.io.NDArrayIter(data, labels, 2)
+    symbol = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2), name="softmax")
+    module, seen, scored = mx.mod.Module(symbol), [], []
+
+    def watch(param):
+        there = param.locals
+        assert there["self"] is module and there["train_data"] is batches and there["eval_metric"] is param.eval_metric
+        assert there["nbatch"] == param.nbatch and there["epoch"] == param.epoch
+        seen.append((there["begin_epoch"], there["num_epoch"], there["end_of_batch"], len(there["data_batch"].data)))
+
+    def score(param):
+        scored.append((param.locals["nbatch"], param.locals["eval_batch"].pad, param.locals["eval_data"] is batches))
+
+    module.fit(batches, batches, num_epoch=1, batch_end_callback=watch, eval_batch_end_callback=score)
+    assert seen == [(0, 1, False, 1), (0, 1, False, 1), (0, 1, True, 1)]
+    assert scored == [(0, 0, True), (1, 0, True), (2, 0, True)]
+
+
+def test_what_programs_log(mx, caplog):
+    caplog.set_level("INFO")
+    rates = mx.lr_scheduler.FactorScheduler(2, 0.5, stop_factor_lr=0.2, base_lr=0.5)
+    steps = mx.lr_scheduler.MultiFactorScheduler([1, 3], 0.1, base_lr=1.0)
+    assert [rates(n) for n in range(1, 6)] == [0.5, 0.5, 0.25, 0.25, 0.2]
+    steps(5)
+    mx.callback.ProgressBar(4, length=8)(mx.model.BatchEndParam(0, 1, None, None))
+    assert [record.getMessage() for record in caplog.records] == [
+        "Update[3]: Change learning rate to 2.50000e-01",
+        "Update[5]: now learning rate arrived at 2.00000e-01, will not change in the future",
+        "Update[5]: Change learning rate to 1.00000e-01",
+        "Update[5]: Change learning rate to 1.00000e-02",
+        "[==------] 25%\r",
+    ]
+
+
+def test_a_parameter_keeps_its_arrays(mx):
+    layer = mx.gluon.nn.Dense(2, in_units=1)
+    layer.initialize()
+    with pytest.raises(gluonx.GluonxError, match=r"set_data\(value\), and keep data\(\).copy\(\)"):
+        layer.weight._data = [mx.nd.ones((2, 1))]
+
+
+def test_states_hold_what_an_optimizer_by_hand_keeps_in_attributes(mx, tmp_path):
+    from mxnet import autograd, nd
+
+    class Momenta(mx.optimizer.Optimizer):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.product, self.momenta, self.rule = 1.0, {}, print
+
+        def update(self, index, weight, grad, state):
+            self._update_count(index)
+            self.product *= 0.5
+            self.momenta[index] = grad + 0.9 * self.momenta.get(index, nd.zeros(grad.shape))
+            weight[:] -= self._get_lr(index) * self.product * self.momenta[index]
+
+    weight = mx.gluon.Parameter("w", shape=(2,))
+    weight.initialize(init=mx.init.One())
+    trainer = mx.gluon.Trainer([weight], Momenta(learning_rate=0.1))
+
+    def steps(count):
+        for _ in range(count):
+            with autograd.record():
+                loss = (weight.data() ** 2).sum()
+            loss.backward()
+            trainer.step(1)
+        return weight.data().asnumpy().copy()
+
+    at, file = steps(2), str(tmp_path / "states")
+    trainer.save_states(file)
+    onward = steps(2)
+    weight.set_data(at)
+    trainer.load_states(file)
+    assert trainer.optimizer.product == 0.25
+    numpy.testing.assert_array_equal(steps(2), onward)

@@ -117,8 +117,11 @@ class BaseModule:
         for count, batch in self._batches(eval_data, num_batch, reset):
             self.forward(batch, is_train=False)
             self.update_metric(eval_metric, batch.label)
-            called(batch_end_callback, BatchEndParam(epoch, count, eval_metric, locals()))
-        called(score_end_callback, BatchEndParam(epoch, count + 1, eval_metric, locals()))
+            if batch_end_callback is not None:
+                nbatch, eval_batch = count, batch  # by these names in `locals()`
+                called(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+        actual_num_batch = count + 1
+        called(score_end_callback, BatchEndParam(epoch, actual_num_batch, eval_metric, locals()))
         return eval_metric.get_name_value()
 
     def _batches(self, data: Any, count: int | None, reset: bool) -> Iterator[tuple[int, Any]]:
@@ -215,6 +218,7 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ValueError("fit: num_epoch must say for how many epochs to train")
+        given = dict(locals())
         self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
         initializer = init.Uniform(0.01) if initializer is None else initializer
         if monitor is not None:
@@ -224,7 +228,8 @@ class BaseModule:
         validation_metric = eval_metric if validation_metric is None else validation_metric
         eval_metric = metrics.create(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
-            self._epoch(epoch, train_data, eval_metric, batch_end_callback, monitor)
+            given.update(eval_metric=eval_metric, validation_metric=validation_metric, epoch=epoch)
+            self._epoch(epoch, train_data, eval_metric, batch_end_callback, monitor, given)
             called(epoch_end_callback, epoch, self.symbol, *self.get_params())
             if eval_data is not None:
                 callbacks = (eval_batch_end_callback, eval_end_callback)
@@ -239,7 +244,9 @@ class BaseModule:
         eval_metric: EvalMetric,
         callback: Callable[..., Any] | None,
         monitor: Monitor | None = None,
+        given: Mapping[str, Any] | None = None,
     ) -> None:
+        """Train for an epoch. Callbacks are shown what `fit` was `given`, and a batch's variables by MXNet's names."""
         start = time.time()
         eval_metric.reset()
         found: list[tuple[str, Any]] = []
@@ -256,7 +263,15 @@ class BaseModule:
                 monitor.toc_print()
             if following is None:  # now, as the callback may begin the metric anew
                 found = eval_metric.get_global_name_value()
-            called(callback, BatchEndParam(epoch, count, eval_metric, locals()))
+            if callback is not None:
+                names: dict[str, Any] = {
+                    "nbatch": count,
+                    "data_batch": batch,
+                    "next_data_batch": following,
+                    "data_iter": batches,
+                }
+                names.update(tic=start, end_of_batch=following is None, eval_name_vals=found)
+                called(callback, BatchEndParam(epoch, count, eval_metric, {**(given or {"self": self}), **names}))
             batch, count = following, count + 1
         self._tell(epoch, found)
         self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)

@@ -124,8 +124,10 @@ class SVRGModule(Module):
         for name in full:
             full[name] = full[name] / parts
 
-    def _epoch(self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any, monitor: Any = None) -> None:
+    def _epoch(
+        self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any, monitor: Any = None, given: Any = None
+    ) -> None:
         if epoch % self.update_freq == 0:
             self.update_full_grads(data)
         data.reset()  # type: ignore[attr-defined]
-        super()._epoch(epoch, data, eval_metric, callback, monitor)
+        super()._epoch(epoch, data, eval_metric, callback, monitor, given)
