@@ -1,6 +1,7 @@
 """What tests and examples register is theirs alone."""
 
 import contextlib
+import inspect
 import sys
 
 from lib import TESTS
@@ -35,8 +36,17 @@ def _stays(value):
     module = sys.modules.get(getattr(value, "__module__", None))
     if getattr(module, getattr(value, "__name__", ""), None) is value:
         return True
-    code = getattr(getattr(value, "fn", value), "__code__", None)
-    return code is not None and not code.co_filename.startswith(("<", str(TESTS)))
+    files = {code.co_filename for code in _codes(getattr(value, "fn", value))}
+    return bool(files) and not any(file.startswith(("<", str(TESTS))) for file in files)
+
+
+def _codes(function):
+    """Yield the code of a function, and of what it wraps."""
+    if hasattr(function, "__code__"):
+        yield function.__code__
+        for value in inspect.getclosurevars(function).nonlocals.values():
+            if hasattr(value, "__code__"):
+                yield value.__code__
 
 
 @contextlib.contextmanager
