@@ -51,14 +51,19 @@ def _codes(function):
 
 @contextlib.contextmanager
 def alone():
-    """Within, what is registered, or registered anew under a name, is as before afterwards."""
+    """Within, what is registered, or registered anew under a name, is as before afterwards.
+
+    What gluonx itself has changed stays: code for MXNet 1 has another NAG under that name, until it calls ``set_np``.
+    """
     before = {place: dict(table) for place, table in _tables()}
     try:
         yield
     finally:
         for place, table in _tables():
             was = before.get(place, {})
-            if table != was:
-                for key in [key for key, value in table.items() if key not in was and not _stays(value)]:
-                    del table[key]
-                table.update(was)
+            for key, value in list(table.items()):
+                if value is not was.get(key) and not _stays(value):
+                    if key in was:
+                        table[key] = was[key]
+                    else:
+                        del table[key]
