@@ -110,10 +110,12 @@ def _need_factor(factor: float) -> None:
 
 def _tell(num_update: int, rate: float, for_good: bool = False) -> None:
     """Log a change of the rate, in MXNet's line, which tools that read logs look for."""
+    # Of the root logger, as in MXNet, but not by `logging.info`, which also gives that a handler if it has none.
+    log = logging.getLogger().info
     if for_good:
-        logging.info("Update[%d]: now learning rate arrived at %0.5e, will not change in the future", num_update, rate)
+        log("Update[%d]: now learning rate arrived at %0.5e, will not change in the future", num_update, rate)
     else:
-        logging.info("Update[%d]: Change learning rate to %0.5e", num_update, rate)
+        log("Update[%d]: Change learning rate to %0.5e", num_update, rate)
 
 
 class FactorScheduler(LRScheduler):

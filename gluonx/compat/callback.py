@@ -195,7 +195,7 @@ class ProgressBar:
         done = param.nbatch / self.total
         filled = round(self.bar_len * done)
         bar = "=" * filled + "-" * (self.bar_len - filled)
-        logging.info("[%s] %s%s\r", bar, math.ceil(100.0 * done), "%")
+        logging.info("[%s] %d%%\r", bar, math.ceil(100.0 * done))
 
 
 class LogValidationMetricsCallback:

@@ -149,7 +149,8 @@ class Updater:
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Return the states as bytes; with ``dump_optimizer`` also its learning rate, weight decay and counts.
 
-        The format is NumPy's npz with a JSON description, not a pickle, so reading it can run no code.
+        What an optimizer written by hand keeps in attributes is in them then too. The format is NumPy's npz with a JSON
+        description, not a pickle, so reading it can run no code.
 
         Raises
         ------
@@ -157,11 +158,15 @@ class Updater:
             If a state that an optimizer of the user's has made holds anything but arrays, numbers, texts, and tuples,
             lists and dicts by text of these.
         """
+        return self._written(dump_optimizer, dump_optimizer)
+
+    def _written(self, with_settings: bool, with_attributes: bool) -> bytes:
+        """Return the states, with the optimizer's settings and counts and with its own attributes where asked."""
         arrays: dict[str, np.ndarray] = {}
         tree: dict[str, Any] = {"states": [[i, _describe(s, arrays)] for i, s in self.states.items()]}
-        if self.optimizer._is_imperative():
+        if with_attributes and self.optimizer._is_imperative():
             tree["own"] = _describe_own(self.optimizer, arrays)
-        if dump_optimizer:
+        if with_settings:
             opt = self.optimizer
             counts = [[i, n] for i, n in opt._index_update_count.items()]
             tree["optimizer"] = {"lr": opt.lr, "wd": opt.wd, "num_update": opt.num_update, "counts": counts}

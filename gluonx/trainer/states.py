@@ -423,7 +423,8 @@ class Stateful(Checked):
     def _own_states(self) -> dict[str, Any]:
         """Return the states of an optimizer with hand-written steps, and the shapes of the weights that they are of."""
         shapes = {f"{n}/shape": np.array(p.shape, np.int64) for n, p in zip(self._names, self._params, strict=True)}
-        return {_OWN: np.frombuffer(self._updaters[0].get_states(), np.uint8), **shapes}
+        states = self._updaters[0]._written(with_settings=False, with_attributes=True)
+        return {_OWN: np.frombuffer(states, np.uint8), **shapes}
 
     def _take_own_states(self, fname: object, arrays: dict[str, Any]) -> None:
         """Take what `_own_states` has returned, on each device."""

@@ -391,3 +391,11 @@ def test_states_hold_what_an_optimizer_by_hand_keeps_in_attributes(mx, tmp_path)
     trainer.load_states(file)
     assert trainer.optimizer.product == 0.25
     numpy.testing.assert_array_equal(steps(2), onward)
+    # As in MXNet, states alone, such as a Module writes, leave a new optimizer's settings alone.
+    updater = mx.optimizer.get_updater(trainer.optimizer)
+    alone, whole = updater.get_states(), updater.get_states(dump_optimizer=True)
+    before, trainer.optimizer.product = trainer.optimizer.product, 3.0
+    updater.set_states(alone)
+    assert trainer.optimizer.product == 3.0
+    updater.set_states(whole)
+    assert trainer.optimizer.product == before

@@ -1,6 +1,7 @@
 """Schedules: MXNet's numbers step by step, and errors."""
 
 import json
+import logging
 
 import pytest
 
@@ -65,3 +66,10 @@ def test_errors(make, error, words):
 def test_a_warmup_as_long_as_the_schedule_ends_at_the_base_rate():
     schedule = lr_scheduler.CosineScheduler(5, base_lr=0.4, warmup_steps=5)
     assert [schedule(t) for t in (0, 5, 6)] == [0.0, 0.4, 0.4]
+
+
+def test_telling_of_a_rate_configures_no_logging(monkeypatch):
+    """``logging.info`` would give the root logger a handler, and the user's ``basicConfig`` would do nothing then."""
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    assert lr_scheduler.FactorScheduler(1, 0.5, base_lr=1.0)(3) == 0.25
+    assert logging.getLogger().handlers == []

@@ -218,7 +218,7 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ValueError("fit: num_epoch must say for how many epochs to train")
-        given = dict(locals())
+        given = dict(locals())  # callbacks read them
         self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
         initializer = init.Uniform(0.01) if initializer is None else initializer
         if monitor is not None:
@@ -243,8 +243,8 @@ class BaseModule:
         data: Iterable[Any],
         eval_metric: EvalMetric,
         callback: Callable[..., Any] | None,
-        monitor: Monitor | None = None,
-        given: Mapping[str, Any] | None = None,
+        monitor: Monitor | None,
+        given: Mapping[str, Any],
     ) -> None:
         """Train for an epoch. Callbacks are shown what `fit` was `given`, and a batch's variables by MXNet's names."""
         start = time.time()
@@ -264,14 +264,9 @@ class BaseModule:
             if following is None:  # now, as the callback may begin the metric anew
                 found = eval_metric.get_global_name_value()
             if callback is not None:
-                names: dict[str, Any] = {
-                    "nbatch": count,
-                    "data_batch": batch,
-                    "next_data_batch": following,
-                    "data_iter": batches,
-                }
+                names = {"nbatch": count, "data_batch": batch, "next_data_batch": following, "data_iter": batches}
                 names.update(tic=start, end_of_batch=following is None, eval_name_vals=found)
-                called(callback, BatchEndParam(epoch, count, eval_metric, {**(given or {"self": self}), **names}))
+                called(callback, BatchEndParam(epoch, count, eval_metric, {**given, **names}))
             batch, count = following, count + 1
         self._tell(epoch, found)
         self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)

@@ -125,7 +125,7 @@ class SVRGModule(Module):
             full[name] = full[name] / parts
 
     def _epoch(
-        self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any, monitor: Any = None, given: Any = None
+        self, epoch: int, data: Iterable[Any], eval_metric: Any, callback: Any, monitor: Any, given: Any
     ) -> None:
         if epoch % self.update_freq == 0:
             self.update_full_grads(data)

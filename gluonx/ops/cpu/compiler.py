@@ -25,7 +25,7 @@ glibc maps a block of more than 32 MiB anew each time, and the system clears eac
 gives back after all (a U-Net: 12,300 to 17,000 faults a step with blocks of 24 or 31 MiB, 4,000 with 8, 28,300 with one
 block). So a program's largest array tells the size. Processor time over that with one block (two cores, rounds in
 turns, others working): MobileNetV2 (16x3x64x64) 0.70, LSTM (35x20) 0.86, ResNet-18 (16x3x64x64) 0.89, U-Net
-(2x3x128x128) 0.91, DCGAN 0.96; wall 0.69, 1.00, 0.94, 0.97 and 0.97, without others 0.87 to 0.92.
+(2x3x128x128) 0.91, DCGAN 0.96; wall 0.69, 1.00, 0.94, 0.97 and 0.97.
 
 But XLA calls programs in several threads, and glibc keeps memory for each of them: between steps the U-Net's process
 has 600 to 700 MB for 382. So what all threads may keep has a bound. ResNet-50 (8x3x224x224), which it leaves out, would
@@ -169,10 +169,10 @@ def _needed(jaxpr: Any) -> tuple[int, int]:
         within, of_within = _needed(list(eqn.params.values()))
         for v in eqn.outvars:
             size = _size(v.aval)
-            largest = max(largest, size, of_within)
+            largest = max(largest, size)
             if v in read_last and v not in results:
                 now += size
                 given_back[read_last[v]] += size
-        most = max(most, now + within)
+        most, largest = max(most, now + within), max(largest, of_within)
         now -= given_back[i]
     return most, largest

@@ -79,7 +79,9 @@ def _summed(found: Array, like: Array) -> Array:
     """Return a cotangent in the shape and type of its input, summed if the input was broadcast."""
     if found.shape != like.shape:
         extra = found.ndim - like.ndim
-        axes = tuple([i for i in range(found.ndim) if i < extra or (like.shape[i - extra] == 1 != found.shape[i])])
+        axes = tuple(
+            [i for i in range(found.ndim) if i < extra or (like.shape[i - extra] == 1 and found.shape[i] != 1)]
+        )
         found = np.add.reduce(found, axis=axes, dtype=_DOUBLE).reshape(like.shape)
     return np.array(found, like.dtype)
 
