@@ -16,6 +16,7 @@ from jax import Array, lax
 
 from gluonx.errors import ShapeError
 from gluonx.ops.common import channels, filled, flops_by_input, flops_by_output, narrow, per_axis, same_dtype
+from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.convolution import convolve
 from gluonx.ops.cpu.transposed import deconvolve
 from gluonx.ops.geometry import Geometry, weight_layout
@@ -115,7 +116,8 @@ def _with_bias(name: str, y: Array, bias: Array | None, no_bias: bool, layout: s
     axis = layout.index("C")
     if bias.shape != (y.shape[axis],):
         raise ShapeError(f"{name}: bias has shape {bias.shape}, but {y.shape[axis]} filters need ({y.shape[axis]},).")
-    return y + channels(narrow(bias, y.dtype), y.ndim, axis)
+    bias = channels(narrow(bias, y.dtype), y.ndim, axis)
+    return channels_last(lambda y, bias, _: y + bias, (y, bias), axis, within_programs=True)
 
 
 @register(

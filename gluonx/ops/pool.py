@@ -20,6 +20,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import choose, float_dtype, narrow, per_axis, wide
 from gluonx.ops.conv import layout_of
+from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.convolution import on_cpu
 from gluonx.ops.elementwise import absolute, maximum
 from gluonx.ops.geometry import spatial_axes
@@ -291,15 +292,22 @@ def pooling(
     [[[[3.0]]]]
     """
     choose(dict.fromkeys(("max", "avg", "sum", "lp")), pool_type, "pooling", "pool_type")
-    windows = windows_of(x, layout, kernel, stride, pad, pooling_convention, global_pool)
-    if pool_type == "max":
-        return _pool(x, windows, largest=True)[0]
-    if pool_type == "lp":
-        return narrow(_power_mean(wide(x), windows, 2 if p_value is None else p_value), float_dtype(x))
-    total, plan = _pool(wide(x), windows, largest=False)
-    if pool_type == "avg":
-        total = _average(total, x, windows, plan, include=count_include_pad is not False)
-    return narrow(total, float_dtype(x))
+
+    def pooled(x: Array, axis: int) -> Array:
+        as_given = layout if axis == 1 or x.ndim != 4 else "NHWC"
+        windows = windows_of(x, as_given, kernel, stride, pad, pooling_convention, global_pool)
+        if pool_type == "max":
+            return _pool(x, windows, largest=True)[0]
+        if pool_type == "lp":
+            return narrow(_power_mean(wide(x), windows, 2 if p_value is None else p_value), float_dtype(x))
+        total, plan = _pool(wide(x), windows, largest=False)
+        if pool_type == "avg":
+            total = _average(total, x, windows, plan, include=count_include_pad is not False)
+        return narrow(total, float_dtype(x))
+
+    if global_pool:
+        return pooled(x, 1)
+    return channels_last(pooled, (x,), layout_of(layout, x.ndim, "pooling").index("C"), within_programs=True)
 
 
 def _spans(n: int, count: int) -> list[tuple[int, int]]:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 Class = TypeVar("Class", bound="type[Optimizer]")
 
 _MOST_OWN = 16 * policy.SHARED  # for one optimizer that shares no rules: by hand, LARS has three for each parameter
+_multipliers = attrgetter("lr_mult", "wd_mult")
 _made: dict[Any, Any] = memo()  # by the settings of declared optimizers: their rules and the operators of their steps
 
 _OVERWRITES = (
@@ -636,7 +637,7 @@ class Optimizer(_Keywords, metaclass=_Kind):
         together = common is self._index_update_count and moved == indices
         same, ordered = self._ordered
         if same is indices:
-            mults = [(p.lr_mult, p.wd_mult) for p in ordered]
+            mults = list(map(_multipliers, ordered))
         else:
             mults = list(zip(self._mults(indices, "lr_mult"), self._mults(indices, "wd_mult"), strict=True))
         made_of = (self._rate(), self.wd, self.rescale_grad, mults, self._uniform, self._decays)

@@ -750,6 +750,37 @@ def test_what_stands_between_convolutions_has_its_channels_last(op, attrs):
         assert "tensor<5x6x4xf32>" not in jax.jit(first).lower(x[0]).as_text()
 
 
+@pytest.mark.parametrize(
+    ("op", "attrs", "shapes"),
+    [
+        ("pooling", {"kernel": (2, 2), "stride": (2, 2)}, [(2, 4, 5, 6)]),
+        ("pooling", {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1), "pooling_convention": "full"}, [(2, 4, 5, 6)]),
+        ("pooling", {"kernel": (3, 2), "pool_type": "avg", "pad": (1, 0), "count_include_pad": False}, [(2, 4, 5, 6)]),
+        ("convolution", {"kernel": (3, 3), "num_filter": 5, "pad": (1, 1)}, [(2, 4, 5, 6), (5, 4, 3, 3), (5,)]),
+    ],
+    ids=["two by two", "padded", "average", "bias"],
+)
+def test_pooling_and_a_bias_have_the_channels_last_within_programs_alone(op, attrs, shapes):
+    rng = np.random.default_rng(0)
+    args = [jnp.asarray(rng.normal(size=shape), np.float32) for shape in shapes]
+    fn = get(op).bind(**attrs).fn
+
+    def within(*args):
+        with for_cpu():
+            return fn(*args)
+
+    grad = [jax.jit(jax.value_and_grad(lambda *a, f=f: jnp.sum(jnp.sin(f(*a)) ** 2))) for f in (within, fn)]
+    close(*[jax.jit(f)(*args) for f in (within, fn)])
+    close(*[f(*args) for f in grad])
+    last, first = [jax.jit(f).lower(*args).as_text() for f in (within, fn)]
+    if op == "convolution":
+        added = [[line for line in text.splitlines() if "stablehlo.add" in line] for text in (last, first)]
+        assert [lines[0].rpartition(" ")[2] for lines in added] == ["tensor<2x5x6x5xf32>", "tensor<2x5x5x6xf32>"]
+    else:
+        assert "tensor<2x5x6x4xf32>" in last
+        assert "tensor<2x5x6x4xf32>" not in first
+
+
 def test_export_keeps_the_native_form(tmp_path):
     net = nn.Conv2D(4, 3, padding=1, groups=4, in_channels=4)
     net.initialize()

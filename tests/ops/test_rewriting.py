@@ -54,6 +54,39 @@ def test_what_has_no_long_chain_stays_as_it_is():
     assert flat(lambda: 1.0)[1] is None
 
 
+def test_images_are_joined_and_split_before_they_are_transposed():
+    def net(a, b, c):
+        a, b, c = (jnp.moveaxis(jnp.tanh(x), -1, 1) for x in (a, b, c))
+        joined = jnp.concatenate([jax.jit(lambda a, b: jnp.concatenate([a, b], 1))(a, b), c], 1)
+        one, other = jnp.split(joined, [4], 1)
+        return jnp.moveaxis(joined, 1, -1), one, jnp.sin(other), jnp.concatenate([joined, joined], 2)
+
+    images = [R.normal(size=(2, 3, 4, n)).astype("float32") for n in (5, 6, 2)]
+    usual, run = flat(net, *images)
+    for a, b in zip(usual(*images), run(*images), strict=True):
+        assert onp.array_equal(a, b)
+    shapes = [
+        (eqn.primitive.name, eqn.outvars[0].aval.shape)
+        for eqn in jax.make_jaxpr(run)(*images).eqns
+        if eqn.primitive.name in ("concatenate", "split")
+    ]
+    assert shapes == [
+        ("concatenate", (2, 3, 4, 11)),
+        ("concatenate", (2, 3, 4, 13)),
+        ("split", (2, 3, 4, 4)),
+        ("concatenate", (2, 6, 4, 13)),
+    ]
+
+
+def test_only_what_joins_images_of_one_kind_is_moved():
+    a, b = (R.normal(size=(2, 3, 4, 5)).astype("float32") for _ in range(2))
+    assert (
+        flat(lambda a, b: jnp.concatenate([jnp.moveaxis(a, -1, 1), b[..., :3].reshape(2, 3, 3, 4)], 1), a, b)[1] is None
+    )
+    assert flat(lambda a, b: jnp.concatenate([jnp.swapaxes(a, 1, 2), jnp.swapaxes(b, 1, 2)], 1), a, b)[1] is None
+    assert flat(lambda a: jnp.split(a, 2, 0), a)[1] is None
+
+
 @pytest.mark.dear
 @on_cpu
 def test_equal_draws_are_made_by_one_loop_and_are_the_same_bits():

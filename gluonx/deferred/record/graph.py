@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from operator import attrgetter, is_
+from operator import attrgetter, call, is_
 from typing import Any
 from weakref import ref
 
@@ -304,7 +304,7 @@ class Graph:
 
     def pendings(self) -> list[Pending]:
         """Return the pending values that somebody still holds."""
-        return [pending for held in self.refs if (pending := held()) is not None]
+        return list(filter(None, map(call, self.refs)))
 
     # -- code that interrupts work on the graph ------------------------------------------------------------------------
 

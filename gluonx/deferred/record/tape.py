@@ -59,6 +59,7 @@ FREED = (
 )
 _IN_TRACE = "backward cannot be called inside a hybridized forward; call it outside, or use jax.grad there"
 _ADD = DerivedOp("add_gradients", jnp.add)
+_PLAIN = frozenset([Variable])
 
 
 class GradOp:
@@ -256,10 +257,7 @@ def _is_all(started: Started) -> bool:
     sources, _, computed, part = started
     if computed or part:
         return False
-    for source in sources:
-        if type(source) is not Variable:
-            return False
-    return len(set(sources)) == len(sources)
+    return _PLAIN.issuperset(map(type, sources)) and len(set(sources)) == len(sources)
 
 
 def _gradient_node(

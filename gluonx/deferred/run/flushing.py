@@ -83,7 +83,7 @@ _UNDER_WAY_BELOW = (
 )
 LAST: dict[str, Any] = {}
 _sites: dict[source_location.Line, _Site] = program_cache.memo()  # programs that were evicted are not waited for
-_value_of = attrgetter("value")
+_value_of, _slot_of = attrgetter("value"), attrgetter("slot")
 _is_placed = attrgetter("placed")
 watchers: list[Any] = []  # set by gluonx.profiler: each is called with a program and its arguments before it runs
 agreements: list[Any] = []  # set by gluonx.parallel: each is called with what is lowered, and its arguments
@@ -252,7 +252,7 @@ def flush_full(graph: Graph) -> None:
 def _compute(graph: Graph, node: Node, pendings: list[Any], why: str, final: Commit | None) -> None:
     if node.spans:
         return _compute_replicas(graph, node, pendings, why, final)
-    alive = tuple([p.slot for p in pendings])
+    alive = tuple(map(_slot_of, pendings))
     donors = final.owned.donors if final is not None else ()
     key = (alive, donors, final is not None)
     node.visits += 1
@@ -382,7 +382,7 @@ def _compile(graph: Graph, program: Program, args: list[Any]) -> None:
 
 def _compute_replicas(graph: Graph, node: Node, pendings: list[Any], why: str, final: Commit | None) -> None:
     """Compute the live values of a graph over several devices (:mod:`gluonx.deferred.replicas`)."""
-    alive = tuple([p.slot for p in pendings])
+    alive = tuple(map(_slot_of, pendings))
     tape_slots = tape_slots_of(graph, alive)
     key = ("replicas", alive, final is not None)
     node.visits += 1

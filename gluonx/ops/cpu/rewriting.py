@@ -14,6 +14,10 @@ step by step of a sequence), each is taken by a separate loop, in a function tha
 *Equal draws are made at once.* Each mask that is drawn compiles for 0.1 s, and a net that is unrolled draws hundreds of
 one shape. Their keys are known at the start, so one loop draws all.
 
+*Images are joined and split as they lie.* Convolutions leave their channels last, and a transposition follows that puts
+them first (:mod:`gluonx.ops.cpu.channels_last`). Where such images are joined or split, that is done first and the
+transposition moved behind it, where it meets that of the next convolution: a step of a U-Net takes 0.96 of the time.
+
 All other equations stay as they were traced, and so do the functions that several calls share.
 """
 
@@ -59,6 +63,8 @@ _DEAR = frozenset([
     "exp2", "expm1", "lgamma", "log", "log1p", "log2", "logistic", "pow", "reduce_max", "reduce_min", "reduce_prod",
     "reduce_sum", "rem", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh",
 ])  # fmt: skip
+_ALONG = {"concatenate": "dimension", "split": "axis"}  # by operation: the parameter that names its axis
+_CHANNELS_FIRST = (0, 3, 1, 2)  # the transposition of images that have them last
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
 _NOTHING: frozenset[int] = frozenset()
 
@@ -89,7 +95,8 @@ def rewritten(closed: ClosedJaxpr) -> Callable[..., list[Any]] | None:
     draws = list(program.equal_draws())
     program.cut_chains()
     program.separate_parts()
-    return program.rebuilt(draws) if draws or program.cuts or program.apart else None
+    program.move_transpositions()
+    return program.rebuilt(draws) if draws or program.cuts or program.apart or program.moved else None
 
 
 class _Operation:
@@ -116,6 +123,7 @@ class _Program:
         self.maker: dict[int, _Operation] = {}  # by value
         self.cuts: set[int] = set()  # values at which chains are cut
         self.apart: set[_Operation] = set()  # operations that run in a separate function
+        self.moved: dict[_Operation, list[int]] = {}  # by operation that is done before a transposition: its results
         self.before: dict[_Operation, list[_Operation]] = {}  # by draw: the operations that compute its key, in order
         self.jaxpr = closed.jaxpr
         self.given = [self._new(v.aval) for v in closed.jaxpr.invars]
@@ -232,6 +240,19 @@ class _Program:
                 for op in taken:
                     self._open(op.within)
 
+    def move_transpositions(self) -> None:
+        """Find what joins or splits images that were transposed to have their channels first, and let it read them."""
+        before: dict[int | None, int] = {}  # by value that is a transposed one: that one
+        for op in _leaves(self.body):
+            if op.eqn.primitive.name == "transpose" and op.eqn.params["permutation"] == _CHANNELS_FIRST:
+                before.update({n: m for n, m in zip(op.outs, op.ins, strict=True) if m is not None})
+            elif op.eqn.primitive.name in _ALONG and all(n in before for n in op.ins):
+                for opened in (op, *[self.maker[n] for n in op.ins if n is not None]):
+                    self._open(opened.within)
+                op.ins = [before[n] for n in op.ins]
+                self.moved[op] = [self._new(self.avals[n]) for n in op.outs]
+                before.update(zip(op.outs, self.moved[op], strict=True))
+
     def rebuilt(self, draws: list[list[_Operation]]) -> Callable[..., list[Any]]:
         """Return the program as a function of its arguments, in which each group of `draws` is drawn at once."""
         left: dict[int | None, int] = {}  # by value: how many single operations read it
@@ -276,6 +297,11 @@ class _Program:
                 continue
             if op.outs and all(n in values for n in op.outs):  # computed in advance
                 continue
+            if op in self.moved:
+                self._compute(waiting, values, left)
+                waiting = []
+                self._compute_moved(op, values, left)
+                continue
             if op in self.apart:
                 self._compute(waiting, values, left)
                 waiting = []
@@ -288,6 +314,16 @@ class _Program:
                 for n in self.cuts.intersection(op.outs):
                     values[n] = materialized(values[n])
         self._compute(waiting, values, left)
+
+    def _compute_moved(self, op: _Operation, values: dict[int, Any], left: dict[int | None, int]) -> None:
+        """Join or split images with their channels last, and transpose the results."""
+        for n in op.ins:
+            left[n] -= 1
+        given, params = [values[n] for n in op.ins if n is not None], op.eqn.params
+        axis = _CHANNELS_FIRST[params[_ALONG[op.eqn.primitive.name]]]
+        found = lax.split(given[0], params["sizes"], axis) if "sizes" in params else [lax.concatenate(given, axis)]
+        values.update(zip(self.moved[op], found, strict=True))
+        values.update({n: lax.transpose(y, _CHANNELS_FIRST) for n, y in zip(op.outs, found, strict=True)})
 
     def _compute(
         self,
