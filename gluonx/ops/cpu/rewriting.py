@@ -249,7 +249,7 @@ class _Program:
             elif op.eqn.primitive.name in _ALONG and all(n in before for n in op.ins):
                 for opened in (op, *[self.maker[n] for n in op.ins if n is not None]):
                     self._open(opened.within)
-                op.ins = [before[n] for n in op.ins]
+                op.ins[:] = [before[n] for n in op.ins]
                 self.moved[op] = [self._new(self.avals[n]) for n in op.outs]
                 before.update(zip(op.outs, self.moved[op], strict=True))
 
