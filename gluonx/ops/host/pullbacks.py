@@ -483,9 +483,19 @@ def _pick(g: Array, x: Array, index: Array, *, axis: int | None, mode: str, keep
 # -- layers and losses -------------------------------------------------------------------------------------------------
 
 
-def _probabilities(x: Array, axis: int) -> Array:
+def _largest(x: Array, axis: int) -> Array:
+    """Return the largest element, or 0 where it is infinite or NaN, as JAX's logsumexp subtracts it."""
+    found = np.maximum.reduce(x, axis=axis, keepdims=True)
+    return np.where(np.isfinite(found), found, 0)
+
+
+def _probabilities(x: Array, axis: int, finite: bool = False) -> Array:
+    """Return the softmax in double precision.
+
+    With `finite` it is the derivative of JAX's logsumexp, which differs from a softmax where a score is infinite.
+    """
     x = x.astype(_DOUBLE)
-    powers = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True))
+    powers = np.exp(x - _largest(x, axis) if finite else x - np.maximum.reduce(x, axis=axis, keepdims=True))
     return powers / np.add.reduce(powers, axis=axis, keepdims=True)
 
 
@@ -566,7 +576,7 @@ def _cross_entropy(pred: Array, label: Array, sample_weight: Array | None = None
     if classes is None:
         return NotImplemented
     x = pred.astype(_DOUBLE)
-    x -= np.maximum.reduce(x, axis=-1, keepdims=True)
+    x -= _largest(x, -1)
     losses = np.log(np.add.reduce(np.exp(x), axis=-1)) - np.take_along_axis(x, classes, -1)[..., 0]
     return losses.reshape(len(x), -1).mean(1).astype(pred.dtype)
 
@@ -578,7 +588,7 @@ def _of_cross_entropy(g: Array, pred: Array, label: Array, sample_weight: Array 
         return NotImplemented
 
     def of_pred() -> Array:
-        found = _probabilities(pred, -1)
+        found = _probabilities(pred, -1, finite=True)
         np.put_along_axis(found, classes, np.take_along_axis(found, classes, -1) - 1, -1)
         each = math.prod(pred.shape[1:-1])
         return found * (g / g.dtype.type(each)).reshape(-1, *[1] * (pred.ndim - 1))
@@ -633,9 +643,10 @@ def _seen(x: Array, mask: Array, temperature: Array | None, axis: int) -> Array 
     if temperature is not None or x.dtype not in _FLOATS or not x.size or mask.ndim > x.ndim:
         return None
     mask = np.broadcast_to(mask.astype(bool), x.shape)
-    scores = np.where(mask, x.astype(_DOUBLE), -np.inf)
-    largest = np.maximum.reduce(scores, axis=axis, keepdims=True)
-    powers = np.where(mask, np.exp(scores - np.where(np.isfinite(largest), largest, 0)), 0)
+    # As in XLA's form, so that infinite scores give the same.
+    low = np.finfo(x.dtype if x.itemsize > 2 else np.float32).min
+    scores = np.where(mask, x.astype(_DOUBLE), low)
+    powers = np.where(mask, np.exp(scores - np.maximum.reduce(scores, axis=axis, keepdims=True)), 0)
     total = np.add.reduce(powers, axis=axis, keepdims=True)
     return powers / np.where(total == 0, 1, total)
 
@@ -653,4 +664,4 @@ def _of_masked_softmax(
     y = _seen(x, mask, temperature, axis)
     if y is None:
         return NotImplemented
-    return [lambda: y * (g - np.add.reduce(g * y, axis=axis, keepdims=True)), None]
+    return [lambda: np.where(mask, y * (g - np.add.reduce(g * y, axis=axis, keepdims=True)), 0), None]

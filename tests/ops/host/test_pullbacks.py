@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Any
 
@@ -296,6 +297,21 @@ def test_layers_and_losses() -> None:
     check(loss.bind(), array(2, 3, 5), onp.array([[0, 1, 2], [4, 3, 0]]), diff=(0,))
     check(loss.bind(label_smoothing=0.1), array(4, 5), onp.array([0, 1, 2, 3]), diff=(0,), must=False)
     check(loss.bind(sparse_label=False), array(4, 5), array(4, 5), diff=(0,), must=False)
+
+
+def test_infinite_scores_give_what_xla_gives() -> None:
+    rows = onp.array(list(itertools.product([-onp.inf, 0, 1, onp.inf, onp.nan], repeat=3)), "f")
+    masks = onp.array(list(itertools.product([False, True], repeat=3)))
+    scores, seen = onp.repeat(rows, len(masks), 0), onp.tile(masks, (len(rows), 1))
+    loss, masked = ops.get("softmax_cross_entropy_loss").bind(), ops.get("masked_softmax").bind()
+    with onp.errstate(all="ignore"):
+        check_forward(masked, scores, seen)
+        check(masked, scores, seen, diff=(0,))
+        for label in range(3):
+            check_forward(loss, rows, onp.full(len(rows), label))
+            check(loss, rows, onp.full(len(rows), label), diff=(0,))
+        for name in ("softmax", "log_softmax"):
+            check(ops.get(name).bind(), rows)
 
 
 @pytest.mark.dear
