@@ -185,19 +185,16 @@ def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) ->
     return largest, tangent
 
 
-def _pool(x: Array, windows: Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
-    """Return the pooled array, and the number of windows and the padding in front of each spatial axis."""
+def _plan(x: Array, windows: Windows) -> list[tuple[int, int]]:
+    """Return the number of windows and the padding in front of each spatial axis.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit.
+    """
     counter = choose(CONVENTIONS, windows.convention, "pooling", "pooling_convention")
-    if windows.whole:
-        axes = tuple(spatial_axes(windows.layout))
-        found = max_.fn(x, axis=axes, keepdims=True) if largest else jnp.sum(x, axes, keepdims=True)
-        return found, [(1, 0)] * len(windows.kernel)
-    if largest and windows.is_two_by_two() and all(x.shape[a] > 1 for a in spatial_axes(windows.layout)):
-        for axis in (axes := spatial_axes(windows.layout)):
-            x = lax.slice_in_dim(x, 0, x.shape[axis] // 2 * 2, 1, axis)
-        return _largest_of_four(x, *axes), []
     plan = []
-    # The last axis first: a maximum over rows, then over the rows' results, keeps row-major order among ties.
     for axis, size, step, edge in reversed(windows.axes()):
         n = x.shape[axis]
         count, low = counter(n, size, step, edge) if step > 0 else (0, 0)
@@ -206,10 +203,26 @@ def _pool(x: Array, windows: Windows, largest: bool) -> tuple[Array, list[tuple[
                 f"pooling: a window of {size} with stride {step} and padding {edge} does not fit into axis {axis} "
                 f"of data of shape {x.shape}."
             )
+        plan.append((count, low))
+    return plan[::-1]
+
+
+def _pool(x: Array, windows: Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
+    """Return the pooled array, and the number of windows and the padding in front of each spatial axis."""
+    if windows.whole:
+        axes = tuple(spatial_axes(windows.layout))
+        found = max_.fn(x, axis=axes, keepdims=True) if largest else jnp.sum(x, axes, keepdims=True)
+        return found, [(1, 0)] * len(windows.kernel)
+    if largest and windows.is_two_by_two() and all(x.shape[a] > 1 for a in spatial_axes(windows.layout)):
+        for axis in (axes := spatial_axes(windows.layout)):
+            x = lax.slice_in_dim(x, 0, x.shape[axis] // 2 * 2, 1, axis)
+        return _largest_of_four(x, *axes), []
+    plan = _plan(x, windows)
+    # The last axis first: a maximum over rows, then over the rows' results, keeps row-major order among ties.
+    for (axis, size, step, _), (count, low) in reversed(list(zip(windows.axes(), plan, strict=True))):
         x = _padded(x, axis, low, (count - 1) * step + size, _lowest(x) if largest else 0)
         x = _window(x, axis, size, step, count, largest)
-        plan.append((count, low))
-    return x, plan[::-1]
+    return x, plan
 
 
 def _average(total: Array, x: Array, windows: Windows, plan: list[tuple[int, int]], include: bool) -> Array:
@@ -292,10 +305,11 @@ def pooling(
     [[[[3.0]]]]
     """
     choose(dict.fromkeys(("max", "avg", "sum", "lp")), pool_type, "pooling", "pool_type")
+    choose(CONVENTIONS, pooling_convention, "pooling", "pooling_convention")
+    given = windows_of(x, layout, kernel, stride, pad, pooling_convention, global_pool)
 
     def pooled(x: Array, axis: int) -> Array:
-        as_given = layout if axis == 1 or x.ndim != 4 else "NHWC"
-        windows = windows_of(x, as_given, kernel, stride, pad, pooling_convention, global_pool)
+        windows = given._replace(layout="NHWC") if axis == 3 else given
         if pool_type == "max":
             return _pool(x, windows, largest=True)[0]
         if pool_type == "lp":
@@ -305,9 +319,11 @@ def pooling(
             total = _average(total, x, windows, plan, include=count_include_pad is not False)
         return narrow(total, float_dtype(x))
 
+    channel = given.layout.index("C")
     if global_pool:
-        return pooled(x, 1)
-    return channels_last(pooled, (x,), layout_of(layout, x.ndim, "pooling").index("C"), within_programs=True)
+        return pooled(x, channel)
+    _plan(x, given)  # an error tells the shape that was given, not a transposed one
+    return channels_last(pooled, (x,), channel, within_programs=True)
 
 
 def _spans(n: int, count: int) -> list[tuple[int, int]]:

@@ -59,7 +59,7 @@ FREED = (
 )
 _IN_TRACE = "backward cannot be called inside a hybridized forward; call it outside, or use jax.grad there"
 _ADD = DerivedOp("add_gradients", jnp.add)
-_PLAIN = frozenset([Variable])
+_ENDS = frozenset([Variable])  # the types of sources to which a gradient is delivered as it is
 
 
 class GradOp:
@@ -257,7 +257,7 @@ def _is_all(started: Started) -> bool:
     sources, _, computed, part = started
     if computed or part:
         return False
-    return _PLAIN.issuperset(map(type, sources)) and len(set(sources)) == len(sources)
+    return _ENDS.issuperset(map(type, sources)) and len(set(sources)) == len(sources)
 
 
 def _gradient_node(
