@@ -54,8 +54,8 @@ ABOUT = [
     ("docs/export.md", r"a loader of about (\d+) lines", lambda: [lines_of_serve()]),
     ("docs/memory.md", r"([\d.]+) of PyTorch's for MobileNetV2 and ([\d.]+) for DCGAN",
      lambda: [figures.models()[w]["PyTorch, eager"]["memory"] for w in ("mobilenetv2", "dcgan")]),
-    ("docs/index.md", r"LeNet's step takes ([\d.]+) of PyTorch's, MobileNetV2's ([\d.]+)",
-     lambda: [figures.models()[w]["PyTorch, eager"]["ratio"] for w in ("lenet", "mobilenetv2")]),
+    ("docs/index.md", r"LeNet's step takes ([\d.]+) of PyTorch's, MobileNetV2's ([\d.]+) and ResNet-50's ([\d.]+)",
+     lambda: [figures.models()[w]["PyTorch, eager"]["ratio"] for w in ("lenet", "mobilenetv2", "resnet50")]),
 ]  # fmt: skip
 
 
