@@ -107,6 +107,26 @@ class Windows(NamedTuple):
         """Axis, size, stride and padding along each spatial axis."""
         return list(zip(spatial_axes(self.layout), self.kernel, self.stride, self.pad, strict=True))
 
+    def counts(self, shape: Shape) -> list[tuple[int, int]]:
+        """Return the number of windows and the padding in front along each spatial axis of data of this shape.
+
+        Raises
+        ------
+        ShapeError
+            If a window does not fit.
+        """
+        counter, found = CONVENTIONS[self.convention], []
+        for axis, size, step, edge in self.axes():
+            n = shape[axis]
+            count, low = counter(n, size, step, edge) if step > 0 else (0, 0)
+            if size < 1 or count < 1 or (n + 2 * edge < size and self.convention != "same"):
+                raise ShapeError(
+                    f"pooling: a window of {size} with stride {step} and padding {edge} does not fit into axis {axis} "
+                    f"of data of shape {tuple(shape)}."
+                )
+            found.append((count, low))
+        return found
+
 
 def windows_of(
     x: Array, layout: str | None, kernel: Sizes, stride: Sizes, pad: Sizes, convention: str, whole: bool
@@ -118,9 +138,10 @@ def windows_of(
     ShapeError
         If the layout or a tuple of numbers does not fit the number of axes.
     ValueError
-        If `kernel` is not given, or the layout is unknown.
+        If `kernel` is not given, or the layout or the convention is unknown.
     """
     name = "pooling"
+    choose(CONVENTIONS, convention, name, "pooling_convention")
     layout = layout_of(layout, x.ndim, name)
     positions = spatial_axes(layout)
     if whole:
@@ -185,49 +206,25 @@ def _(rows: int, columns: int, primals: tuple[Array], tangents: tuple[Array]) ->
     return largest, tangent
 
 
-def _plan(x: Array, windows: Windows) -> list[tuple[int, int]]:
-    """Return the number of windows and the padding in front of each spatial axis.
-
-    Raises
-    ------
-    ShapeError
-        If a window does not fit.
-    """
-    counter = choose(CONVENTIONS, windows.convention, "pooling", "pooling_convention")
-    plan = []
-    for axis, size, step, edge in reversed(windows.axes()):
-        n = x.shape[axis]
-        count, low = counter(n, size, step, edge) if step > 0 else (0, 0)
-        if size < 1 or count < 1 or (n + 2 * edge < size and windows.convention != "same"):
-            raise ShapeError(
-                f"pooling: a window of {size} with stride {step} and padding {edge} does not fit into axis {axis} "
-                f"of data of shape {x.shape}."
-            )
-        plan.append((count, low))
-    return plan[::-1]
-
-
-def _pool(x: Array, windows: Windows, largest: bool) -> tuple[Array, list[tuple[int, int]]]:
-    """Return the pooled array, and the number of windows and the padding in front of each spatial axis."""
+def _pool(x: Array, windows: Windows, counts: list[tuple[int, int]], largest: bool) -> Array:
+    """Return the largest element of each window, or the sum of its elements."""
+    axes = spatial_axes(windows.layout)
     if windows.whole:
-        axes = tuple(spatial_axes(windows.layout))
-        found = max_.fn(x, axis=axes, keepdims=True) if largest else jnp.sum(x, axes, keepdims=True)
-        return found, [(1, 0)] * len(windows.kernel)
-    if largest and windows.is_two_by_two() and all(x.shape[a] > 1 for a in spatial_axes(windows.layout)):
-        for axis in (axes := spatial_axes(windows.layout)):
+        return max_.fn(x, axis=tuple(axes), keepdims=True) if largest else jnp.sum(x, tuple(axes), keepdims=True)
+    if largest and windows.is_two_by_two() and all(x.shape[a] > 1 for a in axes):
+        for axis in axes:
             x = lax.slice_in_dim(x, 0, x.shape[axis] // 2 * 2, 1, axis)
-        return _largest_of_four(x, *axes), []
-    plan = _plan(x, windows)
+        return _largest_of_four(x, *axes)
     # The last axis first: a maximum over rows, then over the rows' results, keeps row-major order among ties.
-    for (axis, size, step, _), (count, low) in reversed(list(zip(windows.axes(), plan, strict=True))):
+    for (axis, size, step, _), (count, low) in reversed(list(zip(windows.axes(), counts, strict=True))):
         x = _padded(x, axis, low, (count - 1) * step + size, _lowest(x) if largest else 0)
         x = _window(x, axis, size, step, count, largest)
-    return x, plan
+    return x
 
 
-def _average(total: Array, x: Array, windows: Windows, plan: list[tuple[int, int]], include: bool) -> Array:
+def _average(total: Array, x: Array, windows: Windows, counts: list[tuple[int, int]], include: bool) -> Array:
     """Return the sums divided by the number of elements in each."""
-    for (axis, size, step, edge), (count, low) in zip(windows.axes(), plan, strict=True):
+    for (axis, size, step, edge), (count, low) in zip(windows.axes(), counts, strict=True):
         if windows.convention == "valid" and (include or edge == 0):
             total = total / size
         else:
@@ -237,14 +234,14 @@ def _average(total: Array, x: Array, windows: Windows, plan: list[tuple[int, int
     return total
 
 
-def _power_mean(x: Array, windows: Windows, power: int) -> Array:
+def _power_mean(x: Array, windows: Windows, counts: list[tuple[int, int]], power: int) -> Array:
     """Return the `power`-th root of the sum of that power; the gradient at 0 is 0.
 
     Odd powers and roots keep the sign.
     """
     if power < 1:
         raise ValueError(f"pooling: p_value is a whole number from 1 on, but {power} came.")
-    total, _ = _pool(x**power, windows, largest=False)
+    total = _pool(x**power, windows, counts, largest=False)
     if power == 1:
         return total
     size = jnp.where(total == 0, 1, absolute(total)) ** (1 / power)
@@ -305,24 +302,23 @@ def pooling(
     [[[[3.0]]]]
     """
     choose(dict.fromkeys(("max", "avg", "sum", "lp")), pool_type, "pooling", "pool_type")
-    choose(CONVENTIONS, pooling_convention, "pooling", "pooling_convention")
     given = windows_of(x, layout, kernel, stride, pad, pooling_convention, global_pool)
+    counts = [(1, 0)] * len(given.kernel) if global_pool else given.counts(x.shape)
 
     def pooled(x: Array, axis: int) -> Array:
         windows = given._replace(layout="NHWC") if axis == 3 else given
         if pool_type == "max":
-            return _pool(x, windows, largest=True)[0]
+            return _pool(x, windows, counts, largest=True)
         if pool_type == "lp":
-            return narrow(_power_mean(wide(x), windows, 2 if p_value is None else p_value), float_dtype(x))
-        total, plan = _pool(wide(x), windows, largest=False)
+            return narrow(_power_mean(wide(x), windows, counts, 2 if p_value is None else p_value), float_dtype(x))
+        total = _pool(wide(x), windows, counts, largest=False)
         if pool_type == "avg":
-            total = _average(total, x, windows, plan, include=count_include_pad is not False)
+            total = _average(total, x, windows, counts, include=count_include_pad is not False)
         return narrow(total, float_dtype(x))
 
     channel = given.layout.index("C")
     if global_pool:
         return pooled(x, channel)
-    _plan(x, given)  # an error tells the shape that was given, not a transposed one
     return channels_last(pooled, (x,), channel, within_programs=True)
 
 

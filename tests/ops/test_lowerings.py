@@ -784,8 +784,15 @@ def test_pooling_and_a_bias_have_the_channels_last_within_programs_alone(op, att
 
 def test_an_error_within_a_program_tells_the_shape_that_was_given():
     fn = get("pooling").bind(kernel=(7, 7)).fn
-    with for_cpu(), pytest.raises(ShapeError, match=r"axis 3 of data of shape \(8, 16, 2, 3\)"):
-        jax.eval_shape(fn, jax.ShapeDtypeStruct((8, 16, 2, 3), np.float32))
+    with for_cpu(), pytest.raises(ShapeError, match=r"axis 3 of data of shape \(8, 16, 9, 3\)"):
+        jax.eval_shape(fn, jax.ShapeDtypeStruct((8, 16, 9, 3), np.float32))
+
+
+@pytest.mark.parametrize("how", [{"kernel": (2, 2)}, {"global_pool": True}])
+def test_an_unknown_convention_of_pooling_is_refused_in_every_mode(how):
+    for mode in ("deferred", "naive"):
+        with mx.engine.mode(mode), pytest.raises(ValueError, match="pooling_convention is 'x'"):
+            mx.npx.pooling(mx.np.ones((1, 1, 4, 4)), pooling_convention="x", **how).asnumpy()
 
 
 def test_export_keeps_the_native_form(tmp_path):

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from gluonx.common import policy
-from gluonx.ops.common import axis_of, choose, per_axis
+from gluonx.errors import ShapeError
+from gluonx.ops.common import axis_of, per_axis
 from gluonx.ops.conv import layout_of, target_padding
 from gluonx.ops.host import products
 from gluonx.ops.host.elementwise import where_or_zero
@@ -27,7 +28,7 @@ from gluonx.ops.host.kernels import kernel_results, numpy_kernel
 from gluonx.ops.host.moves import strided
 from gluonx.ops.host.primitives import RULES, Call, Spec
 from gluonx.ops.host.pullbacks import Ways, pullback_rule
-from gluonx.ops.pool import CONVENTIONS, Windows, lengths, windows_of
+from gluonx.ops.pool import Windows, lengths, windows_of
 from gluonx.ops.rnn import GATES, Pieces, packing
 
 del products  # imported for the rules that it registers
@@ -416,29 +417,24 @@ def _spread(x: np.ndarray, axis: int, low: int, needed: int, value: float) -> np
     return out
 
 
-def _plan(x: np.ndarray, windows: Windows) -> list[tuple[int, int, int, int, int, int]] | None:
-    """Return for each axis (axis, size, stride, padding, number of windows, padding in front); None for a bad call."""
-    counter = choose(CONVENTIONS, windows.convention, "pooling", "pooling_convention")
-    found = []
-    for axis, size, step, edge in windows.axes():
-        n = x.shape[axis]
-        count, low = counter(n, size, step, edge) if step > 0 else (0, 0)
-        if size < 1 or count < 1 or (n + 2 * edge < size and windows.convention != "same"):
-            return None
-        found.append((axis, size, step, edge, count, low))
-    return found
-
-
 def _pooling_plan(
     x: Any, *, kernel: Any, stride: Any, pad: Any, pool_type: str, pooling_convention: str, global_pool: bool,
     p_value: int | None, count_include_pad: bool | None, layout: Any,
 ) -> tuple[Windows, list[Any]] | None:  # fmt: skip
-    """Return the windows, and what `_plan` says of them, unless they are everything; None where there is no kernel."""
+    """Return the windows and for each axis (axis, size, stride, padding, number of windows, padding in front).
+
+    Of one window over everything only the windows are told; the result is None where there is no kernel.
+    """
     if x.dtype not in _FLOATS or pool_type not in ("max", "avg", "sum") or not x.size:
         return None
     windows = windows_of(x, layout, kernel, stride, pad, pooling_convention, global_pool)
-    plan = [] if windows.whole else _plan(x, windows)
-    return None if plan is None else (windows, plan)
+    if windows.whole:
+        return windows, []
+    try:
+        counts = windows.counts(x.shape)
+    except ShapeError:
+        return None  # XLA's form raises it, at the line of the call
+    return windows, [(*axis, *count) for axis, count in zip(windows.axes(), counts, strict=True)]
 
 
 @numpy_kernel("pooling", lambda x, **_: x.size // 2)

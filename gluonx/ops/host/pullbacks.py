@@ -483,19 +483,16 @@ def _pick(g: Array, x: Array, index: Array, *, axis: int | None, mode: str, keep
 # -- layers and losses -------------------------------------------------------------------------------------------------
 
 
-def _largest(x: Array, axis: int) -> Array:
-    """Return the largest element, or 0 where it is infinite or NaN, as JAX's logsumexp subtracts it."""
+def _largest(x: Array, axis: int, finite: bool = False) -> Array:
+    """Return the largest element; with `finite` 0 for one that is infinite or NaN, as in JAX's logsumexp."""
     found = np.maximum.reduce(x, axis=axis, keepdims=True)
-    return np.where(np.isfinite(found), found, 0)
+    return np.where(np.isfinite(found), found, 0) if finite else found
 
 
 def _probabilities(x: Array, axis: int, finite: bool = False) -> Array:
-    """Return the softmax in double precision.
-
-    With `finite` it is the derivative of JAX's logsumexp, which differs from a softmax where a score is infinite.
-    """
+    """Return the softmax in double precision; with `finite` the derivative of JAX's logsumexp."""
     x = x.astype(_DOUBLE)
-    powers = np.exp(x - _largest(x, axis) if finite else x - np.maximum.reduce(x, axis=axis, keepdims=True))
+    powers = np.exp(x - _largest(x, axis, finite))
     return powers / np.add.reduce(powers, axis=axis, keepdims=True)
 
 
@@ -576,7 +573,7 @@ def _cross_entropy(pred: Array, label: Array, sample_weight: Array | None = None
     if classes is None:
         return NotImplemented
     x = pred.astype(_DOUBLE)
-    x -= _largest(x, -1)
+    x -= _largest(x, -1, finite=True)
     losses = np.log(np.add.reduce(np.exp(x), axis=-1)) - np.take_along_axis(x, classes, -1)[..., 0]
     return losses.reshape(len(x), -1).mean(1).astype(pred.dtype)
 
@@ -643,10 +640,9 @@ def _seen(x: Array, mask: Array, temperature: Array | None, axis: int) -> Array 
     if temperature is not None or x.dtype not in _FLOATS or not x.size or mask.ndim > x.ndim:
         return None
     mask = np.broadcast_to(mask.astype(bool), x.shape)
-    # As in XLA's form, so that infinite scores give the same.
-    low = np.finfo(x.dtype if x.itemsize > 2 else np.float32).min
-    scores = np.where(mask, x.astype(_DOUBLE), low)
-    powers = np.where(mask, np.exp(scores - np.maximum.reduce(scores, axis=axis, keepdims=True)), 0)
+    # What is masked is low and not infinite, as in `ops.nn`, so that infinite scores give the same.
+    scores = np.where(mask, x.astype(_DOUBLE), np.finfo(x.dtype).min)
+    powers = np.where(mask, np.exp(scores - _largest(scores, axis)), 0)
     total = np.add.reduce(powers, axis=axis, keepdims=True)
     return powers / np.where(total == 0, 1, total)
 
@@ -664,4 +660,5 @@ def _of_masked_softmax(
     y = _seen(x, mask, temperature, axis)
     if y is None:
         return NotImplemented
+    # In a row with NaN what is masked has the gradient 0 all the same.
     return [lambda: np.where(mask, y * (g - np.add.reduce(g * y, axis=axis, keepdims=True)), 0), None]
