@@ -16,7 +16,7 @@ from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rule, wide
 from gluonx.ops.cpu.channels_last import channels_last
 from gluonx.ops.cpu.convolution import lowering_in_force
-from gluonx.ops.cpu.materialized import materialized
+from gluonx.ops.cpu.materialized import difference, materialized
 from gluonx.ops.registry import SAME, Front, register
 
 if TYPE_CHECKING:
@@ -42,8 +42,9 @@ def _centered(x: Array, axes: Sequence[int], over: str | None = None, once: bool
     """Return `x` around its mean over `axes`, which the mean and the (biased) variance keep with length 1.
 
     With `over` the mean is also over that axis of a mesh, whose devices have equally many elements each. With `once` a
-    GPU reads `x` once for mean and variance. In place of the mean it takes that of the elements in the middle of each
-    image, a few of all: it is no farther from the mean than the elements are, so that hardly a digit is lost.
+    CPU keeps of `x` and its difference from the mean the latter alone for the gradient, and a GPU reads `x` once for
+    mean and variance. In place of the mean it takes that of the elements in the middle of each image, a few of all: it
+    is no farther from the mean than the elements are, so that hardly a digit is lost.
     """
 
     def mean_of(y: Array) -> Array:
@@ -53,7 +54,7 @@ def _centered(x: Array, axes: Sequence[int], over: str | None = None, once: bool
     def around_mean(x: Array) -> _Centered:
         mean = mean_of(x)
         centre = lax.stop_gradient(mean)
-        values, rest = x - centre, mean - centre
+        values, rest = difference(x, centre) if once else x - centre, mean - centre
         return _Centered(values, rest, mean, mean_of(values * values) - rest * rest)
 
     def around_some(x: Array) -> _Centered:

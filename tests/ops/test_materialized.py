@@ -8,8 +8,9 @@ from jax.test_util import check_grads
 
 from gluonx import ops
 from gluonx.dtype import keeping_64_bits
-from gluonx.ops.cpu.convolution import native_operations
-from gluonx.ops.cpu.materialized import materialized
+from gluonx.ops import normalization
+from gluonx.ops.cpu.convolution import for_cpu, native_operations
+from gluonx.ops.cpu.materialized import difference, materialized
 
 on_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="the form of a CPU")
 X = onp.random.RandomState(3).normal(size=(4, 6)).astype("float32")
@@ -78,3 +79,49 @@ def test_a_wide_array_of_a_narrow_program_stays_wide():
 
     assert materialized(x).dtype == "float64"
     assert jax.jit(materialized)(x).dtype == "float64"
+
+
+@on_cpu
+def test_a_training_step_keeps_images_less_their_mean_alone(monkeypatch):
+    image = (2, 16, 16, 16)
+    norm = ops.get("batch_norm").bind(training=True, fix_gamma=False).fn
+
+    def kept():
+        def loss(x, weights, gamma, beta):
+            for weight in weights:
+                x = jax.lax.conv_general_dilated(x, weight, (1, 1), "SAME")
+                x = jax.nn.relu(norm(x, gamma, beta, gamma, gamma)[0])
+            return x.sum()
+
+        structs = [
+            jax.ShapeDtypeStruct(image, onp.float32),
+            [jax.ShapeDtypeStruct((16, 16, 3, 3), onp.float32)] * 6,
+            *[jax.ShapeDtypeStruct((16,), onp.float32)] * 2,
+        ]
+        with for_cpu():
+            lowered = jax.jit(jax.grad(loss, argnums=(1, 2, 3))).lower(*structs)
+        return lowered.compile().memory_analysis().temp_size_in_bytes // (onp.prod(image) * 4)
+
+    with_differences = kept()
+    monkeypatch.setattr(normalization, "difference", jnp.subtract)
+    assert kept() - with_differences >= 4  # images: nearly one for each of six layers
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_difference_is_one_in_every_form(dtype):
+    x = onp.random.RandomState(4).normal(size=(2, 3, 3, 4))
+    x[0, 0, 0, :3] = onp.nan, onp.inf, -onp.inf
+    x, mean = jnp.asarray(x, dtype), jnp.asarray([[[[0.5, onp.inf, -1, onp.nan]]]], dtype)
+    with for_cpu():
+        found = difference(x, mean)
+    for other in (x - mean, difference(x, mean)):
+        assert found.dtype == other.dtype
+        onp.testing.assert_array_equal(found.astype("float32"), other.astype("float32"))
+
+
+def test_derivatives_of_a_difference():
+    x = onp.random.RandomState(5).normal(size=(2, 3, 3, 4)).astype("float32")
+    with for_cpu():
+        check_grads(lambda x, y: jnp.sin(difference(x, y)), (x, x[:1, :1, :1]), order=2, atol=1e-2, rtol=1e-2)
+        batched = jax.vmap(difference, (0, None))(jnp.stack([x, x * 2]), x[:1, :1, :1])
+    onp.testing.assert_allclose(batched[1], x * 2 - x[:1, :1, :1])

@@ -87,6 +87,40 @@ def test_only_what_joins_images_of_one_kind_is_moved():
     assert flat(lambda a: jnp.split(a, 2, 0), a)[1] is None
 
 
+def test_images_are_computed_by_element_before_they_are_transposed():
+    def net(image, scale, bias, other):
+        image = jnp.moveaxis(jnp.tanh(image), -1, 1)
+        image = jnp.clip(image * scale[:, None, None] + 2, 0.5, 2.5)  # a smaller operand is repeated
+        image = jax.jit(lambda a, b: jax.nn.relu(a - b))(image, jnp.broadcast_to(bias, image.shape))
+        pooled = image.mean((2, 3), keepdims=True)
+        gated = jnp.where(image > 0.3, image * jax.nn.sigmoid(pooled), image**3)
+        return jnp.moveaxis(gated, 1, -1), gated.sum((0, 2, 3)), gated.max(1), gated.max(0), gated + other
+
+    def read_with_channels_first(fn, args):
+        """Return how many images something reads after their channels were put first, of those that were made so."""
+        eqns = jax.make_jaxpr(fn)(*args).eqns
+        read = {v for eqn in eqns for v in eqn.invars if not hasattr(v, "val")}
+        made = [e for e in eqns if e.primitive.name == "transpose" and e.params["permutation"] == (0, 3, 1, 2)]
+        return sum(eqn.outvars[0] in read for eqn in made), len(made)
+
+    args = [R.normal(size=shape).astype("float32") for shape in ((2, 3, 4, 5), (5,), (), (2, 5, 3, 4))]
+    usual, run = flat(net, *args)
+    for a, b in zip(usual(*args), run(*args), strict=True):
+        onp.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+    # The result alone: a reduction reads it whose axes would lie in another order, and a sum with an image that has its
+    # channels first.
+    read, made = read_with_channels_first(run, args)
+    assert read == 1
+    assert made > 10
+
+    def loss(*args):
+        return sum([(jnp.cos(out) ** 2).sum() for out in net(*args)])
+
+    usual, run = flat(jax.grad(loss, argnums=(0, 1, 2, 3)), *args)
+    for a, b in zip(usual(*args), run(*args), strict=True):
+        onp.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.dear
 @on_cpu
 def test_equal_draws_are_made_by_one_loop_and_are_the_same_bits():

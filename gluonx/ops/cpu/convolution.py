@@ -11,14 +11,15 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   to 128 channels they take 1.2 times as long.)
 - A 1x1 kernel. Its weight's gradient, as a convolution with a kernel as large as the image, took 5 to 14 times as long
   as a product (4x56x56x256 to 64: 45 ms and 4.9; 4x56x56x256 to 512 with stride 2: 109 and 10), the others 0.9 to 1.7
-  times. **Rows**: one product for all images with the channels last. With the channels first from some 256 positions on
-  **product**: a matrix product for each image, which leaves them first.
+  times. **Rows**: one product for all images with the channels last. Where the operator runs alone and has the channels
+  first, from some 256 positions on **product**: a matrix product for each image, which leaves them first.
 - Groups. The loop convolves each group's filters, and the weight's gradient takes up to 300 times as long as that of
   the dense convolution. **Patches** for each group; if those would not fit into memory, **taps**: one matrix product
   for each position of the kernel, and their sum.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each position of the kernel, multiplied by
   that position's weights and added up, which XLA makes one loop of; it needs the weights side by side (`_weighted`).
-  The weight's gradient is a loop over short rows: `gluonx.ops.cpu.depthwise`.
+  The weight's gradient is a loop over short rows: `gluonx.ops.cpu.depthwise`. In a program for one CPU the channels are
+  last, as they are before and after it.
 - The weight's gradient of the others, with enough channels and no stride: **products** over positions, in the module
   `gluonx.ops.cpu.weight_gradient`.
 - The image's gradient of a stem (few channels, a stride, a large kernel), and both gradients of windows that do not
@@ -66,6 +67,7 @@ __all__ = [
     "MOST_TAPS",
     "convolve",
     "for_cpu",
+    "for_one_cpu",
     "algorithm_of",
     "lowering_in_force",
     "native",
@@ -83,7 +85,7 @@ FEW_POSITIONS = 16  # a result with at most so many positions is tiny
 _MANY_POSITIONS = 256  # a matrix product for each image pays from here on
 LARGEST = 1 << 26  # elements of an array of patches
 _LARGE = 1 << 22  # the same if there is another way
-_SMALL_IMAGE = 64  # positions: up to here a depthwise convolution is computed with the channels last
+_SMALL_IMAGE = 64  # positions: up to here a depthwise convolution alone is computed with the channels last
 _WIDE_RESULT = 1 << 18  # elements of a product's result: from here on it matters which operand is turned round
 _WITHOUT_SPACE = lax.ConvDimensionNumbers((0, 1), (0, 1), (0, 1))
 
@@ -127,6 +129,11 @@ def lowering_in_force() -> tuple[bool, str]:
     return _native_only.get(), _for_cpu.get()
 
 
+def for_one_cpu() -> bool:
+    """Return whether the traced program runs on one CPU for certain, with lowerings of its own."""
+    return lowering_in_force() == (False, "one")
+
+
 def on_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) -> Any:
     """Return ``ours(*arrays)`` on a CPU, ``usual(*arrays)`` elsewhere and under `native_operations`."""
     if native_only():
@@ -142,7 +149,7 @@ def on_one_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Arr
     This is for forms that join axes or repeat arrays, for which XLA would send arrays between devices. A trace whose
     devices are not known yet has the usual form, and no branch.
     """
-    return (ours if lowering_in_force() == (False, "one") else usual)(*arrays)
+    return (ours if for_one_cpu() else usual)(*arrays)
 
 
 def of_tangents(
@@ -156,7 +163,7 @@ def of_tangents(
 def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     """Return the algorithm of a convolution on a CPU.
 
-    It is 'native', 'patches', 'product', 'rows', 'taps' or 'shifts'.
+    It is 'native', 'patches', 'product', 'rows', 'taps' or 'shifts'. A program for one CPU has no 'product'.
 
     Parameters
     ----------
@@ -186,7 +193,7 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
         return "patches" if patches_size(x.shape, geometry, positions, taps) <= _LARGE else "taps"
     if taps == 1:
         many = math.prod(positions) >= _MANY_POSITIONS
-        return "product" if many and geometry.channel == 1 else "rows"
+        return "product" if many and geometry.channel == 1 and not for_one_cpu() else "rows"
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), positions, strict=True))
     results = math.prod(positions)
@@ -253,8 +260,7 @@ def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
     (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     image = jnp.moveaxis(image, geometry.channel, -1)
     rows, matrix = image.reshape(-1, image.shape[-1]), weight.reshape(weight.shape[0], -1)
-    alone = lowering_in_force() == (False, "one")
-    if alone and _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
+    if for_one_cpu() and _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
         # A convolution without spatial axes: XLA makes the same product of it, and its gradient turns `rows`. It is for
         # gluonx's own programs: under a user's ``vmap`` a weight's gradient would be a slow convolution in groups.
         y = lax.conv_general_dilated(rows, matrix, (), (), dimension_numbers=_WITHOUT_SPACE)
@@ -441,11 +447,14 @@ def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any
 
 
 def _shifts_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return `_shifts`; of small images with the channels last, as the 1x1 convolutions around it have them (rows).
+    """Return `_shifts`, computed with the channels last where small images or a program for one CPU have them so.
 
-    Larger ones are faster with the channels first: transposed they took 1.2 (8x384x14x14) to 3 times as long.
+    Alone, larger images are faster with the channels first: with both transpositions they took 1.2 (8x384x14x14) to 3
+    times as long. In a program nothing is left to transpose, and forward and gradients together take 0.5 to 1.1 of the
+    time (`benchmarks/RESULTS_MODELS.md` has MobileNetV2).
     """
-    if geometry.layout != "NCHW" or math.prod(geometry.spatial(x.shape)) > _SMALL_IMAGE:
+    is_small = math.prod(geometry.spatial(x.shape)) <= _SMALL_IMAGE
+    if geometry.layout != "NCHW" or not (is_small or for_one_cpu()):
         return _shifts(x, weight, geometry)
     last = geometry._replace(layout="NHWC")
     return jnp.moveaxis(_shifts(jnp.moveaxis(x, 1, -1), jnp.moveaxis(weight, 1, -1), last), -1, 1)
