@@ -123,7 +123,7 @@ class _Operation:
 
 
 class _Moved(NamedTuple):
-    """What an operation that is done before a transposition reads and makes, by the values' numbers."""
+    """The values that an operation reads and makes where it is done before a transposition, by their numbers."""
 
     turned: frozenset[int]  # small images with their channels first, which are transposed for it
     made: list[int]  # results with their channels last; none of a reduction, which leaves nothing to transpose
