@@ -1,5 +1,7 @@
 """Programs as they are changed for a CPU: the same numbers, chains that do not grow, draws of one shape at once."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as onp
@@ -8,8 +10,9 @@ import pytest
 import gluonx
 from gluonx import autograd, engine, gluon, np, npx
 from gluonx.gluon import nn
-from gluonx.ops import prng
+from gluonx.ops import get, prng
 from gluonx.ops.cpu import rewriting
+from gluonx.ops.cpu.convolution import for_cpu, native_operations
 from gluonx.ops.cpu.rewriting import rewritten
 
 on_cpu = pytest.mark.skipif(jax.default_backend() != "cpu", reason="what is done for CPUs")
@@ -85,6 +88,41 @@ def test_only_what_joins_images_of_one_kind_is_moved():
     )
     assert flat(lambda a, b: jnp.concatenate([jnp.swapaxes(a, 1, 2), jnp.swapaxes(b, 1, 2)], 1), a, b)[1] is None
     assert flat(lambda a: jnp.split(a, 2, 0), a)[1] is None
+
+
+@on_cpu
+def test_a_separable_block_has_its_channels_last_throughout():
+    def convolution(kernel, channels, groups=1):
+        sizes = {"kernel": (kernel, kernel), "pad": (kernel // 2, kernel // 2)}
+        return get("convolution").bind(num_filter=channels, num_group=groups, no_bias=True, **sizes).fn
+
+    layers = [convolution(1, 24), convolution(3, 24, 24), convolution(1, 8)]
+    norm = get("batch_norm").bind(training=True, fix_gamma=False).fn
+
+    def loss(weights, x):
+        for layer, weight in zip(layers, weights, strict=True):
+            one = jnp.ones(len(weight))
+            x = jnp.clip(norm(layer(x, weight), one, one, one, one)[0], 0, 6)
+        return (x**2).sum()
+
+    shapes = (24, 8, 1, 1), (24, 1, 3, 3), (8, 24, 1, 1)
+    weights, x = [R.normal(size=s).astype("float32") for s in shapes], R.normal(size=(2, 8, 12, 12)).astype("float32")
+    gradients = jax.value_and_grad(loss, argnums=(0, 1))
+    with for_cpu():
+        usual, run = flat(lambda *args: gradients(*args), weights, x)
+        found = run(*jax.tree.leaves((weights, x)))
+        changed = jax.jit(run).lower(*jax.tree.leaves((weights, x))).compile().as_text()
+        unchanged = usual.lower(*jax.tree.leaves((weights, x))).compile().as_text()
+    with native_operations():
+        wanted = jax.tree.leaves(gradients(weights, x))
+    for a, b in zip(found, wanted, strict=True):
+        onp.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+
+    def images_turned(text):
+        return len(re.findall(r"f32\[2,(?:12,12,\d+|\d+,12,12)\]\S* transpose\(", text))
+
+    assert images_turned(changed) <= 2  # the data and its gradient
+    assert images_turned(unchanged) > 2
 
 
 def test_images_are_computed_by_element_before_they_are_transposed():
