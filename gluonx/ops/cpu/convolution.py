@@ -7,8 +7,9 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   where 4x4 images of a quarter of the work took 4. The input's gradient is a convolution of the result's gradient, so
   it has the same problem if the kernel is longer than the *result*. **Patches**: the windows side by side and one
   matrix product. They also win if the whole batch has no more positions than the image has channels, and an image has
-  few, because the library transposes the weight first: 1.1 to 6 times as fast. (With 64 images of 4x4 positions and 32
-  to 128 channels they take 1.2 times as long.)
+  few, or no more than half as many, because the library transposes the weight first: 1.1 to 6 times as fast (1x7x7x512,
+  forward 3.5 ms for 10.4, gradients 6.7 for 13.7; 4x7x7x512 39 for 44 together; 8x7x7x512 62 for 58, so that is left).
+  (With 64 images of 4x4 positions and 32 to 128 channels they take 1.2 times as long.)
 - A 1x1 kernel. Its weight's gradient, as a convolution with a kernel as large as the image, took 5 to 14 times as long
   as a product (4x56x56x256 to 64: 45 ms and 4.9; 4x56x56x256 to 512 with stride 2: 109 and 10), the others 0.9 to 1.7
   times. **Rows**: one product for all images with the channels last. Where the operator runs alone and has the channels
@@ -175,8 +176,8 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     >>> def tell(x, weight, groups=1):
     ...     same = Geometry("NCHW", (1, 1), (1, 1), (1, 1), groups)
     ...     return algorithm_of(jnp.ones(x), jnp.ones(weight), same)
-    >>> tell((1, 8, 9, 9), (8, 8, 3, 3)), tell((1, 8, 2, 2), (8, 8, 3, 3))
-    ('native', 'patches')
+    >>> tell((1, 8, 9, 9), (8, 8, 3, 3)), tell((1, 8, 2, 2), (8, 8, 3, 3)), tell((1, 162, 9, 9), (8, 162, 3, 3))
+    ('native', 'patches', 'patches')
     >>> tell((1, 8, 30, 30), (8, 8, 1, 1)), tell((1, 8, 2, 2), (8, 8, 1, 1))
     ('product', 'rows')
     >>> tell((1, 8, 9, 9), (8, 4, 3, 3), groups=2), tell((1, 8, 9, 9), (8, 1, 3, 3), groups=8)
@@ -196,8 +197,8 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
         return "product" if many and geometry.channel == 1 and not for_one_cpu() else "rows"
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), positions, strict=True))
-    results = math.prod(positions)
-    few = results <= FEW_POSITIONS and x.shape[0] * results <= x.shape[geometry.channel]
+    results, channels = math.prod(positions), x.shape[geometry.channel]
+    few = x.shape[0] * results <= (channels if results <= FEW_POSITIONS else channels // 2)
     fits = patches_size(x.shape, geometry, positions, taps) <= LARGEST
     return "patches" if (longer or few) and fits else "native"
 
