@@ -42,9 +42,9 @@ def _centered(x: Array, axes: Sequence[int], over: str | None = None, once: bool
     """Return `x` around its mean over `axes`, which the mean and the (biased) variance keep with length 1.
 
     With `over` the mean is also over that axis of a mesh, whose devices have equally many elements each. With `once` a
-    CPU keeps of `x` and its difference from the mean the latter alone for the gradient, and a GPU reads `x` once for
-    mean and variance. In place of the mean it takes that of the elements in the middle of each image, a few of all: it
-    is no farther from the mean than the elements are, so that hardly a digit is lost.
+    CPU stores ``x - mean`` for the gradient and no longer `x`, and a GPU reads `x` once for mean and variance. In place
+    of the mean a GPU takes that of the elements in the middle of each image, a few of all: it is no farther from the
+    mean than the elements are, so that hardly a digit is lost.
     """
 
     def mean_of(y: Array) -> Array:

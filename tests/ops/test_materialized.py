@@ -1,4 +1,4 @@
-"""What small arrays in front of a normalization are to a CPU: computed once, however many blocks stand before them."""
+"""Arrays that a CPU is made to store: small ones, computed once, and images less their mean, kept without the image."""
 
 import jax
 import jax.numpy as jnp

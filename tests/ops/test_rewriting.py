@@ -109,7 +109,7 @@ def test_a_separable_block_has_its_channels_last_throughout():
     weights, x = [R.normal(size=s).astype("float32") for s in shapes], R.normal(size=(2, 8, 12, 12)).astype("float32")
     gradients = jax.value_and_grad(loss, argnums=(0, 1))
     with for_cpu():
-        usual, run = flat(lambda *args: gradients(*args), weights, x)
+        usual, run = flat(gradients, weights, x)
         found = run(*jax.tree.leaves((weights, x)))
         changed = jax.jit(run).lower(*jax.tree.leaves((weights, x))).compile().as_text()
         unchanged = usual.lower(*jax.tree.leaves((weights, x))).compile().as_text()

@@ -7,9 +7,9 @@ same lines of the cache. Two transpositions that meet cancel out. So the operato
 normalization, activations, pooling, the addition of a bias) are written here with a transposition before and one after,
 and a chain of them is transposed only at either end.
 
-What takes several times as long if it is transposed alone is transposed only in programs of several operators. What
-computes by elements, joins or splits images also occurs far from convolutions, so :mod:`gluonx.ops.cpu.rewriting` looks
-at what stands before it. Wall time of a training step with pooling, biases, joins and splits transposed, over without
+An operator that takes several times as long if it is transposed alone is transposed only in programs of several.
+Elementwise operations, joins and splits also occur far from convolutions, so :mod:`gluonx.ops.cpu.rewriting` looks at
+what stands before them. Wall time of a training step with pooling, biases, joins and splits transposed, over without
 (two cores, processes in turns): U-Net (2x3x128x128) 0.94, LeNet 0.97, DenseNet-121 (2x3x224x224) 0.98, ResNet-18 and
 ResNet-50 1.00, ResNet-50's prediction 0.97.
 """

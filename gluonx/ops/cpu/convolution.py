@@ -68,7 +68,6 @@ __all__ = [
     "MOST_TAPS",
     "convolve",
     "for_cpu",
-    "for_one_cpu",
     "algorithm_of",
     "lowering_in_force",
     "native",
@@ -130,7 +129,7 @@ def lowering_in_force() -> tuple[bool, str]:
     return _native_only.get(), _for_cpu.get()
 
 
-def for_one_cpu() -> bool:
+def _is_for_one_cpu() -> bool:
     """Return whether the traced program runs on one CPU for certain, with lowerings of its own."""
     return lowering_in_force() == (False, "one")
 
@@ -150,7 +149,7 @@ def on_one_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Arr
     This is for forms that join axes or repeat arrays, for which XLA would send arrays between devices. A trace whose
     devices are not known yet has the usual form, and no branch.
     """
-    return (ours if for_one_cpu() else usual)(*arrays)
+    return (ours if _is_for_one_cpu() else usual)(*arrays)
 
 
 def of_tangents(
@@ -194,7 +193,7 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
         return "patches" if patches_size(x.shape, geometry, positions, taps) <= _LARGE else "taps"
     if taps == 1:
         many = math.prod(positions) >= _MANY_POSITIONS
-        return "product" if many and geometry.channel == 1 and not for_one_cpu() else "rows"
+        return "product" if many and geometry.channel == 1 and not _is_for_one_cpu() else "rows"
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), positions, strict=True))
     results, channels = math.prod(positions), x.shape[geometry.channel]
@@ -261,7 +260,7 @@ def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
     (image,) = windows(x, geometry.spatial(weight.shape), geometry)
     image = jnp.moveaxis(image, geometry.channel, -1)
     rows, matrix = image.reshape(-1, image.shape[-1]), weight.reshape(weight.shape[0], -1)
-    if for_one_cpu() and _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
+    if _is_for_one_cpu() and _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
         # A convolution without spatial axes: XLA makes the same product of it, and its gradient turns `rows`. It is for
         # gluonx's own programs: under a user's ``vmap`` a weight's gradient would be a slow convolution in groups.
         y = lax.conv_general_dilated(rows, matrix, (), (), dimension_numbers=_WITHOUT_SPACE)
@@ -452,10 +451,10 @@ def _shifts_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
 
     Alone, larger images are faster with the channels first: with both transpositions they took 1.2 (8x384x14x14) to 3
     times as long. In a program nothing is left to transpose, and forward and gradients together take 0.5 to 1.1 of the
-    time (`benchmarks/RESULTS_MODELS.md` has MobileNetV2).
+    time (`docs/design/convolution.md`).
     """
     is_small = math.prod(geometry.spatial(x.shape)) <= _SMALL_IMAGE
-    if geometry.layout != "NCHW" or not (is_small or for_one_cpu()):
+    if geometry.layout != "NCHW" or not (is_small or _is_for_one_cpu()):
         return _shifts(x, weight, geometry)
     last = geometry._replace(layout="NHWC")
     return jnp.moveaxis(_shifts(jnp.moveaxis(x, 1, -1), jnp.moveaxis(weight, 1, -1), last), -1, 1)
