@@ -20,7 +20,7 @@ from gluonx.common.arguments import did_you_mean
 from gluonx.errors import ShapeError
 from gluonx.ops.common import aligned, channels, choose, filled, float_dtype, narrow, same_dtype, wide
 from gluonx.ops.cpu.channels_last import channels_last
-from gluonx.ops.cpu.convolution import native_only
+from gluonx.ops.cpu.convolution import on_gpu
 from gluonx.ops.cpu.reductions import spread
 from gluonx.ops.registry import BROADCAST, FLAT, NONE, SAME, Front, Onnx, Record, Shape, get, register
 
@@ -40,12 +40,9 @@ def _relu(x: Array) -> Array:
 @_relu.defjvp
 def _relu_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
     (x,), (t,) = primals, tangents
-    y = seen = jnp.maximum(x, 0)
-    if not native_only():
-        # On a GPU y is computed again from x, mostly in a kernel that reads the inputs of x anyway, so that y is not
-        # kept.
-        again = _positive_part
-        seen = lax.platform_dependent(x, y, cuda=again, rocm=again, default=lambda x, y: y)
+    y = jnp.maximum(x, 0)
+    # On a GPU y is computed again from x, mostly in a kernel that reads the inputs of x anyway, so that y is not kept.
+    seen = on_gpu(_positive_part, lambda x, y: y, x, y)
     return y, jax.lax.select(seen > 0, t, t * seen)  # 0 where relu is closed, and NaN where x is NaN
 
 

@@ -15,7 +15,7 @@ from jax import Array, lax
 from gluonx.errors import ShapeError
 from gluonx.ops.common import axis_of, channels, float_dtype, narrow, vector_rule, wide
 from gluonx.ops.cpu.channels_last import channels_last
-from gluonx.ops.cpu.convolution import lowering_in_force
+from gluonx.ops.cpu.convolution import on_gpu
 from gluonx.ops.cpu.materialized import difference, materialized
 from gluonx.ops.registry import SAME, Front, register
 
@@ -67,9 +67,7 @@ def _centered(x: Array, axes: Sequence[int], over: str | None = None, once: bool
         return _Centered(values, rest, centre + rest, mean_of(values * values) - rest * rest)
 
     x = materialized(x)  # the mean, the variance and the result read it
-    if not once or x.ndim <= 2 or any(lowering_in_force()):
-        return around_mean(x)
-    return lax.platform_dependent(x, cuda=around_some, rocm=around_some, default=around_mean)
+    return on_gpu(around_some, around_mean, x) if once and x.ndim > 2 else around_mean(x)
 
 
 def _check_vectors(name: str, x: Array, axis: int, **vectors: Array) -> None:

@@ -41,7 +41,7 @@ from gluonx.deferred import DerivedOp
 from gluonx.deferred.values import interrupts
 from gluonx.dtype import WIDE, keeping_64_bits
 from gluonx.ops import prng
-from gluonx.ops.cpu.convolution import lowering_in_force
+from gluonx.ops.cpu.convolution import on_gpu
 from gluonx.optimizer.lazily import RowGradient, gathered, paired, put_back, widened
 from gluonx.optimizer.numbers import Hyper, advanced, unpack
 from gluonx.optimizer.units import Units
@@ -111,10 +111,9 @@ def _apart(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
     of them until then. A common scalar is no reason for XLA to join them.
     """
     scalars = [x for x in numbers if isinstance(x, jax.Array) and x.ndim == 0]
-    if not scalars or any(lowering_in_force()):
+    if not scalars:
         return numbers
-    held = lax.optimization_barrier
-    found = iter(lax.platform_dependent(scalars, cuda=held, rocm=held, default=lambda scalars: scalars))
+    found = iter(on_gpu(lax.optimization_barrier, lambda scalars: scalars, scalars))
     return tuple(next(found) if isinstance(x, jax.Array) and x.ndim == 0 else x for x in numbers)
 
 

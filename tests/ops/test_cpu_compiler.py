@@ -53,6 +53,18 @@ def test_eigen_has_what_it_computes_sooner(shapes, of_weight, expected):
     assert (compiler.options_of(program(*shapes, of_weight=of_weight)) is not None) is expected
 
 
+@pytest.mark.parametrize(("images", "expected"), [(32, True), (2, False)])
+def test_the_weights_gradient_of_several_images_outweighs_narrow_convolutions(images, expected):
+    def loss(w, x):
+        y = jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=D)
+        return (y**2).sum()
+
+    x, w = (images, 112, 112, 1), (5, 5, 1, 20)
+    gradients = jax.make_jaxpr(jax.value_and_grad(loss, (0, 1)))(jnp.zeros(w), jnp.zeros(x))
+    library = (compiler.options_of(gradients) or {}).get(compiler._LIBRARY)
+    assert (library is not None) is expected
+
+
 def test_a_program_with_one_core_or_a_flag_of_the_users_is_left_alone(monkeypatch):
     assert compiler.options_of(program(*WIDE))
     monkeypatch.setattr(compiler, "cores", lambda: 1)

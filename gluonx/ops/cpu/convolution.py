@@ -15,20 +15,20 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   times. **Rows**: one product for all images with the channels last. Where the operator runs alone and has the channels
   first, from some 256 positions on **product**: a matrix product for each image, which leaves them first.
 - Groups. The loop convolves each group's filters, and the weight's gradient takes up to 300 times as long as that of
-  the dense convolution. **Patches** for each group; if those would not fit into memory, **taps**: one matrix product
-  for each position of the kernel, and their sum.
+  the dense convolution. **Joined**: neighbouring groups become one dense convolution whose kernel has zeros between
+  them, and a few such convolutions stand side by side (`_joined`). Where the positions are few, **patches** for each
+  group.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each position of the kernel, multiplied by
   that position's weights and added up, which XLA makes one loop of; it needs the weights side by side (`_weighted`).
-  The weight's gradient is a loop over short rows: `gluonx.ops.cpu.depthwise`. In a program for one CPU the channels are
-  last, as they are before and after it.
+  The weight's gradient is a loop over short rows: `gluonx.ops.cpu.depthwise`.
 - The weight's gradient of the others, with enough channels and no stride: **products** over positions, in the module
   `gluonx.ops.cpu.weight_gradient`.
 - The image's gradient of a stem (few channels, a stride, a large kernel), and both gradients of windows that do not
   overlap: products over **cells**, in the module `gluonx.ops.cpu.cells`.
 
-All of these need the channels last. XLA keeps a transposed array for the next operation if that needs it too, so
-`gluonx.ops.cpu.channels_last` also computes the operators between convolutions with the channels last. Transposed
-convolutions are in `gluonx.ops.cpu.transposed`.
+In a program for one CPU two-dimensional images have their channels last throughout: a convolution is written between
+two transpositions, which meet those of the operators beside it (`gluonx.ops.cpu.channels_last`) and are moved behind
+elementwise operations (`gluonx.ops.cpu.rewriting`). Transposed convolutions are in `gluonx.ops.cpu.transposed`.
 
 `convolve` chooses, by `lax.platform_dependent`: other platforms, and everything under `native_operations` (as when
 exporting StableHLO), keep the native operation. An algorithm is written in differentiable operations (shifts have their
@@ -75,17 +75,19 @@ __all__ = [
     "native_only",
     "of_tangents",
     "on_cpu",
+    "on_gpu",
     "on_one_cpu",
     "recomputed",
     "shifts_of_tangent",
+    "side_by_side",
 ]
 
 MOST_TAPS = 64  # a larger kernel is not unrolled
 FEW_POSITIONS = 16  # a result with at most so many positions is tiny
 _MANY_POSITIONS = 256  # a matrix product for each image pays from here on
 LARGEST = 1 << 26  # elements of an array of patches
-_LARGE = 1 << 22  # the same if there is another way
 _SMALL_IMAGE = 64  # positions: up to here a depthwise convolution alone is computed with the channels last
+_PART, _MOST_PARTS = 16, 4  # groups are joined to as many channels at least, and to so many convolutions at most
 _WIDE_RESULT = 1 << 18  # elements of a product's result: from here on it matters which operand is turned round
 _WITHOUT_SPACE = lax.ConvDimensionNumbers((0, 1), (0, 1), (0, 1))
 
@@ -143,6 +145,13 @@ def on_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) 
     return lax.platform_dependent(*arrays, cpu=ours, default=usual)
 
 
+def on_gpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Any) -> Any:
+    """Return ``ours(*arrays)`` on a GPU, ``usual(*arrays)`` elsewhere and under `native_operations`."""
+    if any(lowering_in_force()):
+        return usual(*arrays)
+    return lax.platform_dependent(*arrays, cuda=ours, rocm=ours, default=usual)
+
+
 def on_one_cpu(ours: Callable[..., Any], usual: Callable[..., Any], *arrays: Array) -> Any:
     """Return ``ours(*arrays)`` in a program for one CPU alone (`for_cpu`), ``usual(*arrays)`` in any other.
 
@@ -163,7 +172,7 @@ def of_tangents(
 def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     """Return the algorithm of a convolution on a CPU.
 
-    It is 'native', 'patches', 'product', 'rows', 'taps' or 'shifts'. A program for one CPU has no 'product'.
+    It is 'native', 'patches', 'product', 'rows', 'joined' or 'shifts'. A program for one CPU has no 'product'.
 
     Parameters
     ----------
@@ -180,25 +189,27 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     >>> tell((1, 8, 30, 30), (8, 8, 1, 1)), tell((1, 8, 2, 2), (8, 8, 1, 1))
     ('product', 'rows')
     >>> tell((1, 8, 9, 9), (8, 4, 3, 3), groups=2), tell((1, 8, 9, 9), (8, 1, 3, 3), groups=8)
-    ('patches', 'shifts')
+    ('joined', 'shifts')
     """
     kernel = geometry.spatial(weight.shape)
-    taps = math.prod(kernel)
-    if not known(x.shape) or 0 in x.shape or taps > MOST_TAPS or not jnp.issubdtype(x.dtype, jnp.floating):
+    taps, channels = math.prod(kernel), x.shape[geometry.channel]
+    if not known(x.shape) or 0 in x.shape or not jnp.issubdtype(x.dtype, jnp.floating):
         return "native"
-    if geometry.groups > 1 and geometry.groups == x.shape[geometry.channel]:
+    if taps > MOST_TAPS and geometry.groups in (1, channels):
+        return "native"
+    if geometry.groups > 1 and geometry.groups == channels:
         return "shifts"
     positions = geometry.positions(x.shape, kernel)
+    results = math.prod(positions)
+    few = x.shape[0] * results <= (channels if results <= FEW_POSITIONS else channels // 2)
+    fits = taps <= MOST_TAPS and patches_size(x.shape, geometry, positions, taps) <= LARGEST
     if geometry.groups > 1:
-        return "patches" if patches_size(x.shape, geometry, positions, taps) <= _LARGE else "taps"
+        return "patches" if few and fits else "joined"
     if taps == 1:
-        many = math.prod(positions) >= _MANY_POSITIONS
+        many = results >= _MANY_POSITIONS
         return "product" if many and geometry.channel == 1 and not _is_for_one_cpu() else "rows"
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, geometry.dilate, strict=True)]
     longer = any(r > min(n, m) for r, n, m in zip(reach, geometry.spatial(x.shape), positions, strict=True))
-    results, channels = math.prod(positions), x.shape[geometry.channel]
-    few = x.shape[0] * results <= (channels if results <= FEW_POSITIONS else channels // 2)
-    fits = patches_size(x.shape, geometry, positions, taps) <= LARGEST
     return "patches" if (longer or few) and fits else "native"
 
 
@@ -214,24 +225,14 @@ def _by_tap(weight: Array, geometry: Geometry) -> Array:
     return weight.reshape(geometry.groups, filters // geometry.groups, inner, -1)
 
 
-def _product(x: Array, weight: Array, geometry: Geometry, taps: str) -> Array:
-    """Return the matrix product over channels, and over taps if `x` has an axis of taps after the channels."""
-    space = "xyz"[: len(geometry.stride)]
-    if geometry.channel == 1:
-        spec = f"ngc{taps}{space},goc{taps}->ngo{space}"
-    else:
-        spec = f"n{space}gc{taps},goc{taps}->n{space}go"
-    accumulated = jnp.promote_types(x.dtype, jnp.float32)
-    y = jnp.einsum(spec, x, weight, preferred_element_type=accumulated)
-    at = geometry.channel
-    return y.reshape(*y.shape[:at], -1, *y.shape[at + 2 :])
-
-
 def _patches(x: Array, weight: Array, geometry: Geometry) -> Array:
     views = windows(x, geometry.spatial(weight.shape), geometry)
-    behind = geometry.channel + 1
-    stacked = _grouped(jnp.stack(views, behind), geometry.channel, geometry.groups)
-    return narrow(_product(stacked, _by_tap(weight, geometry), geometry, "t"), x.dtype)
+    at, space = geometry.channel, "xyz"[: len(geometry.stride)]
+    stacked = _grouped(jnp.stack(views, at + 1), at, geometry.groups)
+    spec = f"ngct{space},goct->ngo{space}" if at == 1 else f"n{space}gct,goct->n{space}go"
+    accumulated = jnp.promote_types(x.dtype, jnp.float32)
+    y = jnp.einsum(spec, stacked, _by_tap(weight, geometry), preferred_element_type=accumulated)
+    return narrow(y.reshape(*y.shape[:at], -1, *y.shape[at + 2 :]), x.dtype)
 
 
 def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -257,8 +258,8 @@ def _widens(rows: int, channels: int, filters: int) -> bool:
 
 def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Return one matrix product over the channels of all positions, for a kernel with one tap."""
-    (image,) = windows(x, geometry.spatial(weight.shape), geometry)
-    image = jnp.moveaxis(image, geometry.channel, -1)
+    last = geometry._replace(layout=geometry.layout.replace("C", "") + "C")
+    (image,) = windows(jnp.moveaxis(x, geometry.channel, -1), geometry.spatial(weight.shape), last)
     rows, matrix = image.reshape(-1, image.shape[-1]), weight.reshape(weight.shape[0], -1)
     if _is_for_one_cpu() and _widens(rows.shape[0], rows.shape[1], len(matrix)) and x.dtype == jnp.float32:
         # A convolution without spatial axes: XLA makes the same product of it, and its gradient turns `rows`. It is for
@@ -271,14 +272,37 @@ def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
     return narrow(jnp.moveaxis(y, -1, geometry.channel), x.dtype)
 
 
-def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
-    views = windows(x, geometry.spatial(weight.shape), geometry)
-    weights = _by_tap(weight, geometry)
+def side_by_side(
+    compute: Callable[[Array, Array, Geometry], Array], x: Array, weight: Array, geometry: Geometry
+) -> Array:
+    """Return a convolution, or its transpose, with groups as `compute` has it without: for a few groups at a time.
+
+    Those become one group, whose kernel has zeros between them. So a number that is not finite spreads to the results
+    of the groups that are joined with its own, as NaN.
+    """
+    at, groups = geometry.channel, geometry.groups
+    outer, inner = weight.shape[0] // groups, weight.shape[at]
+    count = _parts(groups, min(outer, inner))
+    together = groups // count
+    weights = jnp.moveaxis(weight, at, 1).reshape(count, together, outer, 1, inner, *geometry.spatial(weight.shape))
+    own = jnp.eye(together, dtype=bool).reshape(1, together, 1, together, *[1] * (weights.ndim - 4))
+    weights = jnp.where(own, weights, 0).reshape(count, together * outer, together * inner, *weights.shape[5:])
+    dense = geometry._replace(groups=1)
     parts = [
-        _product(_grouped(window, geometry.channel, geometry.groups), weights[..., i], geometry, "")
-        for i, window in enumerate(views)
+        compute(part, jnp.moveaxis(lax.index_in_dim(weights, i, keepdims=False), 1, at), dense)
+        for i, part in enumerate(jnp.split(x, count, at))
     ]
-    return narrow(sum(parts[1:], parts[0]), x.dtype)
+    return jnp.concatenate(parts, at)
+
+
+def _parts(groups: int, channels: int) -> int:
+    """Return in how many parts to compute the groups of a convolution, each of so many channels."""
+    fitting = [n for n in range(1, _MOST_PARTS + 1) if groups % n == 0 and groups // n * channels >= _PART]
+    return max(fitting, default=1)
+
+
+def _joined(x: Array, weight: Array, geometry: Geometry) -> Array:
+    return side_by_side(convolve, x, weight, geometry)
 
 
 def native(x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -447,14 +471,12 @@ def _(geometry: Geometry, primals: tuple[Array, Array], tangents: tuple[Any, Any
 
 
 def _shifts_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return `_shifts`, computed with the channels last where small images or a program for one CPU have them so.
+    """Return `_shifts`, of small images computed with the channels last.
 
-    Alone, larger images are faster with the channels first: with both transpositions they took 1.2 (8x384x14x14) to 3
-    times as long. In a program nothing is left to transpose, and forward and gradients together take 0.5 to 1.1 of the
-    time (`docs/design/convolution.md`).
+    Larger ones are faster with the channels first where the operator runs alone: with both transpositions they took 1.2
+    (8x384x14x14) to 3 times as long.
     """
-    is_small = math.prod(geometry.spatial(x.shape)) <= _SMALL_IMAGE
-    if geometry.layout != "NCHW" or not (is_small or _is_for_one_cpu()):
+    if geometry.layout != "NCHW" or math.prod(geometry.spatial(x.shape)) > _SMALL_IMAGE:
         return _shifts(x, weight, geometry)
     last = geometry._replace(layout="NHWC")
     return jnp.moveaxis(_shifts(jnp.moveaxis(x, 1, -1), jnp.moveaxis(weight, 1, -1), last), -1, 1)
@@ -463,7 +485,7 @@ def _shifts_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
 ALGORITHMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
     "patches": _patches,
     "product": _product_of_images,
-    "taps": _taps,
+    "joined": _joined,
     "rows": _rows,
     "shifts": _shifts_of_images,
 }
@@ -480,6 +502,9 @@ def recomputed(algorithm: Callable[..., Array]) -> Callable[..., Array]:
 
 def convolve(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Return a convolution of arrays of one element type, without bias; shapes are the caller's to check."""
+    if geometry.layout == "NCHW" and _is_for_one_cpu():
+        last = geometry._replace(layout="NHWC")
+        return jnp.moveaxis(convolve(jnp.moveaxis(x, 1, -1), jnp.moveaxis(weight, 1, -1), last), -1, 1)
     algorithm = algorithm_of(x, weight, geometry)
     if native_only() or (algorithm == "native" and not _gradients_by_products(x, weight, geometry)):
         return native(x, weight, geometry)

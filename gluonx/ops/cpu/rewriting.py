@@ -20,7 +20,8 @@ of such images are done before the transposition, which is moved behind them, wh
 convolution: a U-Net, which joins images, takes 0.96 of the time for a step, MobileNetV2 (16x3x64x64), whose activation
 XLA stores with the channels first otherwise, 0.67 to 0.83 together with its convolutions.
 
-All other equations stay as they were traced, and so do the functions that several calls share.
+All other equations stay as they were traced, and so do the functions that several calls share. What a `jax.checkpoint`
+computes counts as the caller's, unless it is to be kept apart from what it repeats (``prevent_cse``).
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ _ALONG = {"concatenate": "dimension", "split": "axis"}  # by operation: the para
 _CHANNELS_FIRST = (0, 3, 1, 2)  # the transposition of images that have them last
 _CHANNELS_LAST = (0, 2, 3, 1)  # and its inverse
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
+_CALLS |= {"remat2": "jaxpr", "checkpoint": "jaxpr"}  # jax.checkpoint's name, and what it may be called later
 _NOTHING: frozenset[int] = frozenset()
 
 
@@ -142,7 +144,7 @@ class _Program:
         self.before: dict[_Operation, list[_Operation]] = {}  # by draw: the operations that compute its key, in order
         self.jaxpr = closed.jaxpr
         self.given = [self._new(v.aval) for v in closed.jaxpr.invars]
-        self.body, self.results = self._laid_open(closed, self.given, None)
+        self.body, self.results = self._laid_open(closed.jaxpr, closed.consts, self.given, None)
 
     def _new(self, aval: Any) -> int:
         self.avals.append(aval)
@@ -154,17 +156,16 @@ class _Program:
         return number
 
     def _laid_open(
-        self, closed: ClosedJaxpr, given: Sequence[int | None], within: _Operation | None
+        self, jaxpr: Any, consts: Sequence[Any], given: Sequence[int | None], within: _Operation | None
     ) -> tuple[list[_Operation], list[int]]:
         """Return the operations of a jaxpr on these values, and the values that it returns."""
-        jaxpr = closed.jaxpr
         numbers: dict[Any, int | None] = dict(zip(jaxpr.invars, given, strict=True))
-        for v, value in zip(jaxpr.constvars, closed.consts, strict=True):
+        for v, value in zip(jaxpr.constvars, consts, strict=True):
             numbers[v] = self._constant(v.aval, value)
         body: list[_Operation] = []
         for eqn in jaxpr.eqns:
             op = _Operation(eqn, [None if _is_literal(v) else numbers[v] for v in eqn.invars], within)
-            called = eqn.params.get(_CALLS.get(eqn.primitive.name))
+            called = _called(eqn)
             if called is None:
                 op.outs = [self._new(v.aval) for v in eqn.outvars]
                 self.maker.update(dict.fromkeys(op.outs, op))
@@ -172,7 +173,7 @@ class _Program:
                 ins = [
                     self._constant(v.aval, v.val) if n is None else n for v, n in zip(eqn.invars, op.ins, strict=True)
                 ]
-                op.body, op.outs = self._laid_open(called, ins, op)
+                op.body, op.outs = self._laid_open(*called, ins, op)
             numbers.update(zip(eqn.outvars, op.outs, strict=True))
             body.append(op)
         found = [self._constant(v.aval, v.val) if _is_literal(v) else numbers[v] for v in jaxpr.outvars]
@@ -409,6 +410,14 @@ def _not_inlined(fn: Callable[..., Any]) -> Callable[..., Any]:
             return jax.jit(fn)(*args)
 
     return run
+
+
+def _called(eqn: Any) -> tuple[Any, Sequence[Any]] | None:
+    """Return the jaxpr of a function that an equation calls and XLA sees as part of the caller, and its constants."""
+    called = eqn.params.get(_CALLS.get(eqn.primitive.name))
+    if called is None or any(jax.tree.leaves(eqn.params.get("prevent_cse", False))):
+        return None
+    return getattr(called, "jaxpr", called), getattr(called, "consts", ())
 
 
 def _is_literal(atom: Any) -> bool:

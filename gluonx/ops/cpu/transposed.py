@@ -14,7 +14,9 @@ So here it is computed as *the transpose of a convolution* in all directions. Al
   memory, and for each phase of the stride the sum of the products that reach it (4 of 16, for a 4x4 kernel with stride
   2). For a convolution XLA would transpose the weight, and its gradient back in every loop that updates with it. The
   gradients are matrix products with patches, written in two dimensions, because XLA then keeps the weight's order.
-- With groups, and for kernels with one tap: the transposes of the algorithms in `gluonx.ops.cpu.convolution`.
+- **Joined** groups, as for a convolution: a few deconvolutions without groups.
+- With few positions and groups, and for kernels with one tap: the transposes of the algorithms in
+  `gluonx.ops.cpu.convolution`.
 
 The plain transpose of patches is a sum of padded patches. XLA repeats it in each following operator that reads it
 (batch normalization reads its input four times): 20 ms where the product takes 3.
@@ -45,6 +47,7 @@ from gluonx.ops.cpu.convolution import (
     on_cpu,
     recomputed,
     shifts_of_tangent,
+    side_by_side,
 )
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
@@ -88,6 +91,8 @@ def transposed_algorithm_of(x: jax.Array, weight: jax.Array, geometry: Geometry,
     algorithm = algorithm_of(jax.ShapeDtypeStruct(tuple(out_shape), x.dtype), weight, geometry)
     positions = geometry.spatial(x.shape)
     fits = taps <= MOST_TAPS and patches_size(out_shape, geometry, positions, taps) <= LARGEST
+    if algorithm == "joined":
+        return algorithm
     if geometry.groups > 1 or taps == 1:
         return "patches" if algorithm == "native" and fits and taps > 1 else algorithm
     apart = all(m == 1 or k == s for m, k, s in zip(positions, kernel, geometry.stride, strict=True))
@@ -131,8 +136,17 @@ def _of_algorithm(algorithm: str, x: Array, weight: Array, geometry: Geometry, o
         return _blocks(x, weight, geometry, out_shape)
     if algorithm == "phases":
         return _phases(x, weight, geometry, out_shape)
+    if algorithm == "joined":
+        return side_by_side(functools.partial(_dense, out_shape=out_shape), x, weight, geometry)
     compute = shifts_of_tangent if algorithm == "shifts" else ALGORITHMS[algorithm]
     return _transposed(lambda image: narrow(compute(image, weight, geometry), x.dtype), x, out_shape)
+
+
+def _dense(x: Array, weight: Array, geometry: Geometry, out_shape: Shape) -> Array:
+    """Return a deconvolution without groups, of some of the channels of `x`."""
+    at = geometry.channel
+    own = (*out_shape[:at], weight.shape[at], *out_shape[at + 1 :])
+    return deconvolve(x, weight, geometry, own, lambda x, weight: _transpose(x, weight, geometry, own))
 
 
 def _transposed(linear: Callable[[Array], Array], x: Array, out_shape: Shape) -> Array:
