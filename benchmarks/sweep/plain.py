@@ -28,7 +28,8 @@ class Job:
     """A jitted function with its arrays."""
 
     def __init__(self, fn: Form, inputs: list[Any], gradient: bool) -> None:
-        self.fn, self.inputs, self.gradient, self.out = jax.jit(fn), inputs, gradient, None
+        self.fn: Callable[..., Any] = jax.jit(fn)
+        self.inputs, self.gradient, self.out = inputs, gradient, None
 
     def step(self) -> None:
         """One call."""

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as onp
 import pytest
+from jax import lax
 
 import gluonx
 from gluonx import autograd, engine, gluon, np, npx
@@ -145,6 +146,29 @@ def test_a_block_has_its_channels_last_throughout(net, shapes):
 
     assert images_turned(changed) <= 2  # the data and its gradient
     assert images_turned(unchanged) > 2
+
+
+def test_images_are_cut_padded_and_reversed_before_they_are_transposed():
+    def net(image, at):
+        image = jnp.moveaxis(jnp.tanh(image), -1, 1)
+        reflected = jnp.pad(image, ((0, 0), (0, 0), (2, 1), (1, 2)), mode="reflect")
+        strided = lax.pad(image[:, 1:, ::2], 0.5, ((0, 0, 0), (1, 0, 0), (0, 1, 1), (-1, 2, 0)))
+        window = lax.dynamic_slice(image, (0, at, 1, 0), (2, 2, 2, 4))
+        written = lax.dynamic_update_slice(jnp.zeros((2, 5, 4, 6)), window, (0, 1, at, 1))
+        outs = reflected, strided, window, written, image[:, ::-1, ::-1]
+        return [jnp.moveaxis(out, 1, -1) for out in outs]
+
+    args = R.normal(size=(2, 3, 4, 5)).astype("float32"), onp.int32(1)
+    gradients = jax.grad(lambda *args: sum([(jnp.cos(out) ** 2).sum() for out in net(*args)]))
+    for fn in (net, gradients):
+        usual, run = flat(fn, *args)
+        for a, b in zip(usual(*args), run(*args), strict=True):
+            assert onp.allclose(a, b, rtol=1e-6, atol=1e-6)
+    eqns = jax.make_jaxpr(flat(net, *args)[1])(*args).eqns
+    first = {v for e in eqns for v in e.outvars if e.params.get("permutation") == (0, 3, 1, 2)}
+    assert first
+    read = {e.primitive.name for e in eqns for v in e.invars if not hasattr(v, "val") and v in first}
+    assert read == {"transpose"}
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["joined", "apart"])

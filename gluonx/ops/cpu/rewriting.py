@@ -15,10 +15,10 @@ step by step of a sequence), each is taken by a separate loop, in a function tha
 one shape. Their keys are known at the start, so one loop draws all.
 
 *Images are computed as they lie.* Convolutions and normalizations leave their channels last, and a transposition
-follows that puts them first (:mod:`gluonx.ops.cpu.channels_last`). Elementwise operations, reductions, joins and splits
-of such images are done before the transposition, which is moved behind them, where it meets that of the next
-convolution: a U-Net, which joins images, takes 0.96 of the time for a step, MobileNetV2 (16x3x64x64), whose activation
-XLA stores with the channels first otherwise, 0.67 to 0.83 together with its convolutions.
+follows that puts them first (:mod:`gluonx.ops.cpu.channels_last`). Elementwise operations, reductions, joins, splits,
+cuts and paddings of such images are done before the transposition, which is moved behind them, where it meets that of
+the next convolution: a U-Net, which joins images, takes 0.96 of the time for a step, MobileNetV2 (16x3x64x64), whose
+activation XLA stores with the channels first otherwise, 0.67 to 0.83 together with its convolutions.
 
 All other equations stay as they were traced, and so do the functions that several calls share. What a `jax.checkpoint`
 computes counts as the caller's, unless it is to be kept apart from what it repeats (``prevent_cse``).
@@ -72,6 +72,12 @@ _ELEMENTWISE = (_CHEAP | _DEAR) - _REDUCTIONS - frozenset([
     "rev", "slice", "split", "squeeze", "transpose",
 ])  # fmt: skip
 _ALONG = {"concatenate": "dimension", "split": "axis"}  # by operation: the parameter that names its axis
+_BY_AXIS = {  # the parameters that have a number for each axis
+    "dynamic_slice": ("slice_sizes",), "dynamic_update_slice": (), "pad": ("padding_config",),
+    "slice": ("start_indices", "limit_indices", "strides"),
+}  # fmt: skip
+_ARRAYS = {"dynamic_slice": 1, "dynamic_update_slice": 2}  # operands before one number for each axis
+_OF_AXES = {**dict.fromkeys(_REDUCTIONS, "axes"), "rev": "dimensions"}  # the parameter that lists axes
 _CHANNELS_FIRST = (0, 3, 1, 2)  # the transposition of images that have them last
 _CHANNELS_LAST = (0, 2, 3, 1)  # and its inverse
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
@@ -280,16 +286,18 @@ class _Program:
         if name in _REDUCTIONS:
             kept = [axis for axis in _CHANNELS_LAST if axis not in op.eqn.params["axes"]]
             can_precede = kept == sorted(kept)
-        elif name in _ALONG:
-            can_precede = not others
+        elif name in _ALONG or name in _BY_AXIS or name == "rev":
+            can_precede = not any(self._is_image(n) for n in others)
         else:
-            can_precede = name in _ELEMENTWISE and all(self._is_repeated(n, shape) for n in others)
+            can_precede = name in _ELEMENTWISE and not any(
+                self._is_image(n) for n in others if self.avals[n].shape == shape
+            )
         return others if can_precede else None
 
-    def _is_repeated(self, n: int, shape: tuple[int, ...]) -> bool:
-        """Return whether a value is repeated to get a shape, so that transposing it costs nothing."""
+    def _is_image(self, n: int) -> bool:
+        """Return whether a value is more than another that is repeated, so that transposing it costs something."""
         maker = self.maker.get(n)
-        return self.avals[n].shape != shape or (maker is not None and maker.eqn.primitive.name == "broadcast_in_dim")
+        return maker is None or maker.eqn.primitive.name != "broadcast_in_dim"
 
     def rebuilt(self, draws: list[list[_Operation]]) -> Callable[..., list[Any]]:
         """Return the program as a function of its arguments, in which each group of `draws` is drawn at once."""
@@ -363,8 +371,13 @@ class _Program:
             given.append(lax.transpose(value, _CHANNELS_LAST) if n in moved.transposed else value)
         if name in _ALONG:
             params[_ALONG[name]] = _CHANNELS_FIRST[params[_ALONG[name]]]
-        elif name in _REDUCTIONS:
-            params["axes"] = tuple(sorted(_CHANNELS_FIRST[axis] for axis in params["axes"]))
+        elif name in _OF_AXES:
+            params[_OF_AXES[name]] = tuple(sorted(_CHANNELS_FIRST[axis] for axis in params[_OF_AXES[name]]))
+        for key in _BY_AXIS.get(name, ()):
+            params[key] = params[key] and tuple(params[key][axis] for axis in _CHANNELS_LAST)
+        if name in _ARRAYS:
+            arrays, numbers = given[: _ARRAYS[name]], given[_ARRAYS[name] :]
+            given = [*arrays, *[numbers[axis] for axis in _CHANNELS_LAST]]
         with jax.named_scope(str(op.eqn.source_info.name_stack)):
             results = op.eqn.primitive.bind(*given, **params)
         found = results if op.eqn.primitive.multiple_results else [results]
