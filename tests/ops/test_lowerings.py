@@ -44,16 +44,14 @@ CASES = {
     "a line": ("convolution", (1, 4, 4), (3, 4, 3), {"pad": (1,)}, "patches"),
     "a volume": ("convolution", (1, 2, 2, 2, 3), (3, 2, 2, 3, 2), {"pad": (1, 1, 1)}, "patches"),
     "channels last": ("convolution", (2, 2, 3, 4), (5, 3, 2, 4), {"pad": (1, 1), "layout": "NHWC"}, "patches"),
-    "groups": ("convolution", (2, 6, 6, 6), (4, 3, 3, 3), {"pad": (1, 1), "num_group": 2}, "joined"),
-    "groups, 1x1": ("convolution", (2, 6, 5, 5), (9, 2, 1, 1), {"num_group": 3}, "joined"),
-    "groups, few places": ("convolution", (1, 18, 4, 5), (6, 9, 3, 3), {"num_group": 2}, "patches"),
-    "groups, a large kernel": ("convolution", (2, 6, 20, 2), (4, 3, 13, 5), {"pad": (0, 2), "num_group": 2}, "joined"),
+    "groups": ("convolution", (2, 6, 6, 6), (4, 3, 3, 3), {"pad": (1, 1), "num_group": 2}, "patches"),
+    "groups, 1x1": ("convolution", (2, 6, 5, 5), (9, 2, 1, 1), {"num_group": 3}, "patches"),
     "groups last": (
         "convolution",
-        (2, 9, 5, 6),
+        (2, 6, 5, 6),
         (4, 3, 2, 3),
         {"stride": (2, 1), "num_group": 2, "layout": "NHWC"},
-        "joined",
+        "patches",
     ),
     "depthwise": ("convolution", (2, 6, 6, 5), (6, 1, 3, 3), {"pad": (1, 1), "num_group": 6}, "shifts"),
     "depthwise, strided": (
@@ -98,15 +96,8 @@ CASES = {
     ),
     "deconvolution, groups": (
         "deconvolution",
-        (2, 4, 6, 3),
+        (2, 4, 3, 3),
         (4, 3, 3, 3),
-        {"stride": (2, 2), "num_group": 2},
-        "joined",
-    ),
-    "deconvolution, groups of few places": (
-        "deconvolution",
-        (1, 4, 2, 2),
-        (4, 9, 3, 3),
         {"stride": (2, 2), "num_group": 2},
         "patches",
     ),
@@ -238,18 +229,14 @@ def test_forward_mode_and_vmap(case):
 @pytest.mark.dear
 @every_case
 def test_the_form_is_what_the_program_holds(case):
-    """On a CPU no convolution is left but transposed ones and those of joined groups.
-
-    Other platforms, and `native_operations`, have nothing else.
-    """
+    """On a CPU no convolution is left but a transposed one; other platforms, and native_operations, have no other."""
     args = arrays(case)
 
     def count(text):
         return text.count("stablehlo.convolution")
 
-    grad = jax.jit(jax.grad(wave(chosen(case)), (0, 1))).lower(*args).as_text()
-    is_native = case[4] == "transpose" or (case[4] == "joined" and max(case[2][2:-1]) > 1)
-    assert count(grad) == grad.count("feature_group_count = 1") == (3 if is_native else 0)
+    grad = jax.jit(jax.grad(wave(chosen(case)), (0, 1)))
+    assert count(grad.lower(*args).as_text()) == (3 if case[4] == "transpose" else 0)
     assert count(jax.jit(jax.grad(wave(native(case)), (0, 1))).lower(*args).as_text()) == 3
     abroad = jax.export.export(jax.jit(chosen(case)), platforms=["cuda"])(*args).mlir_module()
     at_home = jax.export.export(jax.jit(native(case)), platforms=["cuda"])(*args).mlir_module()
@@ -281,10 +268,10 @@ def test_forms_by_name():
 
 
 def test_patches_that_would_be_too_large():
-    geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 1)
-    w = jax.ShapeDtypeStruct((8, 512, 3, 3), np.float32)
-    narrow = [jax.ShapeDtypeStruct((n, 512, 64, 2), np.float32) for n in (64, 256)]
-    assert [algorithm_of(x, w, geometry) for x in narrow] == ["patches", "native"]
+    geometry = Geometry("NCHW", (1, 1), (1, 1), (1, 1), 2)
+    x, w = (jax.ShapeDtypeStruct(s, np.float32) for s in ((64, 64, 112, 112), (64, 32, 3, 3)))
+    assert algorithm_of(x, w, geometry) == "taps"
+    assert algorithm_of(x, w, geometry._replace(groups=1)) == "native"
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["narrow", "wide"])
@@ -310,6 +297,15 @@ def test_a_product_of_few_rows_keeps_its_order():
     assert not _widens(12544, 256, 64) and not _widens(512, 768, 3072) and not _widens(256, 160, 960)
 
 
+@pytest.mark.parametrize("name", ["groups", "groups last"])
+def test_taps_give_the_same(monkeypatch, name):
+    monkeypatch.setattr("gluonx.ops.cpu.convolution._LARGE", 0)
+    case = (*CASES[name][:3], {**CASES[name][3], "dilate": (1, 1)})  # an operator that no other test has traced
+    args = arrays(case)
+    assert str(jax.make_jaxpr(chosen(case))(*args)).count("dot_general[") > 1
+    close(*[jax.jit(jax.grad(wave(fn(case)), (0, 1)))(*args) for fn in (chosen, native)])
+
+
 @pytest.mark.parametrize("several", [False, True], ids=["one CPU", "several CPUs"])
 @pytest.mark.parametrize("groups", [6, 8, 32])
 @pytest.mark.parametrize("op", ["convolution", "deconvolution"])
@@ -324,6 +320,38 @@ def test_groups_are_joined_to_wide_ones(op, groups, several):
         lowered = gradients.lower(*args)
     assert lowered.as_text().count("stablehlo.convolution") == 3 * parts
     close(lowered.compile()(*args), jax.jit(jax.value_and_grad(wave(native(case)), (0, 1)))(*args))
+
+
+JOINED = {
+    "1x1": ("convolution", (2, 6, 5, 5), (9, 2, 1, 1), {"num_group": 3}),
+    "a line": ("convolution", (2, 6, 12), (4, 3, 4), {"num_group": 2, "stride": (2,)}),
+    "a large kernel": ("convolution", (2, 6, 20, 2), (4, 3, 13, 5), {"pad": (0, 2), "num_group": 2}),
+    "last, strided": ("convolution", (2, 9, 5, 6), (4, 3, 2, 3), {"stride": (2, 1), "num_group": 2, "layout": "NHWC"}),
+    "a volume": ("convolution", (2, 4, 5, 4, 6), (6, 2, 3, 2, 3), {"num_group": 2, "pad": (1, 0, 1)}),
+    "transposed": ("deconvolution", (2, 4, 6, 3), (4, 3, 3, 3), {"stride": (2, 2), "num_group": 2, "adj": (1, 0)}),
+    "transposed, 1x1": ("deconvolution", (2, 4, 6, 3), (4, 3, 1, 1), {"num_group": 2}),
+    "few places": ("convolution", (1, 18, 4, 5), (6, 9, 3, 3), {"num_group": 2}),
+    "few places, transposed": ("deconvolution", (1, 4, 2, 2), (4, 9, 3, 3), {"stride": (2, 2), "num_group": 2}),
+}
+
+
+@pytest.mark.parametrize("case", JOINED.values(), ids=JOINED)
+def test_groups_in_programs_for_cpus_have_the_native_numbers(case):
+    args = arrays(case)
+    with for_cpu():
+        lowered = jax.jit(jax.value_and_grad(wave(chosen(case)), (0, 1))).lower(*args)
+    text = lowered.as_text()
+    assert text.count("feature_group_count = 1") == text.count("stablehlo.convolution")
+    close(lowered.compile()(*args), jax.jit(jax.value_and_grad(wave(native(case)), (0, 1)))(*args))
+
+
+def test_numbers_of_groups_that_are_not_joined_do_not_mix():
+    case = ("convolution", (1, 32, 9, 9), (32, 16, 3, 3), {"num_group": 2, "pad": (1, 1)})
+    x, w = arrays(case)
+    with for_cpu():
+        found = jax.jit(chosen(case))(x.at[0, 3, 4, 4].set(jnp.nan), w)
+    assert np.isnan(found[:, :16]).any()
+    assert not np.isnan(found[:, 16:]).any()
 
 
 def test_groups_of_wide_channels_are_not_joined():

@@ -15,9 +15,11 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   times. **Rows**: one product for all images with the channels last. Where the operator runs alone and has the channels
   first, from some 256 positions on **product**: a matrix product for each image, which leaves them first.
 - Groups. The loop convolves each group's filters, and the weight's gradient takes up to 300 times as long as that of
-  the dense convolution. **Joined**: neighbouring groups become one dense convolution whose kernel has zeros between
-  them, and a few such convolutions stand side by side (`_joined`). Where the positions are few, **patches** for each
-  group.
+  the dense convolution. **Joined**, in a program for CPUs: neighbouring groups become one dense convolution whose
+  kernel has zeros between them, and a few such convolutions stand side by side (`side_by_side`). Where the positions
+  are few, **patches** for each group. Where the platform is chosen later, XLA would not give a convolution to its
+  library: there it is patches, or, if those would not fit into memory, **taps**: one matrix product for each position
+  of the kernel, and their sum.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each position of the kernel, multiplied by
   that position's weights and added up, which XLA makes one loop of; it needs the weights side by side (`_weighted`).
   The weight's gradient is a loop over short rows: `gluonx.ops.cpu.depthwise`.
@@ -86,6 +88,7 @@ MOST_TAPS = 64  # a larger kernel is not unrolled
 FEW_POSITIONS = 16  # a result with at most so many positions is tiny
 _MANY_POSITIONS = 256  # a matrix product for each image pays from here on
 LARGEST = 1 << 26  # elements of an array of patches
+_LARGE = 1 << 22  # the same if there is another way
 _SMALL_IMAGE = 64  # positions: up to here a depthwise convolution alone is computed with the channels last
 _PART, _MOST_PARTS = 16, 4  # groups are joined to as many channels at least, and to so many convolutions at most
 _WIDE_RESULT = 1 << 18  # elements of a product's result: from here on it matters which operand is turned round
@@ -172,7 +175,8 @@ def of_tangents(
 def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     """Return the algorithm of a convolution on a CPU.
 
-    It is 'native', 'patches', 'product', 'rows', 'joined' or 'shifts'. A program for one CPU has no 'product'.
+    It is 'native', 'patches', 'product', 'rows', 'taps', 'joined' or 'shifts'. Only a program for CPUs (`for_cpu`) has
+    'joined', and one for one CPU has no 'product'.
 
     Parameters
     ----------
@@ -189,13 +193,17 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     >>> tell((1, 8, 30, 30), (8, 8, 1, 1)), tell((1, 8, 2, 2), (8, 8, 1, 1))
     ('product', 'rows')
     >>> tell((1, 8, 9, 9), (8, 4, 3, 3), groups=2), tell((1, 8, 9, 9), (8, 1, 3, 3), groups=8)
-    ('joined', 'shifts')
+    ('patches', 'shifts')
+    >>> with for_cpu():
+    ...     tell((1, 8, 9, 9), (8, 4, 3, 3), groups=2)
+    'joined'
     """
     kernel = geometry.spatial(weight.shape)
     taps, channels = math.prod(kernel), x.shape[geometry.channel]
     if not known(x.shape) or 0 in x.shape or not jnp.issubdtype(x.dtype, jnp.floating):
         return "native"
-    if taps > MOST_TAPS and geometry.groups in (1, channels):
+    joins = geometry.groups not in (1, channels) and lowering_in_force()[1]
+    if taps > MOST_TAPS and not joins:
         return "native"
     if geometry.groups > 1 and geometry.groups == channels:
         return "shifts"
@@ -204,7 +212,9 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     few = x.shape[0] * results <= (channels if results <= FEW_POSITIONS else channels // 2)
     fits = taps <= MOST_TAPS and patches_size(x.shape, geometry, positions, taps) <= LARGEST
     if geometry.groups > 1:
-        return "patches" if few and fits else "joined"
+        if joins:
+            return "patches" if few and fits else "joined"
+        return "patches" if patches_size(x.shape, geometry, positions, taps) <= _LARGE else "taps"
     if taps == 1:
         many = results >= _MANY_POSITIONS
         return "product" if many and geometry.channel == 1 and not _is_for_one_cpu() else "rows"
@@ -225,14 +235,24 @@ def _by_tap(weight: Array, geometry: Geometry) -> Array:
     return weight.reshape(geometry.groups, filters // geometry.groups, inner, -1)
 
 
+def _product(x: Array, weight: Array, geometry: Geometry, taps: str) -> Array:
+    """Return the matrix product over channels, and over taps if `x` has an axis of taps after the channels."""
+    space = "xyz"[: len(geometry.stride)]
+    if geometry.channel == 1:
+        spec = f"ngc{taps}{space},goc{taps}->ngo{space}"
+    else:
+        spec = f"n{space}gc{taps},goc{taps}->n{space}go"
+    accumulated = jnp.promote_types(x.dtype, jnp.float32)
+    y = jnp.einsum(spec, x, weight, preferred_element_type=accumulated)
+    at = geometry.channel
+    return y.reshape(*y.shape[:at], -1, *y.shape[at + 2 :])
+
+
 def _patches(x: Array, weight: Array, geometry: Geometry) -> Array:
     views = windows(x, geometry.spatial(weight.shape), geometry)
-    at, space = geometry.channel, "xyz"[: len(geometry.stride)]
-    stacked = _grouped(jnp.stack(views, at + 1), at, geometry.groups)
-    spec = f"ngct{space},goct->ngo{space}" if at == 1 else f"n{space}gct,goct->n{space}go"
-    accumulated = jnp.promote_types(x.dtype, jnp.float32)
-    y = jnp.einsum(spec, stacked, _by_tap(weight, geometry), preferred_element_type=accumulated)
-    return narrow(y.reshape(*y.shape[:at], -1, *y.shape[at + 2 :]), x.dtype)
+    behind = geometry.channel + 1
+    stacked = _grouped(jnp.stack(views, behind), geometry.channel, geometry.groups)
+    return narrow(_product(stacked, _by_tap(weight, geometry), geometry, "t"), x.dtype)
 
 
 def _product_of_images(x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -270,6 +290,16 @@ def _rows(x: Array, weight: Array, geometry: Geometry) -> Array:
         y = lax.dot(rows, matrix.T, preferred_element_type=accumulated)
     y = y.reshape(*image.shape[:-1], -1)
     return narrow(jnp.moveaxis(y, -1, geometry.channel), x.dtype)
+
+
+def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
+    views = windows(x, geometry.spatial(weight.shape), geometry)
+    weights = _by_tap(weight, geometry)
+    parts = [
+        _product(_grouped(window, geometry.channel, geometry.groups), weights[..., i], geometry, "")
+        for i, window in enumerate(views)
+    ]
+    return narrow(sum(parts[1:], parts[0]), x.dtype)
 
 
 def side_by_side(
@@ -486,6 +516,7 @@ ALGORITHMS: dict[str, Callable[[Array, Array, Geometry], Array]] = {
     "patches": _patches,
     "product": _product_of_images,
     "joined": _joined,
+    "taps": _taps,
     "rows": _rows,
     "shifts": _shifts_of_images,
 }
