@@ -92,7 +92,7 @@ def test_only_what_joins_images_of_one_kind_is_moved():
 
 
 def blocks_of_convolutions():
-    """Return by name a net of convolutions and normalizations, and the shapes of its weights for 8 channels."""
+    """Yield nets of convolutions and normalizations, each with the shapes of its weights, for images of 8 channels."""
     norm = get("batch_norm").bind(training=True, fix_gamma=False).fn
     relu = get("relu").fn
 
@@ -139,7 +139,7 @@ def test_a_block_has_its_channels_last_throughout(net, shapes):
     with native_operations():
         wanted = jax.tree.leaves(gradients(weights, x))
     for a, b in zip(found, wanted, strict=True):
-        onp.testing.assert_allclose(a, b, rtol=1e-3, atol=2e-3)
+        onp.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
 
     def images_turned(text):
         return len(re.findall(r"f32\[2,(?:20,20,\d+|\d+,20,20)\]\S* transpose\(", text))
@@ -182,7 +182,8 @@ def test_what_a_checkpoint_computes_is_moved_unless_xla_is_to_keep_it_apart(apar
     assert (run is None) == apart
     if run is not None:
         assert onp.array_equal(*run(images), *usual(images))
-        assert "sin:f32[2,3,4,5]" in re.sub(r"\w+(?=:f32\[\S+ = sin)", "sin", str(jax.make_jaxpr(run)(images)))
+        sines = [e.outvars[0].aval.shape for e in jax.make_jaxpr(run)(images).eqns if e.primitive.name == "sin"]
+        assert sines == [images.shape]
 
 
 def test_images_are_computed_by_element_before_they_are_transposed():

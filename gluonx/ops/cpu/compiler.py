@@ -17,10 +17,10 @@ Milliseconds on two cores of an Intel Xeon (AMX, jax 0.10.2), YNNPACK and Eigen;
 8, 14, 256, 256       12.3    9.5   8, 224, 3, 64 (7x7 / 2)     20.4   20.7
 ==================  ====== ======   ========================  ====== ======
 
-The weight's gradient of several images, which are its channels, is where YNNPACK is far behind whatever the channels:
-4x3x224x224 with 7x7 to 64 and stride 2 took 164 and 32 (an AMD EPYC, AVX2), and whole steps there, of which other
-convolutions are narrow, 0.16 of the time with Eigen (that stem alone), 0.31 (32x3x32x32, 5x5, 32 channels), 0.73
-(128x1x28x28, 3x3 to 8 and 16), 0.82 (64x1x28x28, 5x5 to 6 and 16), and 0.98 with four images of 12 channels.
+In the weight's gradient the images are what the library takes for channels. With several of them YNNPACK is far behind,
+however few channels they have: 4x3x224x224 with 7x7 to 64 and stride 2 took 164 and 32 (an AMD EPYC, AVX2). Time of a
+step with Eigen over that with YNNPACK there, of nets with narrow convolutions: that stem alone 0.16, 32x3x32x32 (5x5 to
+32 and 32) 0.31, 128x1x28x28 (3x3 to 8 and 16) 0.73, 64x1x28x28 (5x5 to 6 and 16) 0.82, 4x3x128x128 (3x3 to 12) 0.98.
 
 On one core YNNPACK is level or ahead, so it stays.
 
@@ -50,6 +50,7 @@ import math
 import os
 import platform
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Literal
@@ -67,8 +68,8 @@ _WITHOUT_CONVOLUTIONS = ",".join(f"LIBRARY_FUSION_TYPE_{kind}" for kind in ("DOT
 _WIDE = 16  # channels, in and out, from which Eigen is ahead
 _WORTH = 2e7  # operations of a program's wide convolutions from which on it is worth the option
 _MAJORITY = 4  # so many times the operations of those that are not wide, which Eigen takes up to twice as long for
-_SEVERAL = 4  # images, from which on Eigen takes a fraction of the time for the weight's gradient
-_FAR_AHEAD = 16  # so many times its operations that gradient counts
+_SEVERAL = 4  # images, from which on Eigen takes a fraction of YNNPACK's time for the weight's gradient
+_FAR_AHEAD = 16  # so many times the operations of such a gradient count
 
 _BLOCKS = "xla_multiheap_size_constraint_per_heap"
 _SMALLEST = 4 << 20  # bytes of a block; the larger they are, the more of them glibc gives back after all
@@ -109,22 +110,25 @@ def options_of(jaxpr: ClosedJaxpr) -> dict[str, Any] | None:
 
 def _is_ahead(jaxpr: ClosedJaxpr) -> bool:
     """Return whether Eigen computes a program's convolutions sooner."""
-    operations = {0: 0.0, 1: 0.0, _FAR_AHEAD: 0.0}
+    found = list(_convolutions(jaxpr))
+    ahead = sum([count for advantage, count in found if advantage])
+    behind = sum([count for advantage, count in found if not advantage])
+    weighted = sum([advantage * count for advantage, count in found])
+    return ahead > _WORTH and weighted > _MAJORITY * behind
+
+
+def _convolutions(jaxpr: ClosedJaxpr) -> Iterator[tuple[int, float]]:
+    """Yield for each convolution how far Eigen is ahead (0 if it is not), and its operations."""
     for eqn in equations(jaxpr):
         name = eqn.primitive.name
         if name == "conv_general_dilated":
-            advantage, count = _of_primitive(eqn)
-            operations[advantage] += count
+            yield _of_primitive(eqn)
         elif name == "operator" and eqn.params["op"].name == "convolution":  # in a trace of a block
-            advantage, count = _of_operator(eqn, eqn.params["op"].attrs)
-            operations[advantage] += count
-    behind = operations.pop(0)
-    weighted = sum(advantage * count for advantage, count in operations.items())
-    return sum(operations.values()) > _WORTH and weighted > _MAJORITY * behind
+            yield _of_operator(eqn, eqn.params["op"].attrs)
 
 
 def _of_primitive(eqn: Any) -> tuple[int, float]:
-    """Return how far Eigen is ahead in a convolution of JAX (0 if it is not), and its operations."""
+    """Return how far Eigen is ahead in a convolution of JAX, and its operations."""
     weight, out = eqn.invars[1].aval.shape, eqn.outvars[0].aval.shape
     of_out, of_in, *places = eqn.params["dimension_numbers"].rhs_spec
     channels = weight[of_in], weight[of_out] // eqn.params["feature_group_count"]

@@ -16,10 +16,10 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   first, from some 256 positions on **product**: a matrix product for each image, which leaves them first.
 - Groups. The loop convolves each group's filters, and the weight's gradient takes up to 300 times as long as that of
   the dense convolution. **Joined**, in a program for CPUs: neighbouring groups become one dense convolution whose
-  kernel has zeros between them, and a few such convolutions stand side by side (`side_by_side`). Where the positions
-  are few, **patches** for each group. Where the platform is chosen later, XLA would not give a convolution to its
-  library: there it is patches, or, if those would not fit into memory, **taps**: one matrix product for each position
-  of the kernel, and their sum.
+  kernel has zeros between them, and a few such convolutions stand side by side (`with_joined_groups`). Where the
+  positions are few, **patches** for each group. Where the platform is chosen later, XLA would not give a convolution to
+  its library: there it is patches, or, if those would not fit into memory, **taps**: one matrix product for each
+  position of the kernel, and their sum.
 - As many groups as channels (depthwise). **Shifts**: the image is shifted to each position of the kernel, multiplied by
   that position's weights and added up, which XLA makes one loop of; it needs the weights side by side (`_weighted`).
   The weight's gradient is a loop over short rows: `gluonx.ops.cpu.depthwise`.
@@ -81,7 +81,7 @@ __all__ = [
     "on_one_cpu",
     "recomputed",
     "shifts_of_tangent",
-    "side_by_side",
+    "with_joined_groups",
 ]
 
 MOST_TAPS = 64  # a larger kernel is not unrolled
@@ -202,7 +202,7 @@ def algorithm_of(x: Any, weight: Any, geometry: Geometry) -> str:
     taps, channels = math.prod(kernel), x.shape[geometry.channel]
     if not known(x.shape) or 0 in x.shape or not jnp.issubdtype(x.dtype, jnp.floating):
         return "native"
-    joins = geometry.groups not in (1, channels) and lowering_in_force()[1]
+    joins = geometry.groups not in (1, channels) and bool(_for_cpu.get())
     if taps > MOST_TAPS and not joins:
         return "native"
     if geometry.groups > 1 and geometry.groups == channels:
@@ -302,7 +302,7 @@ def _taps(x: Array, weight: Array, geometry: Geometry) -> Array:
     return narrow(sum(parts[1:], parts[0]), x.dtype)
 
 
-def side_by_side(
+def with_joined_groups(
     compute: Callable[[Array, Array, Geometry], Array], x: Array, weight: Array, geometry: Geometry
 ) -> Array:
     """Return a convolution, or its transpose, with groups as `compute` has it without: for a few groups at a time.
@@ -332,7 +332,7 @@ def _parts(groups: int, channels: int) -> int:
 
 
 def _joined(x: Array, weight: Array, geometry: Geometry) -> Array:
-    return side_by_side(convolve, x, weight, geometry)
+    return with_joined_groups(convolve, x, weight, geometry)
 
 
 def native(x: Array, weight: Array, geometry: Geometry) -> Array:

@@ -76,12 +76,13 @@ _BY_AXIS = {  # the parameters that have a number for each axis
     "dynamic_slice": ("slice_sizes",), "dynamic_update_slice": (), "pad": ("padding_config",),
     "slice": ("start_indices", "limit_indices", "strides"),
 }  # fmt: skip
-_ARRAYS = {"dynamic_slice": 1, "dynamic_update_slice": 2}  # operands before one number for each axis
+_ARRAYS = {"dynamic_slice": 1, "dynamic_update_slice": 2}  # operands that are arrays; the others are an index each axis
 _OF_AXES = {**dict.fromkeys(_REDUCTIONS, "axes"), "rev": "dimensions"}  # the parameter that lists axes
+_MOVABLE = _ELEMENTWISE | _ALONG.keys() | _BY_AXIS.keys() | {"rev"}
 _CHANNELS_FIRST = (0, 3, 1, 2)  # the transposition of images that have them last
 _CHANNELS_LAST = (0, 2, 3, 1)  # and its inverse
 _CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr"}
-_CALLS |= {"remat2": "jaxpr", "checkpoint": "jaxpr"}  # jax.checkpoint's name, and what it may be called later
+_CALLS |= {"remat2": "jaxpr", "checkpoint": "jaxpr"}  # jax.checkpoint, by the version of JAX
 _NOTHING: frozenset[int] = frozenset()
 
 
@@ -286,18 +287,16 @@ class _Program:
         if name in _REDUCTIONS:
             kept = [axis for axis in _CHANNELS_LAST if axis not in op.eqn.params["axes"]]
             can_precede = kept == sorted(kept)
-        elif name in _ALONG or name in _BY_AXIS or name == "rev":
-            can_precede = not any(self._is_image(n) for n in others)
         else:
-            can_precede = name in _ELEMENTWISE and not any(
-                self._is_image(n) for n in others if self.avals[n].shape == shape
-            )
+            # What is smaller than the result of an elementwise operation is repeated there.
+            large = [n for n in others if name not in _ELEMENTWISE or self.avals[n].shape == shape]
+            can_precede = name in _MOVABLE and all(self._is_repeated(n) for n in large)
         return others if can_precede else None
 
-    def _is_image(self, n: int) -> bool:
-        """Return whether a value is more than another that is repeated, so that transposing it costs something."""
+    def _is_repeated(self, n: int) -> bool:
+        """Return whether a value is a smaller one that is repeated, so that transposing it costs nothing."""
         maker = self.maker.get(n)
-        return maker is None or maker.eqn.primitive.name != "broadcast_in_dim"
+        return maker is not None and maker.eqn.primitive.name == "broadcast_in_dim"
 
     def rebuilt(self, draws: list[list[_Operation]]) -> Callable[..., list[Any]]:
         """Return the program as a function of its arguments, in which each group of `draws` is drawn at once."""

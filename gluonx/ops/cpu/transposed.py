@@ -47,7 +47,7 @@ from gluonx.ops.cpu.convolution import (
     on_cpu,
     recomputed,
     shifts_of_tangent,
-    side_by_side,
+    with_joined_groups,
 )
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
 
@@ -137,7 +137,7 @@ def _of_algorithm(algorithm: str, x: Array, weight: Array, geometry: Geometry, o
     if algorithm == "phases":
         return _phases(x, weight, geometry, out_shape)
     if algorithm == "joined":
-        return side_by_side(functools.partial(_dense, out_shape=out_shape), x, weight, geometry)
+        return with_joined_groups(functools.partial(_dense, out_shape=out_shape), x, weight, geometry)
     compute = shifts_of_tangent if algorithm == "shifts" else ALGORITHMS[algorithm]
     return _transposed(lambda image: narrow(compute(image, weight, geometry), x.dtype), x, out_shape)
 
