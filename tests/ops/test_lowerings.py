@@ -713,6 +713,86 @@ def test_cells_in_forward_mode_second_derivatives_and_vmap(by_cells, name):
         close(*[jax.jit(second)(x, w) for second in seconds], 1e-3)
 
 
+# Data, weight, attributes, and the most places of a band.
+PRODUCTS_OF_CELLS = {
+    "an image a step": ((2, 3, 16, 16), (4, 3, 3, 3), {"stride": (2, 2), "pad": (1, 1)}, 100),
+    "images together": ((2, 3, 9, 8), (4, 3, 3, 3), {"stride": (2, 2), "pad": (1, 1)}, 200),
+    "bands": ((2, 3, 16, 14), (4, 3, 3, 3), {"stride": (2, 2), "pad": (1, 1)}, 14),
+    "bands with margins": ((1, 3, 24, 18), (4, 3, 7, 7), {"stride": (2, 2), "pad": (3, 3)}, 36),
+    "no padding": ((1, 3, 17, 15), (4, 3, 3, 3), {"stride": (2, 2)}, 20),
+    "an even kernel": ((2, 3, 16, 18), (4, 3, 4, 4), {"stride": (2, 2), "pad": (1, 1)}, 20),
+    "two strides": ((1, 3, 20, 23), (4, 3, 5, 4), {"stride": (2, 3), "pad": (2, 0)}, 20),
+    "rows that no window reaches": ((1, 3, 23, 22), (4, 3, 5, 5), {"stride": (4, 4), "pad": (1, 2)}, 8),
+    "channels last": ((2, 15, 16, 3), (4, 3, 3, 3), {"stride": (2, 2), "pad": (1, 1), "layout": "NHWC"}, 16),
+}
+
+
+@pytest.fixture
+def by_products_of_cells(monkeypatch):
+    """Products over cells make the gradient of every weight that they can, however small the images are."""
+
+    def set_band(name):
+        x, w, attrs, places = PRODUCTS_OF_CELLS[name]
+        for limit in ("_LARGE_IMAGES", "_LEAST_CHANNELS", "_MANY_POSITIONS"):
+            monkeypatch.setattr(cells, limit, 0)
+        monkeypatch.setattr(products, "_BAND", places)
+        monkeypatch.setattr(products, "_FEW_POSITIONS", places)
+        monkeypatch.setattr(lowering, "FEW_POSITIONS", 0)
+        return ("convolution", x, w, attrs)
+
+    return set_band
+
+
+@pytest.mark.parametrize("name", PRODUCTS_OF_CELLS)
+def test_the_weight_gradient_by_products_of_cells(by_products_of_cells, name):
+    case = by_products_of_cells(name)
+    args = arrays(case)
+    grads = [jax.jit(jax.value_and_grad(wave(fn), (0, 1))) for fn in (chosen(case), native(case))]
+    close(*[grad(*args) for grad in grads])
+    texts = [grad.lower(*args).as_text() for grad in grads]
+    assert [text.count("stablehlo.convolution") for text in texts] == [2, 3]
+    assert ["dot_general" in text for text in texts] == [True, False]
+
+
+@pytest.mark.dear
+@pytest.mark.parametrize("name", ["images together", "bands with margins"])
+def test_products_of_cells_in_forward_mode_second_derivatives_and_vmap(by_products_of_cells, name):
+    case = by_products_of_cells(name)
+    x, w = arrays(case)
+    fns = chosen(case), native(case)
+    close(*[jax.jvp(fn, (x, w), (jnp.cos(x), jnp.sin(w))) for fn in fns])
+    for axes, args in (((0, None), (jnp.stack([x, -x]), w)), ((None, 0), (x, jnp.stack([w, 2 * w])))):
+        close(*[jax.jit(jax.vmap(jax.grad(wave(fn), (0, 1)), axes))(*args) for fn in fns])
+    for at in (0, 1):
+        seconds = [jax.grad(lambda x, w, fn=fn: jnp.sum(jax.grad(wave(fn), 1)(x, w) ** 2), at) for fn in fns]
+        close(*[jax.jit(second)(x, w) for second in seconds], 1e-3)
+
+
+@pytest.mark.dear
+def test_products_of_cells_by_differences(by_products_of_cells):
+    case = by_products_of_cells("bands")
+    with jax.enable_x64():
+        check_grads(chosen(case), arrays(case, np.float64), order=2, modes=["fwd", "rev"], rtol=1e-5)
+
+
+def test_where_products_of_cells_pay():
+    def pay(x, w, stride=2, groups=1, dilate=1, dtype=np.float32):
+        geometry = Geometry("NCHW", (stride,) * 2, (dilate,) * 2, (1, 1), groups)
+        return cells.products_of_cells_pay(*(jax.ShapeDtypeStruct(s, dtype) for s in (x, w)), geometry)
+
+    assert pay((2, 32, 224, 224), (64, 32, 3, 3)) and pay((1, 64, 104, 104), (128, 64, 3, 3))
+    assert not pay((4, 32, 224, 224), (64, 32, 3, 3)), "several images"
+    assert not pay((1, 256, 52, 52), (512, 256, 3, 3)), "many channels"
+    assert not pay((1, 3, 416, 416), (32, 3, 3, 3)), "few channels"
+    assert not pay((2, 32, 56, 56), (64, 32, 3, 3)), "small images"
+    assert not pay((2, 32, 224, 224), (64, 32, 3, 3), stride=1)
+    assert not pay((2, 32, 224, 224), (64, 32, 2, 2)), "windows that do not overlap"
+    assert not pay((2, 32, 224, 224), (64, 16, 3, 3), groups=2)
+    assert not pay((2, 32, 224, 224), (64, 32, 3, 3), dilate=2)
+    assert not pay((0, 32, 224, 224), (64, 32, 3, 3))
+    assert not pay((2, 32, 224, 224), (64, 32, 3, 3), dtype=np.int32)
+
+
 @pytest.mark.parametrize("name", ["a stem", "patches, more image"])
 def test_cells_by_differences(by_cells, name):
     case, _ = by_cells(name)

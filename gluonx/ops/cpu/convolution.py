@@ -25,8 +25,9 @@ Which ones was measured (`benchmarks/ops.py`, jax 0.10), and depends on static s
   The weight's gradient is a loop over short rows: `gluonx.ops.cpu.depthwise`.
 - The weight's gradient of the others, with enough channels and no stride: **products** over positions, in the module
   `gluonx.ops.cpu.weight_gradient`.
-- The image's gradient of a stem (few channels, a stride, a large kernel), and both gradients of windows that do not
-  overlap: products over **cells**, in the module `gluonx.ops.cpu.cells`.
+- The image's gradient of a stem (few channels, a stride, a large kernel), the weight's gradient with a stride of one or
+  two large images, and both gradients of windows that do not overlap: products over **cells**, in the module
+  `gluonx.ops.cpu.cells`.
 
 In a program for one CPU two-dimensional images have their channels last throughout: a convolution is written between
 two transpositions, which meet those of the operators beside it (`gluonx.ops.cpu.channels_last`) and are moved behind
@@ -54,7 +55,7 @@ from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero
 
 from gluonx.ops.common import narrow, wide
-from gluonx.ops.cpu.cells import by_cells, cells_pay, of_patches
+from gluonx.ops.cpu.cells import by_cells, by_products_of_cells, cells_pay, of_patches, products_of_cells_pay
 from gluonx.ops.cpu.depthwise import by_rows, rows_pay
 from gluonx.ops.cpu.weight_gradient import by_products, products_pay
 from gluonx.ops.geometry import Geometry, known, patches_size, weight_layout, windows
@@ -360,7 +361,8 @@ def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 def _gradients_by_products(x: jax.Array | numpy.ndarray, weight: jax.Array | numpy.ndarray, geometry: Geometry) -> bool:
     """Return whether a gradient is computed by products."""
-    return products_pay(x, weight, geometry) or cells_pay(x, weight, geometry)
+    pays = products_pay(x, weight, geometry) or products_of_cells_pay(x, weight, geometry)
+    return pays or cells_pay(x, weight, geometry)
 
 
 def _by_tangent(algorithm: Callable[..., Array] | None, x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -381,9 +383,13 @@ def _by_image(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Compute a convolution such that its transpose with respect to `weight` is fast."""
-    algorithm = (
-        by_products if products_pay(x, weight, geometry) else by_cells if of_patches(x, weight, geometry) else None
-    )
+    algorithm = None
+    if products_pay(x, weight, geometry):
+        algorithm = by_products
+    elif products_of_cells_pay(x, weight, geometry):
+        algorithm = by_products_of_cells
+    elif of_patches(x, weight, geometry):
+        algorithm = by_cells
     return _by_tangent(algorithm, x, weight, geometry)
 
 

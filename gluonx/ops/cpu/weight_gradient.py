@@ -42,12 +42,12 @@ from jax import Array, lax
 from gluonx.ops.common import narrow, wide
 from gluonx.ops.geometry import Geometry, known
 
-__all__ = ["by_products", "products_pay"]
+__all__ = ["FEW_IMAGES", "by_products", "largest", "multiplications", "products_pay"]
 
 _BAND = 4096  # positions of a band: its shifted images and gradients fit into the caches of one core
 _FEW_POSITIONS = 1024  # images are joined up to so many positions
 _FEW_FILTERS = 16  # XLA's algorithm has a column for each filter, and takes two to ten times as long with so few
-_FEW_IMAGES = 2
+FEW_IMAGES = 2
 # Least channels and multiplications: with few filters, with few images, and with more of both
 _FEW, _LONE, _MANY = (16, 1 << 25), (16, 1 << 26), (64, 1 << 29)
 
@@ -67,7 +67,7 @@ def products_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
     if math.prod(geometry.spatial(weight.shape)) == 1 or not jnp.issubdtype(x.dtype, jnp.floating):
         return False
     channels, filters = x.shape[geometry.channel], weight.shape[0]
-    few, lone = filters <= _FEW_FILTERS, x.shape[0] <= _FEW_IMAGES
+    few, lone = filters <= _FEW_FILTERS, x.shape[0] <= FEW_IMAGES
     least_channels, least_work = _FEW if few else _LONE if lone else _MANY
     fits = few or lone or channels <= filters  # more channels than filters gained alone, and lost in a net
     return fits and channels >= least_channels and multiplications(x, weight, geometry) >= least_work
@@ -78,12 +78,12 @@ def largest(n: int, most: int) -> int:
     return max(d for d in range(1, n + 1) if d == 1 or (d <= most and n % d == 0))
 
 
-def _band(batch: int, high: int, long: int, margin: int, same: bool) -> tuple[int, int]:
+def _band(batch: int, high: int, long: int, margins: tuple[int, int], same: bool) -> tuple[int, int]:
     """Return how many images, and how many rows of each, make a band; all rows if they cannot be divided evenly."""
     if high * long <= _BAND:
         return largest(batch, _FEW_POSITIONS // (high * long)), high
     rows = largest(high, _BAND // long)
-    return 1, rows if same and 0 <= margin <= rows else high
+    return 1, rows if same and min(margins) >= 0 and max(margins) <= rows else high
 
 
 def _padded(x: Array, axis: int, low: int, high: int) -> Array:
@@ -92,16 +92,21 @@ def _padded(x: Array, axis: int, low: int, high: int) -> Array:
     return lax.pad(x, jnp.zeros((), x.dtype), config)
 
 
-def by_products(x: Array, weight: Array, geometry: Geometry) -> Array:
-    """Return a convolution written so that its transpose with respect to `weight` is the products."""
+def by_products(x: Array, weight: Array, geometry: Geometry, positions: tuple[int, int] | None = None) -> Array:
+    """Return a convolution written so that its transpose with respect to `weight` is the products.
+
+    Where an image is not padded equally at both ends, `geometry` has the padding before it, and `positions` is the size
+    of the result.
+    """
     at, (down, across), dtype = geometry.channel, geometry.dilate, x.dtype
     (tall, broad), (up, right) = geometry.spatial(weight.shape), geometry.pad
-    high, long = geometry.positions(x.shape, (tall, broad))
+    high, long = positions or geometry.positions(x.shape, (tall, broad))
     x, weight = jnp.moveaxis(x, at, -1), wide(jnp.moveaxis(weight, at, -1))
     batch, rows, columns, channels = x.shape
     filters, reach = weight.shape[0], (tall - 1) * down
-    margin = reach - up  # rows of the result above and below an image that the image's rows reach
-    images, band = _band(batch, rows, long, margin, high == rows)
+    above = reach - up  # rows of the result above an image that the image's rows reach
+    below = rows + up - high  # and below it
+    images, band = _band(batch, rows, long, (above, below), high == rows)
     # An axis of length one would cost a copy of everything.
     space = (images, band, long) if images > 1 else (band, long)
     # (column of the kernel, row of it and filter, channel)
@@ -117,9 +122,9 @@ def by_products(x: Array, weight: Array, geometry: Geometry) -> Array:
         parts = [_padded(part, -2, reach - i * down, i * down) for i, part in enumerate(parts)]
         y = sum(parts[1:], parts[0])
         if band == rows:
-            found = [_padded(y, -2, -margin, -margin)]
+            found = [_padded(y, -2, -above, -below)]
         else:
-            found = lax.split(y, [margin, band, margin], y.ndim - 2)
+            found = lax.split(y, [above, band, below], y.ndim - 2)
         return [narrow(jnp.moveaxis(y, 0, -1), dtype) for y in found]
 
     # Only the image of a band is saved: its shifted copies would take that many images of the whole batch.
@@ -128,7 +133,7 @@ def by_products(x: Array, weight: Array, geometry: Geometry) -> Array:
     _, found = lax.scan(lambda _, image: (None, compute(image)), None, steps)
     y = found[len(found) // 2]
     if band < rows:
-        above, y, below = (y.reshape(batch, rows // band, -1, long, filters) for y in found)
-        above = _padded(_padded(above[:, 1:], 1, 0, 1), 2, band - margin, 0)
-        y = y + above + _padded(_padded(below[:, :-1], 1, 1, 0), 2, 0, band - margin)
+        first, y, last = (y.reshape(batch, rows // band, n, long, filters) for y, n in zip(found, (above, band, below)))
+        first = _padded(_padded(first[:, 1:], 1, 0, 1), 2, band - above, 0)
+        y = y + first + _padded(_padded(last[:, :-1], 1, 1, 0), 2, 0, band - below)
     return jnp.moveaxis(y.reshape(batch, high, long, filters), -1, at)
