@@ -33,6 +33,7 @@ be avoided, because its transpose is a concatenation.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -92,7 +93,7 @@ def _padded(x: Array, axis: int, low: int, high: int) -> Array:
     return lax.pad(x, jnp.zeros((), x.dtype), config)
 
 
-def by_products(x: Array, weight: Array, geometry: Geometry, positions: tuple[int, int] | None = None) -> Array:
+def by_products(x: Array, weight: Array, geometry: Geometry, positions: Sequence[int] | None = None) -> Array:
     """Return a convolution written so that its transpose with respect to `weight` is the products.
 
     Where an image is not padded equally at both ends, `geometry` has the padding before it, and `positions` is the size
