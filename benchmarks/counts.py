@@ -73,8 +73,8 @@ class XlaCompilations:
         self.count = 0
         jax.monitoring.register_event_duration_secs_listener(self._heard)
 
-    def _heard(self, event: str, duration: float, **details: Any) -> None:
-        del duration, details
+    def _heard(self, event: str, duration_secs: float, **details: Any) -> None:
+        del duration_secs, details
         self.count += event.endswith("backend_compile_duration")
 
 
