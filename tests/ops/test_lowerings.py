@@ -566,9 +566,7 @@ def test_the_weight_gradient_by_products(by_products, name):
     assert ["dot_general" in text for text in texts] == [True, False]
 
 
-@pytest.mark.parametrize("name", ["images together", "bands", "channels last"])
-def test_products_in_forward_mode_second_derivatives_and_vmap(by_products, name):
-    case = product_case(name, by_products)
+def agrees_in_forward_mode_second_derivatives_and_vmap(case):
     x, w = arrays(case)
     fns = chosen(case), native(case)
     close(*[jax.jvp(fn, (x, w), (jnp.cos(x), jnp.sin(w))) for fn in fns])
@@ -578,6 +576,11 @@ def test_products_in_forward_mode_second_derivatives_and_vmap(by_products, name)
     for at in (0, 1):
         seconds = [jax.grad(lambda x, w, fn=fn: jnp.sum(jax.grad(wave(fn), 1)(x, w) ** 2), at) for fn in fns]
         close(*[jax.jit(second)(x, w) for second in seconds], 1e-3)
+
+
+@pytest.mark.parametrize("name", ["images together", "bands", "channels last"])
+def test_products_in_forward_mode_second_derivatives_and_vmap(by_products, name):
+    agrees_in_forward_mode_second_derivatives_and_vmap(product_case(name, by_products))
 
 
 @pytest.mark.dear
@@ -757,15 +760,7 @@ def test_the_weight_gradient_by_products_of_cells(by_products_of_cells, name):
 @pytest.mark.dear
 @pytest.mark.parametrize("name", ["images together", "bands with margins"])
 def test_products_of_cells_in_forward_mode_second_derivatives_and_vmap(by_products_of_cells, name):
-    case = by_products_of_cells(name)
-    x, w = arrays(case)
-    fns = chosen(case), native(case)
-    close(*[jax.jvp(fn, (x, w), (jnp.cos(x), jnp.sin(w))) for fn in fns])
-    for axes, args in (((0, None), (jnp.stack([x, -x]), w)), ((None, 0), (x, jnp.stack([w, 2 * w])))):
-        close(*[jax.jit(jax.vmap(jax.grad(wave(fn), (0, 1)), axes))(*args) for fn in fns])
-    for at in (0, 1):
-        seconds = [jax.grad(lambda x, w, fn=fn: jnp.sum(jax.grad(wave(fn), 1)(x, w) ** 2), at) for fn in fns]
-        close(*[jax.jit(second)(x, w) for second in seconds], 1e-3)
+    agrees_in_forward_mode_second_derivatives_and_vmap(by_products_of_cells(name))
 
 
 @pytest.mark.dear
