@@ -66,17 +66,21 @@ def _shown(said: str, row: Row) -> str:
     return said
 
 
+# With AVX-512 each mode is up to 1.7e-6 from what float64 gives, on either side of it.
+MODES_APART = {"deformable-groups": 4e-6}
+
+
 @pytest.mark.dear
 @rows(COMPARED)
 @pytest.mark.parametrize("mode", OTHER_MODES)
 def test_modes(row: Row, mode: str) -> None:
     """Whatever the mode, a layer computes the same."""
     wanted, found = train(row, build(row, nn)), train(row, build(row, nn, mode), mode)
-    agree(found, wanted, 2 * row.rounding, f"{row.key} {mode}")  # each of the two is rounded
+    agree(found, wanted, MODES_APART.get(row.key, row.rounding), f"{row.key} {mode}")
     for both in (found, wanted):
         for name in [name for name in both if name.startswith("grad/")]:
             del both[name]
-    agree(found, wanted, 2 * 2e-6, f"{row.key} {mode}")  # all but the gradients
+    agree(found, wanted, MODES_APART.get(row.key, 2e-6), f"{row.key} {mode}")  # all but the gradients
 
 
 @rows([row for row in GOLDEN if isinstance(row.make(nn), nn.HybridBlock)])

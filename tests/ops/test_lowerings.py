@@ -555,15 +555,18 @@ def product_case(name, by_products):
     return ("convolution", x, w, attrs)
 
 
-@every_product
-def test_the_weight_gradient_by_products(by_products, name):
-    case = product_case(name, by_products)
+def has_products_in_place_of_the_weights_gradient(case):
     args = arrays(case)
     grads = [jax.jit(jax.value_and_grad(wave(fn), (0, 1))) for fn in (chosen(case), native(case))]
     close(*[grad(*args) for grad in grads])
     texts = [grad.lower(*args).as_text() for grad in grads]
     assert [text.count("stablehlo.convolution") for text in texts] == [2, 3]
     assert ["dot_general" in text for text in texts] == [True, False]
+
+
+@every_product
+def test_the_weight_gradient_by_products(by_products, name):
+    has_products_in_place_of_the_weights_gradient(product_case(name, by_products))
 
 
 def agrees_in_forward_mode_second_derivatives_and_vmap(case):
@@ -748,13 +751,7 @@ def by_products_of_cells(monkeypatch):
 
 @pytest.mark.parametrize("name", PRODUCTS_OF_CELLS)
 def test_the_weight_gradient_by_products_of_cells(by_products_of_cells, name):
-    case = by_products_of_cells(name)
-    args = arrays(case)
-    grads = [jax.jit(jax.value_and_grad(wave(fn), (0, 1))) for fn in (chosen(case), native(case))]
-    close(*[grad(*args) for grad in grads])
-    texts = [grad.lower(*args).as_text() for grad in grads]
-    assert [text.count("stablehlo.convolution") for text in texts] == [2, 3]
-    assert ["dot_general" in text for text in texts] == [True, False]
+    has_products_in_place_of_the_weights_gradient(by_products_of_cells(name))
 
 
 @pytest.mark.dear

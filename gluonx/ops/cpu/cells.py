@@ -66,11 +66,15 @@ def _reach(kernel: Sequence[int], stride: Sequence[int]) -> list[int]:
     return [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
 
 
+def _is_plain(x: jax.Array | numpy.ndarray, geometry: Geometry) -> bool:
+    """Return whether a convolution has neither groups nor dilation, and real images of known size."""
+    single = geometry.groups == 1 and set(geometry.dilate) == {1}
+    return single and known(x.shape) and 0 not in x.shape and jnp.issubdtype(x.dtype, jnp.floating)
+
+
 def _large(x: jax.Array | numpy.ndarray, weight: Any, geometry: Geometry) -> bool:
-    """Return whether a convolution is one without groups or dilation, and much work."""
-    if geometry.groups > 1 or set(geometry.dilate) != {1} or not known(x.shape) or 0 in x.shape:
-        return False
-    return jnp.issubdtype(x.dtype, jnp.floating) and multiplications(x, weight, geometry) >= _LEAST
+    """Return whether a convolution is a plain one, and much work."""
+    return _is_plain(x, geometry) and multiplications(x, weight, geometry) >= _LEAST
 
 
 def of_patches(x: Any, weight: Any, geometry: Geometry) -> bool:
@@ -131,15 +135,11 @@ def by_cells(x: Array, weight: Array, geometry: Geometry) -> Array:
 def products_of_cells_pay(x: Any, weight: Any, geometry: Geometry) -> bool:
     """Return whether the weight's gradient is to be computed by `by_products_of_cells`."""
     kernel, stride = geometry.spatial(weight.shape), geometry.stride
-    if len(stride) != 2 or not all(1 < s < k for s, k in zip(stride, kernel, strict=True)):
-        return False
-    if geometry.groups > 1 or set(geometry.dilate) != {1} or not known(x.shape) or x.shape[0] > FEW_IMAGES:
+    overlap = len(stride) == 2 and all(1 < s < k for s, k in zip(stride, kernel, strict=True))
+    if not overlap or not _is_plain(x, geometry) or x.shape[0] > FEW_IMAGES or math.prod(x.shape) < _LARGE_IMAGES:
         return False
     channels, positions = x.shape[geometry.channel], math.prod(geometry.positions(x.shape, kernel))
-    pays = (
-        channels >= _LEAST_CHANNELS and positions >= _MANY_POSITIONS * channels and math.prod(x.shape) >= _LARGE_IMAGES
-    )
-    return pays and jnp.issubdtype(x.dtype, jnp.floating)
+    return channels >= _LEAST_CHANNELS and positions >= _MANY_POSITIONS * channels
 
 
 def by_products_of_cells(x: Array, weight: Array, geometry: Geometry) -> Array:

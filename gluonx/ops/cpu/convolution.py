@@ -361,8 +361,18 @@ def _by_library(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 def _gradients_by_products(x: jax.Array | numpy.ndarray, weight: jax.Array | numpy.ndarray, geometry: Geometry) -> bool:
     """Return whether a gradient is computed by products."""
-    pays = products_pay(x, weight, geometry) or products_of_cells_pay(x, weight, geometry)
-    return pays or cells_pay(x, weight, geometry)
+    return _algorithm_of_weight(x, weight, geometry) is not None or cells_pay(x, weight, geometry)
+
+
+def _algorithm_of_weight(
+    x: jax.Array | numpy.ndarray, weight: jax.Array | numpy.ndarray, geometry: Geometry
+) -> Callable[..., Array] | None:
+    """Return the form of a convolution whose transpose with respect to `weight` is fast; None for the native one."""
+    if products_pay(x, weight, geometry):
+        return by_products
+    if products_of_cells_pay(x, weight, geometry):
+        return by_products_of_cells
+    return by_cells if of_patches(x, weight, geometry) else None
 
 
 def _by_tangent(algorithm: Callable[..., Array] | None, x: Array, weight: Array, geometry: Geometry) -> Array:
@@ -383,14 +393,7 @@ def _by_image(x: Array, weight: Array, geometry: Geometry) -> Array:
 
 def _by_weight(x: Array, weight: Array, geometry: Geometry) -> Array:
     """Compute a convolution such that its transpose with respect to `weight` is fast."""
-    algorithm = None
-    if products_pay(x, weight, geometry):
-        algorithm = by_products
-    elif products_of_cells_pay(x, weight, geometry):
-        algorithm = by_products_of_cells
-    elif of_patches(x, weight, geometry):
-        algorithm = by_cells
-    return _by_tangent(algorithm, x, weight, geometry)
+    return _by_tangent(_algorithm_of_weight(x, weight, geometry), x, weight, geometry)
 
 
 @functools.partial(_by_library.defjvp, symbolic_zeros=True)
